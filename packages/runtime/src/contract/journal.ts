@@ -1,0 +1,30 @@
+import type { ToolCallResult } from "../protocol/call.ts";
+import type { EventDraft, RuntimeEvent } from "../protocol/events.ts";
+
+export interface AppendOptions {
+  /** Survives a power cut, not only kill -9. */
+  readonly durable?: boolean;
+  /** The whole result of the call that these events end, for journals that keep results. */
+  readonly result?: ToolCallResult;
+}
+
+/** The record of one run. Makers: a file (library), a table (service). */
+export interface Journal {
+  readonly run_id: string;
+  /**
+   * Chains the events and returns when they are recorded. Throws when they could not be, and then none of them is.
+   * Drafts have to be redacted already.
+   */
+  append(drafts: readonly EventDraft[], options?: AppendOptions): Promise<readonly RuntimeEvent[]>;
+  /** The events recorded so far with `seq` above `after`, in order. */
+  read(after?: number): AsyncIterable<RuntimeEvent>;
+  close(): Promise<void>;
+}
+
+/** Where a run puts what is too long to be shown. */
+export interface RunFolder {
+  /** Writes the text to `observations/` and gives its reference and the hash of its bytes. */
+  putAside(name: string, text: string): { readonly storage_ref: string; readonly sha256: string };
+}
+
+export type OpenJournal = (run_id: string) => Promise<Journal>;

@@ -1,0 +1,165 @@
+import { z } from "zod";
+import type { Artifacts, Permission, PermissionClass, Risk, SideEffect } from "../protocol/call.ts";
+import type { ToolContext } from "./context.ts";
+
+export const ACCESSES = ["read", "list", "write", "delete"] as const;
+export type Access = (typeof ACCESSES)[number];
+
+/** A path that a call names, and what it would do there. */
+export interface Touch {
+  readonly path: string;
+  readonly access: Access;
+  /** Asks to see names that are hidden otherwise. Only with `list`. */
+  readonly show_sensitive?: boolean;
+}
+
+/** What `execute` gives back. The gate makes the result envelope of it. */
+export interface ToolOutput<Data> {
+  readonly data: Data;
+  readonly stdout?: string;
+  readonly stderr?: string;
+  readonly exit_code?: number;
+  readonly next_page_cursor?: string;
+  readonly truncated_lines?: boolean;
+  readonly truncated_bytes?: boolean;
+  readonly meta?: Readonly<Record<string, unknown>>;
+  readonly artifacts?: Partial<Artifacts>;
+}
+
+export type ArgsAdapter = (args: Readonly<Record<string, unknown>>) => Record<string, unknown>;
+
+export interface Alias {
+  readonly name: string;
+  /** Turns the arguments that callers of this name send into the tool's own. */
+  readonly adapt?: ArgsAdapter;
+}
+
+/** An older major version that is still served. */
+export interface OldVersion {
+  readonly major: number;
+  readonly adapt: ArgsAdapter;
+}
+
+type Schema = z.ZodObject;
+
+/** What a tool declares (spec 1, Tool). It never decides who may call it. */
+export interface ToolDeclaration<Args extends Schema, Returns extends Schema> {
+  readonly name: string;
+  readonly version: string;
+  readonly description: string | ((context: { readonly roots: readonly string[] }) => string);
+  readonly args: Args;
+  readonly returns: Returns;
+  readonly required_permissions: readonly Permission[];
+  readonly side_effects: readonly SideEffect[];
+  readonly aliases?: readonly Alias[];
+  readonly old_versions?: readonly OldVersion[];
+  readonly risk?: Risk | ((args: z.output<Args>) => Risk);
+  readonly touches?: (args: z.output<Args>) => readonly Touch[];
+  readonly permission_class?: PermissionClass;
+  readonly audit_operation?: string;
+  readonly concurrency_safe?: boolean;
+  readonly read_only?: boolean;
+  readonly destructive?: boolean;
+  readonly idempotent?: boolean;
+  readonly requires_checkpoint?: boolean;
+  readonly requires_reverse_thinking?: boolean;
+  readonly search_hint?: string;
+  execute(args: z.output<Args>, context: ToolContext): Promise<ToolOutput<z.input<Returns>>>;
+}
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** A tool as the runtime keeps it: every default filled in, argument types erased. */
+export interface Tool {
+  readonly name: string;
+  readonly version: string;
+  readonly aliases: readonly Alias[];
+  readonly old_versions: readonly OldVersion[];
+  readonly args: Schema;
+  readonly returns: Schema;
+  readonly args_schema: JsonSchema;
+  readonly return_schema: JsonSchema;
+  readonly required_permissions: readonly Permission[];
+  readonly side_effects: readonly SideEffect[];
+  readonly permission_class: PermissionClass;
+  readonly audit_operation: string;
+  readonly concurrency_safe: boolean;
+  readonly read_only: boolean;
+  readonly destructive: boolean;
+  readonly idempotent: boolean;
+  readonly requires_checkpoint: boolean;
+  readonly requires_reverse_thinking: boolean;
+  readonly search_hint: string | undefined;
+  describe(context: { readonly roots: readonly string[] }): string;
+  riskOf(args: Readonly<Record<string, unknown>>): Risk;
+  touches(args: Readonly<Record<string, unknown>>): readonly Touch[];
+  execute(args: Readonly<Record<string, unknown>>, context: ToolContext): Promise<ToolOutput<unknown>>;
+}
+
+const NAME = /^[a-zA-Z][a-zA-Z0-9_-]{0,127}$/;
+const VERSION = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/;
+
+/**
+ * Checks a declaration and fills in what it leaves out, always on the careful side: high risk, asked for
+ * before it runs, alone, not run again after a crash. Throws `TypeError` on a declaration that cannot be right.
+ */
+export function defineTool<Args extends Schema, Returns extends Schema>(
+  declaration: ToolDeclaration<Args, Returns>,
+): Tool {
+  refuseBadDeclaration(declaration);
+  const { risk = "high", touches, description, execute } = declaration;
+  const args = declaration.args.strict();
+  const returns = declaration.returns.strict();
+  let argsSchema: JsonSchema | undefined;
+  let returnSchema: JsonSchema | undefined;
+  type Given = z.output<Args>;
+  return {
+    name: declaration.name,
+    version: declaration.version,
+    aliases: declaration.aliases ?? [],
+    old_versions: declaration.old_versions ?? [],
+    args,
+    returns,
+    get args_schema() {
+      return (argsSchema ??= z.toJSONSchema(args, { io: "input" }));
+    },
+    get return_schema() {
+      return (returnSchema ??= z.toJSONSchema(returns, { io: "input" }));
+    },
+    required_permissions: declaration.required_permissions,
+    side_effects: declaration.side_effects,
+    permission_class: declaration.permission_class ?? "generic",
+    audit_operation: declaration.audit_operation ?? "invoke",
+    concurrency_safe: declaration.concurrency_safe ?? false,
+    read_only: declaration.read_only ?? false,
+    destructive: declaration.destructive ?? false,
+    idempotent: declaration.idempotent ?? false,
+    requires_checkpoint: declaration.requires_checkpoint ?? false,
+    requires_reverse_thinking: declaration.requires_reverse_thinking ?? false,
+    search_hint: declaration.search_hint,
+    describe: (context) => (typeof description === "function" ? description(context) : description),
+    // The gate calls these only with what the schema above let through, so the types are those of the declaration.
+    riskOf: (given) => (typeof risk === "function" ? risk(given as Given) : risk),
+    touches: (given) => touches?.(given as Given) ?? [],
+    execute: (given, context) => execute.call(declaration, given as Given, context),
+  };
+}
+
+function refuseBadDeclaration(declaration: ToolDeclaration<Schema, Schema>): void {
+  const { name, version, permission_class, required_permissions } = declaration;
+  const names = [name, ...(declaration.aliases ?? []).map((alias) => alias.name)];
+  for (const each of names) {
+    if (!NAME.test(each)) {
+      throw new TypeError(`Cannot define tool "${name}": the name "${each}" is not letters, digits, "_" and "-"`);
+    }
+  }
+  if (!VERSION.test(version)) {
+    throw new TypeError(`Cannot define tool "${name}": the version "${version}" is not of the form 1.2.3`);
+  }
+  if (permission_class === "file" && declaration.touches === undefined) {
+    throw new TypeError(`Cannot define tool "${name}": a tool of class "file" has to say what it touches`);
+  }
+  if (permission_class === "readonly" && required_permissions.some((each) => each !== "fs.read")) {
+    throw new TypeError(`Cannot define tool "${name}": class "readonly" goes with no permission but "fs.read"`);
+  }
+}

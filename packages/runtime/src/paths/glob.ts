@@ -1,0 +1,137 @@
+export interface Glob {
+  /** Whether the whole path, with "/" between its parts, matches. */
+  matches(path: string): boolean;
+}
+
+/** More alternatives than this in one pattern are refused: `{a,b}{a,b}…` doubles with each group. */
+const MAX_ALTERNATIVES = 256;
+const MAX_PATTERN_LENGTH = 1024;
+
+/**
+ * The usual file globs: `*` and `?` within one part, `**` across parts, `[a-z]`, `[!a-z]`, `{a,b}`, `\` before a
+ * literal. A pattern without "/" matches a name at any depth, as in `.gitignore`; a trailing "/" is dropped.
+ * Time is at most pattern length times path length: no pattern can make it hang. Throws `RangeError` on a pattern
+ * that is too long or has too many alternatives.
+ */
+export function compileGlob(pattern: string): Glob {
+  if (pattern.length > MAX_PATTERN_LENGTH) {
+    throw new RangeError(`The pattern is ${pattern.length} characters long, at most ${MAX_PATTERN_LENGTH} are taken`);
+  }
+  const trimmed = pattern.replace(/\/+$/, "").replace(/^\.?\/+/, "");
+  const anchored = trimmed.includes("/") ? trimmed : `**/${trimmed}`;
+  const alternatives = expandBraces(anchored).map((each) => each.split("/").map(compilePart));
+  return { matches: (path) => matchesAny(alternatives, path.split("/")) };
+}
+
+type Part = "**" | readonly Piece[];
+type Piece = "*" | "?" | string | { readonly set: readonly (readonly [number, number])[]; readonly negated: boolean };
+
+function matchesAny(alternatives: readonly (readonly Part[])[], parts: readonly string[]): boolean {
+  return alternatives.some((pattern) => matchWithStars(pattern, parts, isManyParts, matchesPart));
+}
+
+function isManyParts(part: Part): boolean {
+  return part === "**";
+}
+
+function matchesPart(part: Part, text: string): boolean {
+  return part !== "**" && matchWithStars(part, Array.from(text), isManyCharacters, matchesCharacter);
+}
+
+function isManyCharacters(piece: Piece): boolean {
+  return piece === "*";
+}
+
+function matchesCharacter(piece: Piece, character: string): boolean {
+  if (typeof piece === "string") return piece === "?" || piece === `\\${character}`;
+  const code = character.codePointAt(0) ?? 0;
+  return piece.set.some(([from, to]) => code >= from && code <= to) !== piece.negated;
+}
+
+/** Matches a list against a pattern whose stars stand for any number of items, going back only to the last star. */
+function matchWithStars<P, T>(
+  pattern: readonly P[],
+  items: readonly T[],
+  isStar: (piece: P) => boolean,
+  fits: (piece: P, item: T) => boolean,
+): boolean {
+  let p = 0;
+  let i = 0;
+  let star = -1;
+  let resume = 0;
+  while (i < items.length) {
+    const piece = pattern[p];
+    if (piece !== undefined && isStar(piece)) {
+      star = p++;
+      resume = i;
+    } else if (piece !== undefined && fits(piece, items[i] as T)) {
+      p++;
+      i++;
+    } else if (star >= 0) {
+      p = star + 1;
+      i = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return pattern.slice(p).every(isStar);
+}
+
+/** A literal character is kept as `\x`, so that it cannot be taken for `*` or `?`. */
+function compilePart(part: string): Part {
+  if (part === "**") return "**";
+  const characters = Array.from(part);
+  const pieces: Piece[] = [];
+  for (let i = 0; i < characters.length; i++) {
+    const character = characters[i] ?? "";
+    if (character === "*") {
+      if (pieces.at(-1) !== "*") pieces.push("*");
+    } else if (character === "?") {
+      pieces.push("?");
+    } else if (character === "[" && characters.indexOf("]", i + 2) > 0) {
+      const end = characters.indexOf("]", i + 2);
+      pieces.push(compileSet(characters.slice(i + 1, end)));
+      i = end;
+    } else if (character === "\\" && i + 1 < characters.length) {
+      pieces.push(`\\${characters[++i]}`);
+    } else {
+      pieces.push(`\\${character}`);
+    }
+  }
+  return pieces;
+}
+
+function compileSet(inner: readonly string[]): Piece {
+  const negated = inner[0] === "!" || inner[0] === "^";
+  const characters = negated ? inner.slice(1) : inner;
+  const set: [number, number][] = [];
+  for (let i = 0; i < characters.length; i++) {
+    const from = characters[i]?.codePointAt(0) ?? 0;
+    if (characters[i + 1] === "-" && i + 2 < characters.length) {
+      set.push([from, characters[i + 2]?.codePointAt(0) ?? 0]);
+      i += 2;
+    } else {
+      set.push([from, from]);
+    }
+  }
+  return { set, negated };
+}
+
+/** `a{b,c}d` to `abd`, `acd`; inner groups first. A brace without its partner or comma is literal. */
+function expandBraces(pattern: string): string[] {
+  const done: string[] = [];
+  const open = [pattern];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const group = /^((?:[^\\{}]|\\.|\{(?![^{}]*,[^{}]*\})|\}(?=))*?)\{([^{}]*,[^{}]*)\}(.*)$/su.exec(next);
+    if (group === null) {
+      done.push(next);
+    } else {
+      const [, before = "", inner = "", after = ""] = group;
+      for (const choice of inner.split(",").reverse()) open.push(before + choice + after);
+    }
+    if (done.length + open.length > MAX_ALTERNATIVES) {
+      throw new RangeError(`The pattern stands for more than ${MAX_ALTERNATIVES} alternatives`);
+    }
+  }
+  return done;
+}

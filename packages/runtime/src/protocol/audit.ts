@@ -1,0 +1,41 @@
+import { z } from "zod";
+import { artifacts, RISKS } from "./call.ts";
+
+export const EFFECTS = ["ALLOW", "DENY", "REQUIRE_CONFIRMATION"] as const;
+export type Effect = (typeof EFFECTS)[number];
+
+export const SCOPES = ["call", "run", "session"] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** One record for every call, a refused one too (spec 1). It stands in the event that ends the call, so the chain covers it. */
+export const auditRecord = z.strictObject({
+  trace_id: z.string(),
+  tool_call_id: z.string(),
+  tool: z.string(),
+  version: z.string().nullable(),
+  risk: z.enum(RISKS).nullable(),
+  operation: z.string().nullable(),
+  ts_start: z.iso.datetime(),
+  ts_end: z.iso.datetime(),
+  duration_ms: z.number(),
+  params: z.unknown(),
+  result: z.strictObject({
+    ok: z.boolean(),
+    exit_code: z.int().nullable(),
+    error_code: z.string().nullable(),
+    stdout_ref: z.string().nullable(),
+  }),
+  policy: z.strictObject({
+    /** Null when the call was refused before the policy was asked. */
+    decision: z.enum(EFFECTS).nullable(),
+    rule: z.string().nullable(),
+    approved: z.boolean().nullable(),
+    approval_scope: z.enum(SCOPES).nullable(),
+    approved_by: z.string().nullable(),
+  }),
+  sandbox: z.string(),
+  hashes: z.record(z.string(), z.string()),
+  artifacts,
+  reverse_thinking: z.unknown().optional(),
+});
+export type AuditRecord = z.infer<typeof auditRecord>;

@@ -1,0 +1,59 @@
+import { z } from "zod";
+
+/** Every event name, in the order of spec 1, with what it says. `docs/events.md` is held to this table by a check. */
+// oxfmt-ignore
+export const EVENTS = {
+  "task.queued":          "a message became a task",
+  "task.started":         "a worker took the task",
+  "task.resumed":         "a worker took the task again after a crash",
+  "task.retry_scheduled": "the task failed in a way that a retry may help",
+  "task.dead_lettered":   "the task was given up",
+  "task.waiting_approval": "the task waits for a person",
+  "task.completed":       "the task is done",
+  "task.failed":          "the task failed for good",
+  "task.cancelled":       "a person stopped the task",
+  "agent.started":        "a run of the loop began",
+  "agent.completed":      "the loop gave its final answer",
+  "agent.failed":         "the loop ended without an answer",
+  "turn.started":         "one round of model and calls began",
+  "turn.completed":       "the round is over",
+  "model.completed":      "the model answered",
+  "model.failed":         "the model did not answer",
+  "tool_call.started":    "a call is about to run",
+  "tool_call.completed":  "a call ran and succeeded",
+  "tool_call.failed":     "a call was refused or failed",
+  "approval_required":    "a call waits for a person",
+  "approval_granted":     "a person let a call through",
+  "approval_denied":      "a person refused a call",
+  "display":              "something to show at once",
+  "progress":             "how far a call is",
+  "reply.sent":           "a channel took the reply",
+  "undo.applied":         "a change was taken back",
+} as const;
+
+export type EventType = keyof typeof EVENTS;
+const EVENT_TYPES = Object.keys(EVENTS) as [EventType, ...EventType[]];
+
+const hash = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** One record of the chain (spec 1, Events). */
+export const runtimeEvent = z.strictObject({
+  event_id: z.string(),
+  seq: z.int().min(1),
+  ts: z.iso.datetime(),
+  type: z.enum(EVENT_TYPES),
+  trace_id: z.string(),
+  task_id: z.string().nullable(),
+  run_id: z.string(),
+  parent_id: z.string().nullable(),
+  payload: z.record(z.string(), z.unknown()),
+  prev_hash: hash,
+  hash,
+});
+export type RuntimeEvent = z.infer<typeof runtimeEvent>;
+
+/** An event before it has its place in the chain. The journal adds `seq`, `prev_hash` and `hash`. */
+export type EventDraft = Omit<RuntimeEvent, "seq" | "prev_hash" | "hash">;
+
+/** `prev_hash` of the first event of a chain. */
+export const FIRST_HASH: string = "0".repeat(64);
