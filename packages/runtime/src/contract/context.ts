@@ -41,6 +41,8 @@ export interface ListOptions {
   /** At most so many entries: the first ones in the order of their keys. */
   readonly limit: number;
   readonly show_sensitive?: boolean;
+  /** Leaves entries out before they count. */
+  readonly skip?: (name: string) => boolean;
 }
 
 export interface Listing {
@@ -56,8 +58,8 @@ export interface Listing {
  * elsewhere than when it was judged, is refused. Nothing is followed that was not verified after it was opened.
  */
 export interface ToolFiles {
-  stat(path: string): FileFacts;
-  list(path: string, options: ListOptions): Listing;
+  stat(path: string): Promise<FileFacts>;
+  list(path: string, options: ListOptions): Promise<Listing>;
 }
 
 /** Cursors are sealed: one that was altered, or made for another tool or other arguments, is refused. */

@@ -90,6 +90,8 @@ export interface Tool {
   readonly requires_checkpoint: boolean;
   readonly requires_reverse_thinking: boolean;
   readonly search_hint: string | undefined;
+  /** Null where it depends on the arguments. */
+  readonly risk: Risk | null;
   describe(context: { readonly roots: readonly string[] }): string;
   riskOf(args: Readonly<Record<string, unknown>>): Risk;
   touches(args: Readonly<Record<string, unknown>>): readonly Touch[];
@@ -137,6 +139,7 @@ export function defineTool<Args extends Schema, Returns extends Schema>(
     requires_checkpoint: declaration.requires_checkpoint ?? false,
     requires_reverse_thinking: declaration.requires_reverse_thinking ?? false,
     search_hint: declaration.search_hint,
+    risk: typeof risk === "function" ? null : risk,
     describe: (context) => (typeof description === "function" ? description(context) : description),
     // The gate calls these only with what the schema above let through, so the types are those of the declaration.
     riskOf: (given) => (typeof risk === "function" ? risk(given as Given) : risk),

@@ -122,16 +122,39 @@ function expandBraces(pattern: string): string[] {
   const done: string[] = [];
   const open = [pattern];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const group = /^((?:[^\\{}]|\\.|\{(?![^{}]*,[^{}]*\})|\}(?=))*?)\{([^{}]*,[^{}]*)\}(.*)$/su.exec(next);
-    if (group === null) {
+    const group = findGroup(next);
+    if (group === undefined) {
       done.push(next);
     } else {
-      const [, before = "", inner = "", after = ""] = group;
-      for (const choice of inner.split(",").reverse()) open.push(before + choice + after);
+      const [start, end] = group;
+      for (const choice of next.slice(start + 1, end).split(",").reverse()) {
+        open.push(next.slice(0, start) + choice + next.slice(end + 1));
+      }
     }
     if (done.length + open.length > MAX_ALTERNATIVES) {
       throw new RangeError(`The pattern stands for more than ${MAX_ALTERNATIVES} alternatives`);
     }
   }
   return done;
+}
+
+/** Where the first innermost `{…,…}` begins and ends. */
+function findGroup(pattern: string): readonly [number, number] | undefined {
+  let start = -1;
+  let comma = false;
+  for (let i = 0; i < pattern.length; i++) {
+    const character = pattern[i];
+    if (character === "\\") {
+      i++;
+    } else if (character === "{") {
+      start = i;
+      comma = false;
+    } else if (character === "," && start >= 0) {
+      comma = true;
+    } else if (character === "}" && start >= 0) {
+      if (comma) return [start, i];
+      start = -1;
+    }
+  }
+  return undefined;
 }

@@ -16,7 +16,8 @@ export type PermissionClass = (typeof PERMISSION_CLASSES)[number];
 
 /** A request as a caller gives it: only `name` and `args` are needed, the rest is filled in. */
 export const toolCallInput = z.strictObject({
-  tool_call_id: z.string().min(1).max(200).optional(),
+  /** Also names files in `observations/`, so it holds nothing that a path could make use of. */
+  tool_call_id: z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, 'has to be up to 128 letters, digits, "_" and "-"').optional(),
   name: z.string().min(1).max(200),
   version: z.string().max(50).optional(),
   args: z.unknown(),

@@ -1,0 +1,72 @@
+import type { ToolContext } from "../contract/context.ts";
+import { ToolError } from "../protocol/errors.ts";
+import type { GateCall, GateParts } from "./call.ts";
+import { draftEvent, need } from "./call.ts";
+import { shortenParams } from "./params.ts";
+
+/** Step 8. If the start cannot be recorded, nothing runs. */
+export async function recordStart(call: GateCall, parts: GateParts): Promise<void> {
+  const tool = need(call.tool, "tool");
+  call.options.signal?.throwIfAborted();
+  const { tool_call_id } = call.request;
+  try {
+    const payload = { tool_call_id, tool_name: tool.name, arguments: shortenParams(call, parts) };
+    const draft = draftEvent(call, "tool_call.started", payload, parts.clock());
+    await parts.journal.append([draft], { durable: hasSideEffects(call) });
+    call.started = draft.event_id;
+  } catch (error) {
+    throw new ToolError("RecordFailed", `Cannot run "${tool.name}": its start could not be recorded (${reasonOf(error)}), so nothing was run`, {}, error);
+  }
+}
+
+/** Calls that change something are on the disk before they run; for the others surviving the process is enough. */
+export function hasSideEffects(call: GateCall): boolean {
+  return need(call.tool, "tool").side_effects.some((effect) => effect !== "none");
+}
+
+export function reasonOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+}
+
+/** Step 9: the work, under a deadline. A tool that does not heed its signal is left behind; its call ends all the same. */
+export async function execute(call: GateCall, parts: GateParts): Promise<void> {
+  const tool = need(call.tool, "tool");
+  const deadline = new AbortController();
+  const outside = call.options.signal;
+  const stop = (): void => deadline.abort(outside?.reason);
+  outside?.addEventListener("abort", stop, { once: true });
+  let timedOut = false;
+  const timer = setTimeout(() => {
+    timedOut = true;
+    deadline.abort(new Error("timed out"));
+  }, parts.timeout_ms);
+  const aborted = new Promise<never>((_, reject) => {
+    deadline.signal.addEventListener("abort", () => reject(deadline.signal.reason as Error), { once: true });
+  });
+  if (outside?.aborted === true) stop();
+  try {
+    const work = tool.execute(need(call.args, "args"), createContext(call, parts, deadline.signal));
+    call.output = await Promise.race([work, aborted]);
+  } catch (error) {
+    if (timedOut) throw new ToolError("Timeout", `"${tool.name}" was stopped after ${parts.timeout_ms / 1000} seconds`, { timeout_ms: parts.timeout_ms });
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    outside?.removeEventListener("abort", stop);
+  }
+}
+
+function createContext(call: GateCall, parts: GateParts, signal: AbortSignal): ToolContext {
+  const { tool_call_id, run_id } = call.request;
+  return {
+    tool_call_id,
+    run_id,
+    signal,
+    files: parts.openFiles(call.touches, signal),
+    limits: parts.limits,
+    cursors: parts.cursors,
+    progress: (fraction, detail) => {
+      call.options.onProgress?.({ tool_call_id, fraction, detail: parts.redactor.redact(detail).text });
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import type { Decision } from "../policy/decide.ts";
+import type { ToolCallRequest, ToolCallResult } from "../protocol/call.ts";
+import { ToolError } from "../protocol/errors.ts";
+import { checkArgs, findTool, resolvePaths } from "./admit.ts";
+import { getApproval } from "./approve.ts";
+import type { CallOptions, DecidingParts, GateCall, GateParts, Step } from "./call.ts";
+import { need } from "./call.ts";
+import { execute, reasonOf, recordStart } from "./execute.ts";
+import type { Opened } from "./open-call.ts";
+import { decide, takeQuota } from "./permit.ts";
+import { recordEnd } from "./record-end.ts";
+import { thinkInReverse } from "./reverse-thinking.ts";
+import { settle } from "./settle.ts";
+import type { Settled } from "./settle.ts";
+
+/** The one way in. The order is the security argument: nothing runs before step 8 is on record. */
+// oxfmt-ignore
+const STEPS: readonly Step[] = [
+  findTool,        // 1  name, alias, version -> tool
+  checkArgs,       // 2  strict schema
+  resolvePaths,    // 3  where each path really leads
+  decide,          // 4  policy, pure
+  takeQuota,       // 5
+  getApproval,     // 6  checkpoint, confirmation
+  thinkInReverse,  // 7  only tools that ask for it
+  recordStart,     // 8  no record, no run
+  execute,         // 9  under a deadline
+];
+
+/** The beginning of the list above, for calls that are only judged. */
+const DECIDING_STEPS = [findTool, checkArgs, resolvePaths, decide] as const;
+
+/** Makes one call. Never throws: every way it can end is a result. */
+export async function runGate({ request, refusal }: Opened, options: CallOptions, parts: GateParts): Promise<ToolCallResult> {
+  const call = newCall(request, options, parts.clock());
+  let problem: unknown = refusal;
+  try {
+    if (problem === undefined) for (const step of STEPS) await step(call, parts);
+  } catch (error) {
+    problem = error;
+  }
+  const settled = settleSafely(call, problem, parts); // 10  redact, put aside, cut
+  return await recordEnd(call, settled, parts); // 11
+}
+
+/** Steps 1 to 4 of a call that is not made: what the policy would say. Throws the `ToolError` of a call it cannot judge. */
+export function explainCall({ request, refusal }: Opened, options: CallOptions, parts: DecidingParts): Decision {
+  if (refusal !== undefined) throw refusal;
+  const call = newCall(request, options, parts.clock());
+  try {
+    for (const step of DECIDING_STEPS) step(call, parts);
+  } catch (error) {
+    if (call.decision === undefined) throw error;
+  }
+  return need(call.decision, "decision");
+}
+
+function newCall(request: ToolCallRequest, options: CallOptions, opened_ms: number): GateCall {
+  return { request, options, opened_ms, touches: [], params_redacted: false };
+}
+
+/** Output that cannot be put aside (a full disk) is not shown in part as if it were whole. */
+function settleSafely(call: GateCall, problem: unknown, parts: GateParts): Settled {
+  try {
+    return settle(call, problem, parts);
+  } catch (error) {
+    const lost = new ToolError("RecordFailed", `"${call.request.name}" ran, but its output could not be kept (${reasonOf(error)})`, {}, error);
+    delete call.output;
+    return settle(call, lost, parts);
+  }
+}

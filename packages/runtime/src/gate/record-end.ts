@@ -1,0 +1,79 @@
+import type { AuditRecord } from "../protocol/audit.ts";
+import type { ToolCallResult } from "../protocol/call.ts";
+import { ERRORS } from "../protocol/errors.ts";
+import type { EventDraft } from "../protocol/events.ts";
+import type { GateCall, GateParts } from "./call.ts";
+import { draftEvent } from "./call.ts";
+import { hasSideEffects, reasonOf } from "./execute.ts";
+import { shortenParams } from "./params.ts";
+import type { Settled } from "./settle.ts";
+
+/** Step 11: the end of the call and its audit record, in one event. What cannot be recorded is not reported as done. */
+export async function recordEnd(call: GateCall, { result, cause }: Settled, parts: GateParts): Promise<ToolCallResult> {
+  try {
+    const draft = endEvent(call, { result, ...(cause === undefined ? {} : { cause }) }, parts);
+    await parts.journal.append([draft], { durable: call.started !== undefined && hasSideEffects(call), result });
+    return result;
+  } catch (error) {
+    return notRecorded(call, result, error);
+  }
+}
+
+function endEvent(call: GateCall, { result, cause }: Settled, parts: GateParts): EventDraft {
+  const now = parts.clock();
+  const params = shortenParams(call, parts);
+  const audit = auditOf(call, { result, params, now, sandbox: parts.workspace.sandbox });
+  const { tool_call_id, payload, error } = result;
+  const about = { tool_call_id, tool_name: call.tool?.name ?? parts.redactor.redact(call.request.name).text };
+  if (error === null) {
+    const { exit_code = 0, truncated_lines = false, truncated_bytes = false } = payload ?? {};
+    return draftEvent(call, "tool_call.completed", { ...about, latency_ms: result.duration_ms, exit_code, truncated_lines, truncated_bytes, audit }, now);
+  }
+  const failed = { ...about, error, error_class: error.class, redacted: result.redacted, ...(cause === undefined ? {} : { cause }), audit };
+  return draftEvent(call, "tool_call.failed", failed, now);
+}
+
+interface AuditOptions {
+  readonly result: ToolCallResult;
+  readonly params: unknown;
+  readonly now: number;
+  readonly sandbox: string;
+}
+
+function auditOf(call: GateCall, { result, params, now, sandbox }: AuditOptions): AuditRecord {
+  const { payload, error } = result;
+  const { tool, decision, approval, request } = call;
+  return {
+    trace_id: request.trace_id,
+    tool_call_id: request.tool_call_id,
+    tool: tool?.name ?? request.name,
+    version: tool?.version ?? null,
+    risk: call.risk ?? null,
+    operation: tool?.audit_operation ?? null,
+    ts_start: new Date(call.opened_ms).toISOString(),
+    ts_end: new Date(now).toISOString(),
+    duration_ms: result.duration_ms,
+    params,
+    result: { ok: result.ok, exit_code: payload?.exit_code ?? null, error_code: error?.code ?? null, stdout_ref: payload?.storage_ref ?? null },
+    policy: {
+      decision: decision?.effect ?? null,
+      rule: decision?.rule ?? null,
+      approved: approval?.approved ?? null,
+      approval_scope: approval?.scope ?? null,
+      approved_by: approval?.by ?? null,
+    },
+    sandbox,
+    hashes: payload?.sha256 === undefined ? {} : { stdout_sha256: payload.sha256 },
+    artifacts: result.artifacts,
+    ...(call.reverse_thinking === undefined ? {} : { reverse_thinking: call.reverse_thinking }),
+  };
+}
+
+function notRecorded(call: GateCall, result: ToolCallResult, error: unknown): ToolCallResult {
+  const ran = call.started !== undefined;
+  const { class: errorClass, hint } = ERRORS.RecordFailed;
+  const what = ran ? "ran, but its end could not be recorded" : "was refused, and that could not be recorded";
+  const message = `"${call.request.name}" ${what} (${reasonOf(error)})`;
+  const details = result.error === null ? {} : { details: { refused_with: result.error.code } };
+  return { ...result, ok: false, error: { code: "RecordFailed", class: errorClass, message, hint, ...details } };
+}

@@ -1,0 +1,74 @@
+import type { ArgsAdapter, Tool } from "../contract/tool.ts";
+import { ToolError } from "../protocol/errors.ts";
+import { nearestNames } from "./nearest.ts";
+
+export interface Found {
+  readonly tool: Tool;
+  /** Applied to the arguments in this order before the schema sees them. */
+  readonly adapters: readonly ArgsAdapter[];
+}
+
+/** Names, aliases and versions. */
+export class Registry {
+  readonly #tools = new Map<string, Tool>();
+  readonly #names = new Map<string, { readonly tool: Tool; readonly adapt?: ArgsAdapter }>();
+
+  /** All names of the tool, or none. */
+  register(tool: Tool): void {
+    const names = [{ name: tool.name }, ...tool.aliases];
+    const seen = new Set<string>();
+    for (const { name } of names) {
+      const owner = this.#names.get(name)?.tool.name ?? (seen.has(name) ? tool.name : undefined);
+      if (owner !== undefined) throw new TypeError(`Cannot register tool "${tool.name}": the name "${name}" is taken by "${owner}"`);
+      seen.add(name);
+    }
+    this.#tools.set(tool.name, tool);
+    for (const { name, ...alias } of names) this.#names.set(name, { tool, ...alias });
+  }
+
+  all(): readonly Tool[] {
+    return [...this.#tools.values()];
+  }
+
+  get(name: string): Tool | undefined {
+    return this.#names.get(name)?.tool;
+  }
+
+  find(name: string, version: string | undefined): Found {
+    const found = this.#names.get(name);
+    if (found === undefined) throw unknownTool(name, [...this.#names.keys()]);
+    const { tool, adapt } = found;
+    const adapters = adapt === undefined ? [] : [adapt];
+    const old = version === undefined ? undefined : adapterFor(tool, version);
+    return { tool, adapters: old === undefined ? adapters : [...adapters, old] };
+  }
+}
+
+function unknownTool(name: string, names: readonly string[]): ToolError {
+  const nearest = nearestNames(name, names);
+  const guess = nearest.length === 0 ? "" : `; did you mean ${nearest.map((each) => `"${each}"`).join(" or ")}?`;
+  return new ToolError("UnknownTool", `There is no tool ${JSON.stringify(name.slice(0, 100))}${guess}`, { nearest });
+}
+
+const SEMVER = /^(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?$/;
+
+/** The adapter from an older major version; undefined where the version is the one that is served (spec 1, Versions). */
+function adapterFor(tool: Tool, version: string): ArgsAdapter | undefined {
+  const wanted = SEMVER.exec(version);
+  const served = SEMVER.exec(tool.version);
+  const major = Number(wanted?.[1] ?? -1);
+  if (wanted !== null && major === Number(served?.[1]) && isAtMost(wanted, served)) return undefined;
+  const old = tool.old_versions.find((each) => each.major === major);
+  if (wanted !== null && old !== undefined) return old.adapt;
+  const versions = [tool.version, ...tool.old_versions.map((each) => `${each.major}`)];
+  throw new ToolError(
+    "VersionUnsupported",
+    `Cannot call "${tool.name}" as version ${JSON.stringify(version)}: served are ${versions.join(", ")}`,
+    { served: versions },
+  );
+}
+
+/** A minor version above ours may name fields that we do not know. */
+function isAtMost(wanted: RegExpExecArray, served: RegExpExecArray | null): boolean {
+  return Number(wanted[2] ?? 0) <= Number(served?.[2] ?? 0);
+}

@@ -1,0 +1,127 @@
+import { z } from "zod";
+import type { ToolOutput } from "../contract/tool.ts";
+import { excerptHead } from "../output/excerpt.ts";
+import type { Artifacts, CallError, Payload, ToolCallResult } from "../protocol/call.ts";
+import { ToolError } from "../protocol/errors.ts";
+import type { GateCall, GateParts } from "./call.ts";
+import { need } from "./call.ts";
+
+/** A call's end, before it is recorded. */
+export interface Settled {
+  readonly result: ToolCallResult;
+  /** For the record only: what an unexpected error said. The caller is not told, it may name things of the host. */
+  readonly cause?: string;
+}
+
+/** Data over so many times the output limit is put aside too. Text and its data are the same thing twice over. */
+const DATA_FACTOR = 8;
+
+/** Step 10: whatever happened becomes one result: redacted first, then put aside, then cut. */
+export function settle(call: GateCall, problem: unknown, parts: GateParts): Settled {
+  const failure = problem ?? checkOutput(call);
+  const error = failure === undefined ? undefined : toToolError(call, failure);
+  const output = call.output ?? (call.started === undefined ? undefined : NO_OUTPUT);
+  const { redactor } = parts;
+  const stdout = redactor.redact(output?.stdout ?? "");
+  const stderr = redactor.redact(output?.stderr ?? "");
+  const rest = redactor.redactValue({ data: output?.data ?? {}, meta: output?.meta ?? {}, artifacts: artifactsOf(output) });
+  const { data, meta, artifacts } = rest.value as { data: unknown; meta: Payload["meta"]; artifacts: Artifacts };
+  const told = error === undefined ? undefined : describeError(error, parts);
+  const texts = { stdout: stdout.text, stderr: stderr.text };
+  const payload = output === undefined ? null : makePayload({ ...output, ...texts, data, meta }, { call, parts, failed: error !== undefined });
+  const result: ToolCallResult = {
+    tool_call_id: call.request.tool_call_id,
+    ok: error === undefined,
+    payload,
+    error: told?.error ?? null,
+    artifacts,
+    duration_ms: parts.clock() - call.opened_ms,
+    redacted: stdout.redacted || stderr.redacted || rest.redacted || told?.redacted === true || call.params_redacted,
+  };
+  const cause = error?.code === "InternalError" && error.cause !== undefined ? { cause: redactor.redact(causeText(error.cause)).text } : {};
+  return { result, ...cause };
+}
+
+const NO_OUTPUT: ToolOutput<unknown> = { data: {} };
+
+/** A tool has to give what its schema promises. */
+function checkOutput(call: GateCall): unknown {
+  const tool = need(call.tool, "tool");
+  const checked = tool.returns.safeParse(call.output?.data);
+  if (checked.success) return undefined;
+  return new ToolError("InternalError", `"${tool.name}" ran, but gave back what its return_schema does not describe`, {}, new Error(z.prettifyError(checked.error)));
+}
+
+function toToolError(call: GateCall, problem: unknown): ToolError {
+  if (problem instanceof ToolError) return problem;
+  const { name } = call.request;
+  if (call.options.signal?.aborted === true) {
+    const when = call.started === undefined ? "before it ran" : "while it ran";
+    return new ToolError("Cancelled", `"${name}" was cancelled ${when}`, {}, problem);
+  }
+  return new ToolError("InternalError", `"${name}" failed in a way that was not foreseen; the record has the details`, {}, problem);
+}
+
+function causeText(cause: unknown): string {
+  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
+}
+
+function describeError(error: ToolError, { redactor }: GateParts): { error: CallError; redacted: boolean } {
+  const { replay, ...details } = error.details ?? {};
+  const told = {
+    code: error.code,
+    class: error.class,
+    message: error.message,
+    ...(Object.keys(details).length === 0 ? {} : { details }),
+    hint: error.hint,
+    ...(typeof replay === "string" && replay !== "" ? { replay } : {}),
+  };
+  const { value, redacted } = redactor.redactValue(told);
+  return { error: value as CallError, redacted };
+}
+
+function artifactsOf(output: ToolOutput<unknown> | undefined): Artifacts {
+  return { files_changed: [], commands_run: [], ...output?.artifacts };
+}
+
+interface PayloadOptions {
+  readonly call: GateCall;
+  readonly parts: GateParts;
+  readonly failed: boolean;
+}
+
+function makePayload(output: ToolOutput<unknown> & { stdout: string; stderr: string; meta: Payload["meta"] }, { call, parts, failed }: PayloadOptions): Payload {
+  const { limits, folder } = parts;
+  const { tool_call_id } = call.request;
+  const stdout = excerptHead(output.stdout, limits);
+  const stderr = excerptHead(output.stderr, limits);
+  const cut = stdout.text !== output.stdout || stderr.text !== output.stderr;
+  const aside = cut ? folder.putAside(`${tool_call_id}.txt`, wholeOutput(output)) : undefined;
+  const { data, meta } = keepSmall(output, parts, tool_call_id);
+  return {
+    exit_code: output.exit_code ?? (failed ? 1 : 0),
+    stdout: aside === undefined ? stdout.text : `${stdout.text}${restNote(stdout.text, aside.storage_ref)}`,
+    stderr: stderr.text,
+    truncated_lines: output.truncated_lines === true || stdout.truncated_lines || stderr.truncated_lines,
+    truncated_bytes: output.truncated_bytes === true || stdout.truncated_bytes || stderr.truncated_bytes,
+    ...(output.next_page_cursor === undefined ? {} : { next_page_cursor: output.next_page_cursor }),
+    ...aside,
+    data,
+    meta,
+  };
+}
+
+function wholeOutput({ stdout, stderr }: { stdout: string; stderr: string }): string {
+  return stderr === "" ? stdout : `${stdout}${stdout === "" || stdout.endsWith("\n") ? "" : "\n"}--- stderr ---\n${stderr}`;
+}
+
+function restNote(shown: string, storage_ref: string): string {
+  return `${shown === "" || shown.endsWith("\n") ? "" : "\n"}[cut here; the whole output is in ${storage_ref}]\n`;
+}
+
+function keepSmall({ data, meta }: { data: unknown; meta: Payload["meta"] }, { folder, limits }: GateParts, tool_call_id: string): { data: unknown; meta: Payload["meta"] } {
+  const text = JSON.stringify(data);
+  if (text.length <= limits.bytes * DATA_FACTOR) return { data, meta };
+  const { storage_ref, sha256 } = folder.putAside(`${tool_call_id}.data.json`, text);
+  return { data: {}, meta: { ...meta, data_ref: storage_ref, data_sha256: sha256 } };
+}

@@ -1,0 +1,34 @@
+export { createRuntime, DEFAULTS } from "./runtime.ts";
+export type { EventFilter, Runtime, RuntimeOptions } from "./runtime.ts";
+export type { Explanation, ToolInfo } from "./tool-info.ts";
+export type { CallOptions, Progress } from "./gate/call.ts";
+
+export { defineTool } from "./contract/tool.ts";
+export type { Tool, ToolDeclaration, ToolOutput, Touch } from "./contract/tool.ts";
+export type { ToolContext, ToolFiles } from "./contract/context.ts";
+export type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "./contract/host.ts";
+export type { AppendOptions, Journal, OpenJournal } from "./contract/journal.ts";
+
+export { ERRORS, ToolError } from "./protocol/errors.ts";
+export type { ErrorClass, ErrorCode } from "./protocol/errors.ts";
+export { makeId, makeTraceId } from "./protocol/ids.ts";
+export { canonicalJson } from "./protocol/canonical.ts";
+export { EVENTS, FIRST_HASH } from "./protocol/events.ts";
+export type { EventDraft, EventType, RuntimeEvent } from "./protocol/events.ts";
+export type { AuditRecord } from "./protocol/audit.ts";
+export type { ApprovalAnswer, ApprovalRequest, ReverseThinking } from "./protocol/approval.ts";
+export type { CallError, ToolCallInput, ToolCallRequest, ToolCallResult } from "./protocol/call.ts";
+export { policyConfiguration, PROFILE_NAMES } from "./protocol/configuration.ts";
+export type { PolicyConfiguration, PolicyRule, ProfileName } from "./protocol/configuration.ts";
+
+export { chainEvents, EMPTY_TAIL } from "./journal/hash-chain.ts";
+export { headsFolder, HeadFile } from "./journal/heads.ts";
+export { runPath } from "./journal/run-folder.ts";
+export { verifyAudit } from "./journal/verify.ts";
+export type { AuditProblem, AuditVerdict } from "./journal/verify.ts";
+
+export { checkRoots, splitRoots } from "./machine/files/roots.ts";
+export { nearestNames } from "./gate/nearest.ts";
+export { makeVisible, makeVisibleLines } from "./output/visible.ts";
+export { redact } from "./redact/redact.ts";
+export { createRedactStream } from "./redact-stream.ts";

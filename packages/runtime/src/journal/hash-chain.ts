@@ -1,0 +1,57 @@
+import { hash } from "node:crypto";
+import { FIRST_HASH } from "../protocol/events.ts";
+import type { EventDraft, RuntimeEvent } from "../protocol/events.ts";
+import { canonicalJson } from "../protocol/canonical.ts";
+
+/** The last link of a chain. */
+export interface Tail {
+  readonly seq: number;
+  readonly hash: string;
+}
+
+/** The tail of a chain that has no event yet. */
+export const EMPTY_TAIL: Tail = { seq: 0, hash: FIRST_HASH };
+
+export interface ChainedEvent {
+  readonly event: RuntimeEvent;
+  /** The event as one line of JSON: its canonical form with `hash` as the last member, so that it can be checked as it stands. */
+  readonly line: string;
+}
+
+/** Gives each draft its place after `tail` (spec 1, Events). */
+export function chainEvents(drafts: readonly EventDraft[], tail: Tail): readonly ChainedEvent[] {
+  let last = tail;
+  return drafts.map((draft) => {
+    const unsealed = { ...draft, seq: last.seq + 1, prev_hash: last.hash };
+    const text = canonicalJson(unsealed);
+    const event = { ...unsealed, hash: hashOf(last.hash, text) };
+    last = event;
+    return { event, line: sealLine(text, event.hash) };
+  });
+}
+
+/** The hash that an event ought to have. */
+export function hashOfEvent(event: RuntimeEvent): string {
+  const { hash: _, ...unsealed } = event;
+  return hashOf(event.prev_hash, canonicalJson(unsealed));
+}
+
+const SEAL_LENGTH = ',"hash":""}'.length + 64;
+
+function sealLine(canonical: string, hashText: string): string {
+  return `${canonical.slice(0, -1)},"hash":"${hashText}"}`;
+}
+
+/**
+ * Whether a line, as it stands, is the text that its hash was made from. True is proof, and cheap; false only says
+ * that the line was not written in canonical form, and `hashOfEvent` has to tell.
+ */
+export function isSealedLine(line: string, event: RuntimeEvent): boolean {
+  if (typeof event.prev_hash !== "string") return false;
+  const text = `${line.slice(0, -SEAL_LENGTH)}}`;
+  return line.length > SEAL_LENGTH && sealLine(text, event.hash) === line && hashOf(event.prev_hash, text) === event.hash;
+}
+
+function hashOf(prevHash: string, canonical: string): string {
+  return hash("sha256", prevHash + canonical, "hex");
+}

@@ -1,0 +1,133 @@
+import { closeSync, constants, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import type { AppendOptions, Journal } from "../contract/journal.ts";
+import type { EventDraft, RuntimeEvent } from "../protocol/events.ts";
+import { chainEvents, EMPTY_TAIL } from "./hash-chain.ts";
+import type { Tail } from "./hash-chain.ts";
+import { HeadFile } from "./heads.ts";
+import { makeRunFolder, runPath, syncFolder } from "./run-folder.ts";
+
+export interface JsonlOptions {
+  readonly state_dir: string;
+  readonly run_id: string;
+  readonly heads: string;
+}
+
+/** Journal on a file: in the library this is the truth. One process writes a run at a time; a second one is noticed. */
+export class JsonlJournal implements Journal {
+  readonly run_id: string;
+  readonly path: string;
+  /** Bytes of a torn last line that were taken off when the file was opened. */
+  readonly repaired_bytes: number;
+  readonly #folder: string;
+  readonly #fd: number;
+  readonly #head: HeadFile;
+  #tail: Tail;
+  #size: number;
+  #folderSynced = false;
+  #closed = false;
+
+  constructor({ state_dir, run_id, heads }: JsonlOptions) {
+    this.run_id = run_id;
+    this.#folder = runPath(state_dir, run_id);
+    makeRunFolder(this.#folder);
+    this.path = join(this.#folder, "events.jsonl");
+    this.#fd = openSync(this.path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND, 0o600);
+    const end = findEnd(this.#fd, this.path);
+    this.#tail = end.tail;
+    this.#size = end.size;
+    this.repaired_bytes = end.torn;
+    if (end.torn > 0) ftruncateSync(this.#fd, end.size);
+    this.#head = new HeadFile(heads, run_id, state_dir);
+  }
+
+  // oxlint-disable-next-line typescript/require-await -- the work is synchronous: one write, no trip through the thread pool
+  async append(drafts: readonly EventDraft[], options: AppendOptions = {}): Promise<readonly RuntimeEvent[]> {
+    const chained = chainEvents(drafts, this.#tail);
+    let text = "";
+    for (const { line } of chained) text += `${line}\n`;
+    this.#write(Buffer.from(text));
+    const last = chained.at(-1)?.event;
+    if (last !== undefined) this.#tail = { seq: last.seq, hash: last.hash };
+    this.#head.write(this.#tail);
+    if (options.durable === true) this.#sync();
+    return chained.map(({ event }) => event);
+  }
+
+  async *read(after = 0): AsyncIterable<RuntimeEvent> {
+    await using file = await open(this.path, "r");
+    for await (const line of file.readLines()) {
+      if (line === "") continue;
+      const event = JSON.parse(line) as RuntimeEvent;
+      if (event.seq > after) yield event;
+    }
+  }
+
+  // oxlint-disable-next-line typescript/require-await -- see append
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    closeSync(this.#fd);
+    this.#head.close();
+  }
+
+  /** All of it or nothing: what a full disk let through of a line is taken off again. */
+  #write(bytes: Buffer): void {
+    // The number of a closed descriptor may by now be that of another file.
+    if (this.#closed) throw new Error("the runtime was closed");
+    const size = fstatSync(this.#fd).size;
+    if (size !== this.#size) {
+      throw new Error(`"${this.path}" is ${size} bytes long and ought to be ${this.#size}: another process changed it`);
+    }
+    try {
+      const written = writeSync(this.#fd, bytes);
+      if (written !== bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes could be written`);
+    } catch (error) {
+      ftruncateSync(this.#fd, this.#size);
+      throw error;
+    }
+    this.#size += bytes.length;
+  }
+
+  #sync(): void {
+    fdatasyncSync(this.#fd);
+    if (this.#folderSynced) return;
+    syncFolder(this.#folder);
+    this.#folderSynced = true;
+  }
+}
+
+const BLOCK = 65_536;
+
+/** The last whole event of a file, and how many bytes after it are the beginning of one that was never finished. */
+function findEnd(fd: number, path: string): { readonly tail: Tail; readonly size: number; readonly torn: number } {
+  const { size } = fstatSync(fd);
+  let text = Buffer.alloc(0);
+  let from = size;
+  while (from > 0) {
+    const length = Math.min(BLOCK, from);
+    const block = Buffer.alloc(length);
+    from -= length;
+    readSync(fd, block, 0, length, from);
+    text = Buffer.concat([block, text]);
+    const lineEnd = text.lastIndexOf(10);
+    if (lineEnd < 0) continue;
+    const lineStart = text.lastIndexOf(10, lineEnd - 1) + 1;
+    if (lineStart === 0 && from > 0) continue;
+    const tail = parseTail(text.subarray(lineStart, lineEnd), path);
+    const end = from + lineEnd + 1;
+    return { tail, size: end, torn: size - end };
+  }
+  return { tail: EMPTY_TAIL, size: 0, torn: size };
+}
+
+function parseTail(line: Buffer, path: string): Tail {
+  try {
+    const { seq, hash } = JSON.parse(line.toString("utf8")) as RuntimeEvent;
+    if (Number.isInteger(seq) && /^[0-9a-f]{64}$/.test(hash)) return { seq, hash };
+  } catch {
+    // Falls through: not JSON is as bad as JSON that is no event.
+  }
+  throw new Error(`The last whole line of "${path}" is no event: the record was damaged; look at it with "autonous audit verify"`);
+}

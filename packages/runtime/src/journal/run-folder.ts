@@ -1,0 +1,50 @@
+import { hash } from "node:crypto";
+import { closeSync, fsyncSync, mkdirSync, openSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { RunFolder } from "../contract/journal.ts";
+import { ToolError } from "../protocol/errors.ts";
+
+/** Names of folders come from run ids, so a run id may hold nothing that a path could make use of. */
+const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$/;
+
+export function isRunId(text: string): boolean {
+  return RUN_ID.test(text);
+}
+
+export function checkRunId(run_id: string): void {
+  if (!isRunId(run_id)) {
+    throw new ToolError("InvalidArguments", `Cannot use run_id ${JSON.stringify(run_id)}: it has to be up to 80 letters, digits, "_" and "-"`, { field: "run_id" });
+  }
+}
+
+/** `<state_dir>/runs/<run_id>`. */
+export function runPath(state_dir: string, run_id: string): string {
+  checkRunId(run_id);
+  return join(state_dir, "runs", run_id);
+}
+
+export function makeRunFolder(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+}
+
+/** A run's folder on disk: `events.jsonl`, `observations/`. */
+export function openRunFolder(path: string): RunFolder {
+  return {
+    putAside(name, text) {
+      const folder = join(path, "observations");
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      writeFileSync(join(folder, name), text, { mode: 0o600 });
+      return { storage_ref: `observations/${name}`, sha256: hash("sha256", text, "hex") };
+    },
+  };
+}
+
+/** Makes the name of a new file survive a power cut. */
+export function syncFolder(path: string): void {
+  const fd = openSync(path, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

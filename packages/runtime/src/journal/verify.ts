@@ -1,0 +1,149 @@
+import { createReadStream, existsSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import type { RuntimeEvent } from "../protocol/events.ts";
+import { EMPTY_TAIL, hashOfEvent, isSealedLine } from "./hash-chain.ts";
+import type { Tail } from "./hash-chain.ts";
+import { headsFolder, readHead, runsWithHeads } from "./heads.ts";
+
+export interface AuditProblem {
+  /** Where the chain stops being right; 0 where a whole run is meant. */
+  readonly seq: number;
+  readonly problem: string;
+  readonly run_id?: string;
+}
+
+export interface AuditVerdict {
+  readonly ok: boolean;
+  readonly records: number;
+  readonly problems: readonly AuditProblem[];
+}
+
+export interface VerifyOptions {
+  /** Where the heads are kept. Default: the user's own state directory. */
+  readonly heads?: string;
+}
+
+/**
+ * Checks a record: `path` is an `events.jsonl`, a run's folder, or a state folder with all of its runs. Finds changed,
+ * removed and reordered records, a cut tail, a run that was put back to an earlier state and one that is gone.
+ */
+export async function verifyAudit(path: string, options: VerifyOptions = {}): Promise<AuditVerdict> {
+  const heads = options.heads ?? headsFolder();
+  const files = statSync(path).isDirectory() ? recordsIn(path) : [path];
+  const verdicts: AuditVerdict[] = [];
+  for (const file of files) verdicts.push(await verifyFile(file, heads));
+  const gone = missingRuns(path, heads);
+  const problems = [...verdicts.flatMap((verdict) => verdict.problems), ...gone];
+  const records = verdicts.reduce((sum, verdict) => sum + verdict.records, 0);
+  return { ok: problems.length === 0, records, problems };
+}
+
+function recordsIn(folder: string): string[] {
+  if (existsSync(join(folder, "events.jsonl"))) return [join(folder, "events.jsonl")];
+  const runs = join(folder, "runs");
+  if (!existsSync(runs)) return [];
+  const files = readdirSync(runs).sort().map((run_id) => join(runs, run_id, "events.jsonl"));
+  return files.filter((file) => existsSync(file));
+}
+
+/** Runs whose heads say that they were recorded in this state folder, and of which nothing is there. */
+function missingRuns(path: string, heads: string): AuditProblem[] {
+  if (!statSync(path).isDirectory() || existsSync(join(path, "events.jsonl"))) return [];
+  return runsWithHeads(heads, realpathSync(path))
+    .filter((run_id) => !existsSync(join(path, "runs", run_id, "events.jsonl")))
+    .map((run_id) => ({ seq: 0, run_id, problem: "the record of this run is gone; its head is still known" }));
+}
+
+async function verifyFile(file: string, heads: string): Promise<AuditVerdict> {
+  const chain = new ChainCheck((run_id) => readHead(heads, run_id));
+  for await (const lines of linesOf(file)) for (const line of lines) chain.add(line);
+  const run_id = chain.run_id ?? basename(dirname(file));
+  chain.end(run_id);
+  const problems = chain.problems.map((each) => ({ ...each, run_id }));
+  return { ok: problems.length === 0, records: chain.records, problems };
+}
+
+type HeadFound = ReturnType<typeof readHead>;
+
+/** Follows one chain line by line. A bad link is told once; the next one is judged by what its own line claims. */
+class ChainCheck {
+  readonly problems: { seq: number; problem: string }[] = [];
+  records = 0;
+  run_id: string | undefined;
+  readonly #findHead: (run_id: string) => HeadFound;
+  #tail: Tail = EMPTY_TAIL;
+  #head: HeadFound;
+  #headHash: string | undefined;
+
+  constructor(findHead: (run_id: string) => HeadFound) {
+    this.#findHead = findHead;
+  }
+
+  add({ text, whole }: Line): void {
+    const expected = this.#tail.seq + 1;
+    const event = whole ? parseEvent(text) : undefined;
+    if (event === undefined) return this.#tell(expected, whole ? "the line is no event" : tornLine(text));
+    this.records++;
+    if (this.run_id === undefined) this.#begin(event.run_id);
+    if (event.run_id !== this.run_id) this.#tell(event.seq, `the event belongs to another run ("${event.run_id}")`);
+    if (event.seq !== expected) this.#tell(event.seq, `expected record ${expected} here, found ${event.seq}`);
+    else if (event.prev_hash !== this.#tail.hash) this.#tell(event.seq, "does not follow from the record before it");
+    if (!isSealedLine(text, event) && hashOfEvent(event) !== event.hash) {
+      this.#tell(event.seq, "the content was changed");
+    }
+    this.#tail = { seq: event.seq, hash: event.hash };
+    if (typeof this.#head === "object" && event.seq === this.#head.seq) this.#headHash = event.hash;
+  }
+
+  /** Compares the end with the head that was kept outside. */
+  end(run_id: string): void {
+    if (this.run_id === undefined) this.#begin(run_id);
+    const head = this.#head;
+    if (head === undefined) return;
+    if (head === "damaged") return this.#tell(this.#tail.seq, "the head that is kept outside cannot be read");
+    if (this.#headHash === head.hash) return;
+    const problem =
+      this.#headHash === undefined
+        ? `the record ends at ${this.#tail.seq}, but it went on to ${head.seq}: the tail was cut`
+        : "the record is not the one whose head was kept: it was rewritten";
+    this.#tell(this.#headHash === undefined ? this.#tail.seq + 1 : head.seq, problem);
+  }
+
+  #begin(run_id: string): void {
+    this.run_id = run_id;
+    this.#head = this.#findHead(run_id);
+  }
+
+  #tell(seq: number, problem: string): void {
+    this.problems.push({ seq, problem });
+  }
+}
+
+function tornLine(text: string): string {
+  return `the last line is torn (${Buffer.byteLength(text)} bytes); the next start of this run takes it off`;
+}
+
+function parseEvent(text: string): RuntimeEvent | undefined {
+  try {
+    const value = JSON.parse(text) as RuntimeEvent | null;
+    return typeof value?.seq === "number" && typeof value.run_id === "string" ? value : undefined;
+  } catch {
+    return undefined; // told as "no event" by the caller
+  }
+}
+
+interface Line {
+  readonly text: string;
+  readonly whole: boolean;
+}
+
+/** The lines of a file, some at a time; the last one is not whole when no line end follows it. */
+async function* linesOf(file: string): AsyncIterable<readonly Line[]> {
+  let rest = "";
+  for await (const chunk of createReadStream(file, { encoding: "utf8", highWaterMark: 1 << 20 })) {
+    const lines = (rest + String(chunk)).split("\n");
+    rest = lines.pop() ?? "";
+    yield lines.map((text) => ({ text, whole: true }));
+  }
+  if (rest !== "") yield [{ text: rest, whole: false }];
+}

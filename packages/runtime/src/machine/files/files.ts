@@ -1,0 +1,118 @@
+import { closeSync, fstatSync, opendirSync } from "node:fs";
+import type { FileFacts, Listing, ListOptions, ToolFiles } from "../../contract/context.ts";
+import { judgePlace } from "../../policy/check-path.ts";
+import type { ResolvedTouch, WorkspaceContext } from "../../policy/decide.ts";
+import { ToolError } from "../../protocol/errors.ts";
+import { kindOf, openFolder, openHandle, procPath, realBytesOf } from "./handle.ts";
+import { SmallestEntries } from "./smallest-entries.ts";
+import { asToolError } from "./resolve.ts";
+
+export interface FilesOptions {
+  /** What this call was allowed to touch, and where that led when it was judged. */
+  readonly touches: readonly ResolvedTouch[];
+  readonly workspace: WorkspaceContext;
+  readonly signal: AbortSignal;
+}
+
+/** Entries of a folder that are looked at before others get a turn. */
+const ENTRIES_A_TURN = 16_384;
+
+/**
+ * The Files handle of one call. Every operation opens the place that was judged, asks the kernel where the descriptor
+ * leads, and goes on only if that is still the same place: what was checked is what is used.
+ */
+export function createToolFiles({ touches, workspace, signal }: FilesOptions): ToolFiles {
+  function declared(path: string, access: ResolvedTouch["access"]): ResolvedTouch {
+    const touch = touches.find((each) => each.path === path && each.access === access);
+    if (touch === undefined) {
+      throw new ToolError("PathTraversalBlocked", `Cannot ${access} "${path}": the call did not declare that it would`, { path });
+    }
+    return touch;
+  }
+
+  return {
+    // oxlint-disable-next-line typescript/require-await -- makers on other systems have to wait
+    async stat(path) {
+      const touch = touches.find((each) => each.path === path) ?? declared(path, "read");
+      const fd = openVerified(touch, { below: [], open: openHandle, workspace });
+      try {
+        return factsOf(fd);
+      } finally {
+        closeSync(fd);
+      }
+    },
+
+    async list(path, options) {
+      const touch = declared(path, "list");
+      const fd = openVerified(touch, { below: options.below ?? [], open: openFolder, workspace });
+      try {
+        return await listFolder(fd, { ...options, show_sensitive: options.show_sensitive === true && touch.show_sensitive, workspace, signal });
+      } finally {
+        closeSync(fd);
+      }
+    },
+  };
+}
+
+interface OpenOptions {
+  readonly below: readonly string[];
+  readonly open: (path: Buffer) => number;
+  readonly workspace: WorkspaceContext;
+}
+
+function openVerified(touch: ResolvedTouch, { below, open, workspace }: OpenOptions): number {
+  const wanted = [Buffer.from(touch.real).toString("latin1"), ...below].join("/").replace(/^\/\//, "/");
+  const path = [touch.path, ...below.map((key) => Buffer.from(key, "latin1").toString("utf8"))].join("/");
+  const fd = openOr(path, () => open(Buffer.from(wanted, "latin1")));
+  try {
+    const real = realBytesOf(fd);
+    if (real !== wanted) {
+      throw new ToolError("PathTraversalBlocked", `Cannot open "${path}": it leads elsewhere than when it was checked`, { path });
+    }
+    const refusal = judgePlace(Buffer.from(real, "latin1").toString("utf8"), workspace);
+    if (refusal !== undefined) throw new ToolError(refusal.code, `Cannot open "${path}": ${refusal.reason}`, { path });
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+function openOr(path: string, open: () => number): number {
+  try {
+    return open();
+  } catch (error) {
+    throw asToolError(error, path);
+  }
+}
+
+function factsOf(fd: number): FileFacts {
+  const stats = fstatSync(fd);
+  return { kind: kindOf(stats), size: stats.size, modified_ms: Math.floor(stats.mtimeMs) };
+}
+
+interface FolderOptions extends ListOptions {
+  readonly workspace: WorkspaceContext;
+  readonly signal: AbortSignal;
+}
+
+/** Holds as many entries as are asked for, however many the folder has. */
+async function listFolder(fd: number, options: FolderOptions): Promise<Listing> {
+  const smallest = new SmallestEntries(options, realBytesOf(fd));
+  const folder = opendirSync(procPath(fd), { encoding: "latin1" as BufferEncoding, bufferSize: 1024 });
+  try {
+    let looked = 0;
+    for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
+      smallest.offer(entry.name, entry);
+      if (++looked % ENTRIES_A_TURN === 0) await letOthersRun(options.signal);
+    }
+  } finally {
+    folder.closeSync();
+  }
+  return smallest.listing();
+}
+
+async function letOthersRun(signal: AbortSignal): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  signal.throwIfAborted();
+}

@@ -1,0 +1,73 @@
+import type { Journal, OpenJournal, RunFolder } from "./contract/journal.ts";
+import { Grants } from "./gate/grants.ts";
+import { makeRunFolder, openRunFolder, runPath } from "./journal/run-folder.ts";
+
+/** What one run has of its own. */
+export interface Run {
+  readonly run_id: string;
+  readonly journal: Journal;
+  readonly folder: RunFolder;
+  readonly grants: Grants;
+  readonly quota: { taken: number };
+}
+
+/** Journals that are held open at a time. Another run's is opened again when it is needed. */
+const MAX_OPEN = 64;
+
+/** The runs of a runtime, opened when they are first used. Those that were not used for longest are closed again. */
+export class Runs {
+  readonly #state_dir: string;
+  readonly #openJournal: OpenJournal;
+  readonly #open = new Map<string, Promise<Run>>();
+  readonly #busy = new Map<string, number>();
+
+  constructor(state_dir: string, openJournal: OpenJournal) {
+    this.#state_dir = state_dir;
+    this.#openJournal = openJournal;
+  }
+
+  /** Keeps the run open while `work` is under way. */
+  async use<T>(run_id: string, work: (run: Run) => Promise<T>): Promise<T> {
+    this.#busy.set(run_id, (this.#busy.get(run_id) ?? 0) + 1);
+    try {
+      return await work(await this.get(run_id));
+    } finally {
+      const left = (this.#busy.get(run_id) ?? 1) - 1;
+      if (left > 0) this.#busy.set(run_id, left);
+      else this.#busy.delete(run_id);
+      await this.#closeIdle();
+    }
+  }
+
+  get(run_id: string): Promise<Run> {
+    const known = this.#open.get(run_id);
+    const run = known ?? this.#make(run_id);
+    this.#open.delete(run_id); // and to the end: the first in the map is the one not used for longest
+    this.#open.set(run_id, run);
+    if (known === undefined) run.catch(() => this.#open.delete(run_id)); // whoever waits for it gets the error; the next one tries again
+    return run;
+  }
+
+  async close(): Promise<void> {
+    const runs = [...this.#open.values()];
+    this.#open.clear();
+    for (const run of await Promise.allSettled(runs)) if (run.status === "fulfilled") await run.value.journal.close();
+  }
+
+  async #make(run_id: string): Promise<Run> {
+    const path = runPath(this.#state_dir, run_id);
+    makeRunFolder(path);
+    const journal = await this.#openJournal(run_id);
+    return { run_id, journal, folder: openRunFolder(path), grants: new Grants(), quota: { taken: 0 } };
+  }
+
+  async #closeIdle(): Promise<void> {
+    if (this.#open.size <= MAX_OPEN) return;
+    for (const [run_id, run] of this.#open) {
+      if (this.#open.size <= MAX_OPEN) return;
+      if (this.#busy.has(run_id)) continue;
+      this.#open.delete(run_id);
+      await (await run).journal.close();
+    }
+  }
+}

@@ -1,0 +1,201 @@
+import { hash } from "node:crypto";
+import type { OutputLimits } from "./contract/context.ts";
+import type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "./contract/host.ts";
+import type { Journal, OpenJournal } from "./contract/journal.ts";
+import type { Tool } from "./contract/tool.ts";
+import { batchesOf } from "./gate/batches.ts";
+import type { CallOptions, DecidingParts, GateParts } from "./gate/call.ts";
+import { explainCall, runGate } from "./gate/gate.ts";
+import { openCall } from "./gate/open-call.ts";
+import type { Opened } from "./gate/open-call.ts";
+import { Registry } from "./gate/registry.ts";
+import { JsonlJournal } from "./journal/jsonl-journal.ts";
+import { isRunId } from "./journal/run-folder.ts";
+import { createToolFiles } from "./machine/files/files.ts";
+import { resolvePath } from "./machine/files/resolve.ts";
+import { createCursors } from "./output/cursor.ts";
+import { isInForce } from "./policy/tools-in-force.ts";
+import { canonicalJson } from "./protocol/canonical.ts";
+import type { ToolCallInput, ToolCallResult } from "./protocol/call.ts";
+import { policyConfiguration } from "./protocol/configuration.ts";
+import type { PolicyConfiguration, ProfileName } from "./protocol/configuration.ts";
+import { ToolError } from "./protocol/errors.ts";
+import type { RuntimeEvent } from "./protocol/events.ts";
+import { makeId } from "./protocol/ids.ts";
+import { createRedactor } from "./redact/redact.ts";
+import { Runs } from "./runs.ts";
+import { secretsOf } from "./secrets.ts";
+import { prepareStart, readKey } from "./start.ts";
+import type { Started } from "./start.ts";
+import { describeTool } from "./tool-info.ts";
+import type { Explanation, ToolInfo } from "./tool-info.ts";
+import { BUILT_IN } from "./tools/all.ts";
+
+export interface RuntimeOptions {
+  /** Absolute paths of the folders that tools may touch. */
+  readonly roots: readonly string[];
+  /** What relative paths are relative to; inside a root. Default: the first root. */
+  readonly cwd?: string;
+  /** Where the record is kept, out of every tool's reach. Default: `.agent` in the working folder. */
+  readonly state_dir?: string;
+  readonly profile?: ProfileName;
+  readonly config?: Partial<PolicyConfiguration>;
+  readonly onApproval?: OnApproval;
+  readonly onCheckpoint?: OnCheckpoint;
+  readonly onReverseThinking?: OnReverseThinking;
+  /** Values that never leave, beside those of the environment's secret-named variables. */
+  readonly known_secrets?: readonly string[];
+  /** The run that calls belong to when they name none. Default: a new one. */
+  readonly run_id?: string;
+  readonly limits?: Partial<OutputLimits>;
+  readonly timeout_ms?: number;
+  readonly approval_timeout_ms?: number;
+  /** Where the record goes instead of a file. */
+  readonly openJournal?: OpenJournal;
+  readonly clock?: Clock;
+}
+
+export interface EventFilter {
+  readonly run_id?: string;
+  /** Only events with a higher `seq`. */
+  readonly after?: number;
+}
+
+export interface Runtime {
+  readonly run_id: string;
+  readonly state_dir: string;
+  /** Makes one governed call. Never throws: every outcome is a result. */
+  call(request: ToolCallInput, options?: CallOptions): Promise<ToolCallResult>;
+  /** Makes several: neighbours that may run beside others do so, the rest in order; results in the order asked. */
+  callAll(requests: readonly ToolCallInput[], options?: CallOptions): Promise<readonly ToolCallResult[]>;
+  /** What the policy would say. Runs nothing and records nothing. */
+  explain(request: ToolCallInput, options?: CallOptions): Promise<Explanation>;
+  /** The tools in force. */
+  tools(): readonly ToolInfo[];
+  register(tool: Tool): void;
+  /** What is on record of a run so far. */
+  events(filter?: EventFilter): AsyncIterable<RuntimeEvent>;
+  /** The record of this runtime's own run, for a host that has events of its own to write. Made at the first event. */
+  readonly journal: Journal;
+  /** The redactor that everything of this runtime passes; it knows the runtime's secrets. */
+  redact(text: string): { readonly text: string; readonly redacted: boolean };
+  redactValue(value: unknown): { readonly value: unknown; readonly redacted: boolean };
+  close(): Promise<void>;
+}
+
+// oxfmt-ignore
+export const DEFAULTS = {
+  lines:               2000,
+  bytes:               51_200,
+  timeout_ms:          30_000,
+  approval_timeout_ms: 3_600_000,
+} as const;
+
+/** A governed runtime on a workspace. Nothing global; `close()` ends it. Throws `ToolError` when the options cannot work. */
+// oxlint-disable-next-line typescript/require-await -- promised to callers: later parts of the start have to wait
+export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const clock = options.clock ?? Date.now;
+  const started = prepareStart({ ...options, checkpoint_handler: options.onCheckpoint !== undefined });
+  const { state_dir, heads } = started;
+  const openFile: OpenJournal = async (run_id) => new JsonlJournal({ state_dir, run_id, heads });
+  const runs = new Runs(state_dir, options.openJournal ?? openFile);
+  const registry = new Registry();
+  for (const tool of BUILT_IN) registry.register(tool);
+  const shared = sharedParts(options, { registry, started, clock });
+  const run_id = options.run_id ?? makeId("run", clock());
+
+  async function withRun<T>(input: unknown, work: (opened: Opened, parts: GateParts) => Promise<T>): Promise<T> {
+    const opened = openIn(input, { run_id, now: clock() });
+    return await runs.use(opened.request.run_id, (run) => work(opened, { ...shared, ...run }));
+  }
+
+  async function call(request: ToolCallInput, callOptions: CallOptions = {}): Promise<ToolCallResult> {
+    return await withRun(request, (opened, parts) => runGate(opened, callOptions, parts));
+  }
+
+  return {
+    run_id,
+    state_dir,
+    journal: lazyJournal(run_id, async () => (await runs.get(run_id)).journal),
+    redact: (text) => shared.redactor.redact(text),
+    redactValue: (value) => shared.redactor.redactValue(value),
+    call,
+    async callAll(requests, callOptions) {
+      const results: ToolCallResult[] = [];
+      for (const batch of batchesOf(requests, ({ name }) => registry.get(name)?.concurrency_safe === true)) {
+        results.push(...(await Promise.all(batch.map((request) => call(request, callOptions)))));
+      }
+      return results;
+    },
+    explain: async (request, callOptions = {}) => explain(openIn(request, { run_id, now: clock() }), callOptions, shared),
+    tools() {
+      const { workspace, settings } = shared;
+      const inForce = registry.all().filter((tool) => isInForce(tool, workspace, settings).inForce);
+      return inForce.map((tool) => describeTool(tool, workspace.roots));
+    },
+    register: (tool) => registry.register(tool),
+    async *events({ run_id: wanted = run_id, after = 0 } = {}) {
+      const { journal } = await runs.get(wanted);
+      yield* journal.read(after);
+    },
+    close: () => runs.close(),
+  };
+}
+
+function lazyJournal(run_id: string, open: () => Promise<Journal>): Journal {
+  return {
+    run_id,
+    append: async (drafts, options) => await (await open()).append(drafts, options),
+    async *read(after) {
+      yield* (await open()).read(after);
+    },
+    close: async () => await (await open()).close(),
+  };
+}
+
+function sharedParts(options: RuntimeOptions, { registry, started, clock }: { registry: Registry; started: Started; clock: Clock }): DecidingParts {
+  const { workspace, cwd, state_dir } = started;
+  const settings = { profile: options.profile ?? "guarded", configuration: readConfiguration(options.config) } as const;
+  return {
+    registry,
+    workspace,
+    settings,
+    cwd,
+    clock,
+    redactor: createRedactor({ known: [...secretsOf(process.env), ...(options.known_secrets ?? [])] }),
+    cursors: createCursors(() => readKey(state_dir)),
+    limits: { lines: options.limits?.lines ?? DEFAULTS.lines, bytes: options.limits?.bytes ?? DEFAULTS.bytes },
+    timeout_ms: options.timeout_ms ?? DEFAULTS.timeout_ms,
+    approval_timeout_ms: options.approval_timeout_ms ?? DEFAULTS.approval_timeout_ms,
+    policy_version: hash("sha256", canonicalJson(settings), "hex"),
+    onApproval: options.onApproval,
+    onCheckpoint: options.onCheckpoint,
+    onReverseThinking: options.onReverseThinking,
+    resolve: (path) => resolvePath(path, cwd),
+    openFiles: (touches, signal) => createToolFiles({ touches, workspace, signal }),
+  };
+}
+
+function readConfiguration(config: unknown): PolicyConfiguration {
+  const parsed = policyConfiguration.safeParse(config ?? {});
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => `config.${issue.path.map(String).join(".")}: ${issue.message}`);
+  throw new ToolError("InvalidArguments", `Cannot start the runtime: ${problems.join("; ")}`, { problems });
+}
+
+/** A run that cannot be a folder's name is refused in the record of the runtime's own run. */
+function openIn(input: unknown, own: { readonly run_id: string; readonly now: number }): Opened {
+  const opened = openCall(input, own);
+  if (isRunId(opened.request.run_id)) return opened;
+  const refusal = new ToolError("InvalidArguments", 'Cannot take the request: "run_id" has to be up to 80 letters, digits, "_" and "-"', { field: "run_id" });
+  return { request: { ...opened.request, run_id: own.run_id }, refusal };
+}
+
+function explain(opened: Opened, options: CallOptions, shared: DecidingParts): Explanation {
+  try {
+    return explainCall(opened, options, shared);
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error;
+    return { effect: "DENY", code: error.code, reason: error.message, rule: "validation", checks: [] };
+  }
+}

@@ -1,0 +1,92 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { headsFolder } from "./journal/heads.ts";
+import { checkRoots } from "./machine/files/roots.ts";
+import { isInside } from "./paths/inside.ts";
+import { judgePlace } from "./policy/check-path.ts";
+import type { WorkspaceContext } from "./policy/decide.ts";
+import { ToolError } from "./protocol/errors.ts";
+
+export interface StartOptions {
+  readonly roots: readonly string[];
+  readonly cwd?: string;
+  readonly state_dir?: string;
+  readonly checkpoint_handler: boolean;
+}
+
+export interface Started {
+  readonly workspace: WorkspaceContext;
+  readonly cwd: string;
+  readonly state_dir: string;
+  readonly heads: string;
+}
+
+/** Checks where the runtime may work and where it keeps its state; makes the state folder. Throws with every problem at once. */
+export function prepareStart(options: StartOptions): Started {
+  if (process.platform !== "linux") {
+    throw new ToolError("InternalError", `Cannot start the runtime on ${process.platform}: it verifies open files through Linux's /proc`);
+  }
+  const { roots, problems: rootProblems } = checkRoots(options.roots);
+  const problems = [...rootProblems];
+  const cwd = options.cwd === undefined ? roots[0] : realFolder(options.cwd, "cwd", problems);
+  if (cwd !== undefined && roots.length > 0 && !roots.some((root) => isInside(root, cwd))) {
+    problems.push(`the working folder "${cwd}" is outside the roots`);
+  }
+  const state_dir = makeStateFolder(resolve(cwd ?? "/", options.state_dir ?? ".agent"), problems);
+  const heads = headsFolder();
+  const workspace: WorkspaceContext = {
+    roots,
+    home: homedir(),
+    state_dirs: [state_dir, dirname(heads)],
+    checkpoint_handler: options.checkpoint_handler,
+    sandbox: "none",
+  };
+  problems.push(...closedRoots(workspace));
+  if (problems.length > 0 || cwd === undefined) {
+    throw new ToolError("InvalidArguments", `Cannot start the runtime: ${problems.join("; ")}`, { problems });
+  }
+  return { workspace, cwd, state_dir, heads };
+}
+
+function closedRoots(workspace: WorkspaceContext): string[] {
+  return workspace.roots.flatMap((root) => {
+    const refusal = judgePlace(root, workspace);
+    return refusal === undefined ? [] : [`the root "${root}" cannot be used: ${refusal.reason}`];
+  });
+}
+
+function realFolder(path: string, name: string, problems: string[]): string | undefined {
+  if (!isAbsolute(path)) {
+    problems.push(`${name} "${path}" is not an absolute path`);
+    return undefined;
+  }
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    problems.push(`${name} "${path}" cannot be opened (${(error as NodeJS.ErrnoException).code})`);
+    return undefined;
+  }
+}
+
+function makeStateFolder(path: string, problems: string[]): string {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    return realpathSync(path);
+  } catch (error) {
+    problems.push(`the state folder "${path}" cannot be made (${(error as NodeJS.ErrnoException).code})`);
+    return path;
+  }
+}
+
+/** The key that seals this state folder's cursors; made when it is first needed. */
+export function readKey(state_dir: string): Uint8Array {
+  const path = join(state_dir, "cursor.key");
+  try {
+    writeFileSync(path, randomBytes(32), { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  return readFileSync(path);
+}
