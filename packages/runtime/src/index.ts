@@ -18,13 +18,17 @@ export type { EventDraft, EventType, RuntimeEvent } from "./protocol/events.ts";
 export type { AuditRecord } from "./protocol/audit.ts";
 export type { ApprovalAnswer, ApprovalRequest, ReverseThinking } from "./protocol/approval.ts";
 export type { CallError, ToolCallInput, ToolCallRequest, ToolCallResult } from "./protocol/call.ts";
-export { policyConfiguration, PROFILE_NAMES } from "./protocol/configuration.ts";
+export { checkConfiguration } from "./policy/check-configuration.ts";
+export { PROFILE_NAMES } from "./protocol/configuration.ts";
 export type { PolicyConfiguration, PolicyRule, ProfileName } from "./protocol/configuration.ts";
 
 export { chainEvents, EMPTY_TAIL } from "./journal/hash-chain.ts";
-export { headsFolder, HeadFile } from "./journal/heads.ts";
+export { headsFolder } from "./journal/heads.ts";
+export { JsonlJournal } from "./journal/jsonl-journal.ts";
 export { runPath } from "./journal/run-folder.ts";
-export { verifyAudit } from "./journal/verify.ts";
+export { buildTree } from "./journal/tree.ts";
+export type { EventNode } from "./journal/tree.ts";
+export { verifyAudit, verifyEvents } from "./journal/verify.ts";
 export type { AuditProblem, AuditVerdict } from "./journal/verify.ts";
 
 export { checkRoots, splitRoots } from "./machine/files/roots.ts";
@@ -32,3 +36,4 @@ export { nearestNames } from "./gate/nearest.ts";
 export { makeVisible, makeVisibleLines } from "./output/visible.ts";
 export { redact } from "./redact/redact.ts";
 export { createRedactStream } from "./redact-stream.ts";
+export { secretsOf } from "./secrets.ts";

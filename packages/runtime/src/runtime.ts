@@ -9,7 +9,7 @@ import { explainCall, runGate } from "./gate/gate.ts";
 import { openCall } from "./gate/open-call.ts";
 import type { Opened } from "./gate/open-call.ts";
 import { Registry } from "./gate/registry.ts";
-import { JsonlJournal } from "./journal/jsonl-journal.ts";
+import { openJsonl } from "./journal/jsonl-journal.ts";
 import { isRunId } from "./journal/run-folder.ts";
 import { createToolFiles } from "./machine/files/files.ts";
 import { resolvePath } from "./machine/files/resolve.ts";
@@ -17,7 +17,7 @@ import { createCursors } from "./output/cursor.ts";
 import { isInForce } from "./policy/tools-in-force.ts";
 import { canonicalJson } from "./protocol/canonical.ts";
 import type { ToolCallInput, ToolCallResult } from "./protocol/call.ts";
-import { policyConfiguration } from "./protocol/configuration.ts";
+import { checkConfiguration } from "./policy/check-configuration.ts";
 import type { PolicyConfiguration, ProfileName } from "./protocol/configuration.ts";
 import { ToolError } from "./protocol/errors.ts";
 import type { RuntimeEvent } from "./protocol/events.ts";
@@ -53,6 +53,8 @@ export interface RuntimeOptions {
   /** Where the record goes instead of a file. */
   readonly openJournal?: OpenJournal;
   readonly clock?: Clock;
+  /** Told of each event right after it was recorded, for live views. */
+  readonly onEvent?: (event: RuntimeEvent) => void;
 }
 
 export interface EventFilter {
@@ -97,8 +99,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const clock = options.clock ?? Date.now;
   const started = prepareStart({ ...options, checkpoint_handler: options.onCheckpoint !== undefined });
   const { state_dir, heads } = started;
-  const openFile: OpenJournal = async (run_id) => new JsonlJournal({ state_dir, run_id, heads });
-  const runs = new Runs(state_dir, options.openJournal ?? openFile);
+  const openFile: OpenJournal = (run_id) => openJsonl({ state_dir, run_id, heads }, clock);
+  const runs = new Runs(state_dir, telling(options.openJournal ?? openFile, options.onEvent));
   const registry = new Registry();
   for (const tool of BUILT_IN) registry.register(tool);
   const shared = sharedParts(options, { registry, started, clock });
@@ -142,6 +144,24 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   };
 }
 
+/** A journal that tells of what it recorded. */
+function telling(openJournal: OpenJournal, onEvent: RuntimeOptions["onEvent"]): OpenJournal {
+  if (onEvent === undefined) return openJournal;
+  return async (run_id) => {
+    const journal = await openJournal(run_id);
+    return {
+      run_id,
+      async append(drafts, options) {
+        const events = await journal.append(drafts, options);
+        events.forEach(onEvent);
+        return events;
+      },
+      read: (after) => journal.read(after),
+      close: () => journal.close(),
+    };
+  };
+}
+
 function lazyJournal(run_id: string, open: () => Promise<Journal>): Journal {
   return {
     run_id,
@@ -172,15 +192,14 @@ function sharedParts(options: RuntimeOptions, { registry, started, clock }: { re
     onCheckpoint: options.onCheckpoint,
     onReverseThinking: options.onReverseThinking,
     resolve: (path) => resolvePath(path, cwd),
-    openFiles: (touches, signal) => createToolFiles({ touches, workspace, signal }),
+    openFiles: (touches, more) => createToolFiles({ touches, workspace, ...more }),
   };
 }
 
 function readConfiguration(config: unknown): PolicyConfiguration {
-  const parsed = policyConfiguration.safeParse(config ?? {});
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => `config.${issue.path.map(String).join(".")}: ${issue.message}`);
-  throw new ToolError("InvalidArguments", `Cannot start the runtime: ${problems.join("; ")}`, { problems });
+  const { configuration, problems } = checkConfiguration(config ?? {});
+  if (problems.length === 0) return configuration;
+  throw new ToolError("InvalidArguments", `Cannot start the runtime: ${problems.map((each) => `config.${each}`).join("; ")}`, { problems });
 }
 
 /** A run that cannot be a folder's name is refused in the record of the runtime's own run. */

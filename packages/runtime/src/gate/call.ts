@@ -34,7 +34,13 @@ export interface GateParts {
   readonly onCheckpoint: OnCheckpoint | undefined;
   readonly onReverseThinking: OnReverseThinking | undefined;
   resolve(path: string): { readonly real: string; readonly exists: boolean };
-  openFiles(touches: readonly ResolvedTouch[], signal: AbortSignal): ToolFiles;
+  openFiles(touches: readonly ResolvedTouch[], options: OpenFilesOptions): ToolFiles;
+}
+
+export interface OpenFilesOptions {
+  readonly signal: AbortSignal;
+  /** Why a folder below one that was judged may not be looked into. */
+  readonly judgeBelow: (real: string) => string | undefined;
 }
 
 /** The steps up to the decision need nothing of a run: they can be asked without one. */

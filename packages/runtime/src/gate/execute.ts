@@ -1,8 +1,10 @@
 import type { ToolContext } from "../contract/context.ts";
+import { decide } from "../policy/decide.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { GateCall, GateParts } from "./call.ts";
 import { draftEvent, need } from "./call.ts";
 import { shortenParams } from "./params.ts";
+import { factsOf } from "./permit.ts";
 
 /** Step 8. If the start cannot be recorded, nothing runs. */
 export async function recordStart(call: GateCall, parts: GateParts): Promise<void> {
@@ -56,13 +58,22 @@ export async function execute(call: GateCall, parts: GateParts): Promise<void> {
   }
 }
 
+/** A tool that goes down from a folder it may list asks at each one below: a rule may close it, or want it confirmed. */
+function judgeBelow(call: GateCall, { workspace, settings }: GateParts, real: string): string | undefined {
+  if (settings.configuration.rules.length === 0) return undefined;
+  const touch = { path: real, real, access: "list", show_sensitive: false, exists: true } as const;
+  const { effect, reason } = decide({ ...factsOf(call), touches: [touch] }, workspace, settings);
+  const confirmed = effect === "REQUIRE_CONFIRMATION" && call.approval?.approved === true;
+  return effect === "ALLOW" || confirmed ? undefined : reason;
+}
+
 function createContext(call: GateCall, parts: GateParts, signal: AbortSignal): ToolContext {
   const { tool_call_id, run_id } = call.request;
   return {
     tool_call_id,
     run_id,
     signal,
-    files: parts.openFiles(call.touches, signal),
+    files: parts.openFiles(call.touches, { signal, judgeBelow: (real) => judgeBelow(call, parts, real) }),
     limits: parts.limits,
     cursors: parts.cursors,
     progress: (fraction, detail) => {

@@ -1,17 +1,21 @@
 import { decide as judge } from "../policy/decide.ts";
+import type { CallFacts } from "../policy/decide.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { DecidingParts, GateCall, GateParts } from "./call.ts";
 import { need } from "./call.ts";
 
 /** Step 4: the policy's decision. A denial ends the call; a confirmation is asked for in step 6. */
 export function decide(call: GateCall, { workspace, settings }: DecidingParts): void {
-  const tool = need(call.tool, "tool");
-  const { chat, user } = call.options;
-  const facts = { tool, risk: need(call.risk, "risk"), touches: call.touches, ...(chat === undefined ? {} : { chat }), ...(user === undefined ? {} : { user }) };
-  const decision = judge(facts, workspace, settings);
+  const decision = judge(factsOf(call), workspace, settings);
   call.decision = decision;
   if (decision.effect !== "DENY") return;
-  throw new ToolError(decision.code ?? "ToolNotAllowed", `Cannot run "${tool.name}": ${decision.reason}`, { rule: decision.rule });
+  throw new ToolError(decision.code ?? "ToolNotAllowed", decision.reason, { rule: decision.rule });
+}
+
+/** What the policy looks at. */
+export function factsOf({ tool, risk, touches, options: { chat, user } }: GateCall): CallFacts {
+  const who = { ...(chat === undefined ? {} : { chat }), ...(user === undefined ? {} : { user }) };
+  return { tool: need(tool, "tool"), risk: need(risk, "risk"), touches, ...who };
 }
 
 /** Step 5. */

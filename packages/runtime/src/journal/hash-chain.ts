@@ -30,6 +30,12 @@ export function chainEvents(drafts: readonly EventDraft[], tail: Tail): readonly
   });
 }
 
+/** An event that has its place already, as the line that `chainEvents` would give. */
+export function lineOf(event: RuntimeEvent): string {
+  const { hash: sealed, ...unsealed } = event;
+  return sealLine(canonicalJson(unsealed), sealed);
+}
+
 /** The hash that an event ought to have. */
 export function hashOfEvent(event: RuntimeEvent): string {
   const { hash: _, ...unsealed } = event;

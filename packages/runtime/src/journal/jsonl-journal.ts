@@ -1,9 +1,11 @@
 import { closeSync, constants, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
+import type { Clock } from "../contract/host.ts";
 import type { AppendOptions, Journal } from "../contract/journal.ts";
 import type { EventDraft, RuntimeEvent } from "../protocol/events.ts";
-import { chainEvents, EMPTY_TAIL } from "./hash-chain.ts";
+import { makeId, makeTraceId } from "../protocol/ids.ts";
+import { chainEvents, EMPTY_TAIL, lineOf } from "./hash-chain.ts";
 import type { Tail } from "./hash-chain.ts";
 import { HeadFile } from "./heads.ts";
 import { makeRunFolder, runPath, syncFolder } from "./run-folder.ts";
@@ -45,14 +47,28 @@ export class JsonlJournal implements Journal {
   // oxlint-disable-next-line typescript/require-await -- the work is synchronous: one write, no trip through the thread pool
   async append(drafts: readonly EventDraft[], options: AppendOptions = {}): Promise<readonly RuntimeEvent[]> {
     const chained = chainEvents(drafts, this.#tail);
-    let text = "";
-    for (const { line } of chained) text += `${line}\n`;
-    this.#write(Buffer.from(text));
-    const last = chained.at(-1)?.event;
-    if (last !== undefined) this.#tail = { seq: last.seq, hash: last.hash };
-    this.#head.write(this.#tail);
+    const events = chained.map(({ event }) => event);
+    this.#add(chained.map(({ line }) => line), events.at(-1));
     if (options.durable === true) this.#sync();
-    return chained.map(({ event }) => event);
+    return events;
+  }
+
+  /** Follows another journal that is the truth: adds those of its events that are not here yet. */
+  follow(events: readonly RuntimeEvent[]): void {
+    const missing = events.filter(({ seq }) => seq > this.#tail.seq);
+    const [first] = missing;
+    if (first === undefined) return;
+    if (first.prev_hash !== this.#tail.hash) {
+      throw new Error(`"${this.path}" does not lead to event ${first.seq} of its run: it was changed`);
+    }
+    this.#add(missing.map(lineOf), missing.at(-1));
+  }
+
+  #add(lines: readonly string[], last: RuntimeEvent | undefined): void {
+    if (last === undefined) return;
+    this.#write(Buffer.from(`${lines.join("\n")}\n`));
+    this.#tail = { seq: last.seq, hash: last.hash };
+    this.#head.write(this.#tail);
   }
 
   async *read(after = 0): AsyncIterable<RuntimeEvent> {
@@ -96,6 +112,18 @@ export class JsonlJournal implements Journal {
     syncFolder(this.#folder);
     this.#folderSynced = true;
   }
+}
+
+/** Opens a run's file. A torn last line, which a power cut can leave, is taken off, and the record says so. */
+export async function openJsonl(options: JsonlOptions, clock: Clock): Promise<JsonlJournal> {
+  const journal = new JsonlJournal(options);
+  if (journal.repaired_bytes === 0) return journal;
+  const now = clock();
+  const content = `The last line of the record was torn (${journal.repaired_bytes} bytes) and was taken off. Nothing that was recorded is lost`;
+  const about = { trace_id: makeTraceId(), task_id: null, run_id: options.run_id, parent_id: null };
+  const ts = new Date(now).toISOString();
+  await journal.append([{ event_id: makeId("evt", now), ts, type: "display", ...about, payload: { level: "warning", content } }]);
+  return journal;
 }
 
 const BLOCK = 65_536;

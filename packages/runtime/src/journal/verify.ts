@@ -1,7 +1,7 @@
 import { createReadStream, existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { RuntimeEvent } from "../protocol/events.ts";
-import { EMPTY_TAIL, hashOfEvent, isSealedLine } from "./hash-chain.ts";
+import { EMPTY_TAIL, hashOfEvent, isSealedLine, lineOf } from "./hash-chain.ts";
 import type { Tail } from "./hash-chain.ts";
 import { headsFolder, readHead, runsWithHeads } from "./heads.ts";
 
@@ -57,10 +57,14 @@ function missingRuns(path: string, heads: string): AuditProblem[] {
 async function verifyFile(file: string, heads: string): Promise<AuditVerdict> {
   const chain = new ChainCheck((run_id) => readHead(heads, run_id));
   for await (const lines of linesOf(file)) for (const line of lines) chain.add(line);
-  const run_id = chain.run_id ?? basename(dirname(file));
-  chain.end(run_id);
-  const problems = chain.problems.map((each) => ({ ...each, run_id }));
-  return { ok: problems.length === 0, records: chain.records, problems };
+  return chain.verdict(basename(dirname(file)));
+}
+
+/** The same for a record that is kept elsewhere than in a file. */
+export async function verifyEvents(run_id: string, events: AsyncIterable<RuntimeEvent>, options: VerifyOptions = {}): Promise<AuditVerdict> {
+  const chain = new ChainCheck((id) => readHead(options.heads ?? headsFolder(), id));
+  for await (const event of events) chain.add({ text: lineOf(event), whole: true });
+  return chain.verdict(run_id);
 }
 
 type HeadFound = ReturnType<typeof readHead>;
@@ -95,9 +99,16 @@ class ChainCheck {
     if (typeof this.#head === "object" && event.seq === this.#head.seq) this.#headHash = event.hash;
   }
 
-  /** Compares the end with the head that was kept outside. */
-  end(run_id: string): void {
-    if (this.run_id === undefined) this.#begin(run_id);
+  /** `folder` is the run that it ought to be, for a record that has nothing to say of itself. */
+  verdict(folder: string): AuditVerdict {
+    if (this.run_id === undefined) this.#begin(folder);
+    this.#compareWithHead();
+    const run_id = this.run_id ?? folder;
+    const problems = this.problems.map((each) => ({ ...each, run_id }));
+    return { ok: problems.length === 0, records: this.records, problems };
+  }
+
+  #compareWithHead(): void {
     const head = this.#head;
     if (head === undefined) return;
     if (head === "damaged") return this.#tell(this.#tail.seq, "the head that is kept outside cannot be read");

@@ -9,7 +9,8 @@ const MAX_PATTERN_LENGTH = 1024;
 
 /**
  * The usual file globs: `*` and `?` within one part, `**` across parts, `[a-z]`, `[!a-z]`, `{a,b}`, `\` before a
- * literal. A pattern without "/" matches a name at any depth, as in `.gitignore`; a trailing "/" is dropped.
+ * literal. A pattern without "/" matches a name at any depth, as in `.gitignore`; one that begins with "/" or "./" begins
+ * at the top. A trailing "/" is dropped.
  * Time is at most pattern length times path length: no pattern can make it hang. Throws `RangeError` on a pattern
  * that is too long or has too many alternatives.
  */
@@ -17,8 +18,9 @@ export function compileGlob(pattern: string): Glob {
   if (pattern.length > MAX_PATTERN_LENGTH) {
     throw new RangeError(`The pattern is ${pattern.length} characters long, at most ${MAX_PATTERN_LENGTH} are taken`);
   }
-  const trimmed = pattern.replace(/\/+$/, "").replace(/^\.?\/+/, "");
-  const anchored = trimmed.includes("/") ? trimmed : `**/${trimmed}`;
+  const trimmed = pattern.replace(/\/+$/, "");
+  const fromTop = trimmed.replace(/^\.?\/+/, "");
+  const anchored = trimmed.includes("/") ? fromTop : `**/${fromTop}`;
   const alternatives = expandBraces(anchored).map((each) => each.split("/").map(compilePart));
   return { matches: (path) => matchesAny(alternatives, path.split("/")) };
 }

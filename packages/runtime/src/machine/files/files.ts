@@ -12,6 +12,8 @@ export interface FilesOptions {
   readonly touches: readonly ResolvedTouch[];
   readonly workspace: WorkspaceContext;
   readonly signal: AbortSignal;
+  /** Why a folder below a declared one may not be looked into. */
+  readonly judgeBelow: (real: string) => string | undefined;
 }
 
 /** Entries of a folder that are looked at before others get a turn. */
@@ -21,7 +23,7 @@ const ENTRIES_A_TURN = 16_384;
  * The Files handle of one call. Every operation opens the place that was judged, asks the kernel where the descriptor
  * leads, and goes on only if that is still the same place: what was checked is what is used.
  */
-export function createToolFiles({ touches, workspace, signal }: FilesOptions): ToolFiles {
+export function createToolFiles({ touches, workspace, signal, judgeBelow }: FilesOptions): ToolFiles {
   function declared(path: string, access: ResolvedTouch["access"]): ResolvedTouch {
     const touch = touches.find((each) => each.path === path && each.access === access);
     if (touch === undefined) {
@@ -34,7 +36,7 @@ export function createToolFiles({ touches, workspace, signal }: FilesOptions): T
     // oxlint-disable-next-line typescript/require-await -- makers on other systems have to wait
     async stat(path) {
       const touch = touches.find((each) => each.path === path) ?? declared(path, "read");
-      const fd = openVerified(touch, { below: [], open: openHandle, workspace });
+      const fd = openVerified(touch, { below: [], open: openHandle, workspace, judgeBelow });
       try {
         return factsOf(fd);
       } finally {
@@ -44,7 +46,7 @@ export function createToolFiles({ touches, workspace, signal }: FilesOptions): T
 
     async list(path, options) {
       const touch = declared(path, "list");
-      const fd = openVerified(touch, { below: options.below ?? [], open: openFolder, workspace });
+      const fd = openVerified(touch, { below: options.below ?? [], open: openFolder, workspace, judgeBelow });
       try {
         return await listFolder(fd, { ...options, show_sensitive: options.show_sensitive === true && touch.show_sensitive, workspace, signal });
       } finally {
@@ -58,9 +60,10 @@ interface OpenOptions {
   readonly below: readonly string[];
   readonly open: (path: Buffer) => number;
   readonly workspace: WorkspaceContext;
+  readonly judgeBelow: (real: string) => string | undefined;
 }
 
-function openVerified(touch: ResolvedTouch, { below, open, workspace }: OpenOptions): number {
+function openVerified(touch: ResolvedTouch, { below, open, workspace, judgeBelow }: OpenOptions): number {
   const wanted = [Buffer.from(touch.real).toString("latin1"), ...below].join("/").replace(/^\/\//, "/");
   const path = [touch.path, ...below.map((key) => Buffer.from(key, "latin1").toString("utf8"))].join("/");
   const fd = openOr(path, () => open(Buffer.from(wanted, "latin1")));
@@ -69,8 +72,11 @@ function openVerified(touch: ResolvedTouch, { below, open, workspace }: OpenOpti
     if (real !== wanted) {
       throw new ToolError("PathTraversalBlocked", `Cannot open "${path}": it leads elsewhere than when it was checked`, { path });
     }
-    const refusal = judgePlace(Buffer.from(real, "latin1").toString("utf8"), workspace);
+    const place = Buffer.from(real, "latin1").toString("utf8");
+    const refusal = judgePlace(place, workspace);
     if (refusal !== undefined) throw new ToolError(refusal.code, `Cannot open "${path}": ${refusal.reason}`, { path });
+    const closed = below.length === 0 ? undefined : judgeBelow(place);
+    if (closed !== undefined) throw new ToolError("ToolNotAllowed", closed, { path });
     return fd;
   } catch (error) {
     closeSync(fd);

@@ -1,0 +1,96 @@
+import { accessSync, constants, existsSync, mkdirSync, statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import { headsFolder } from "@autonous/runtime";
+import { SETTINGS } from "../config/settings.ts";
+import type { SettingName } from "../config/settings.ts";
+import { createProvider } from "../model/choose.ts";
+import { openStore } from "../store/open-store.ts";
+import { databaseFile } from "./open-runtime.ts";
+import type { Workplace } from "./open-runtime.ts";
+
+export interface CheckResult {
+  readonly check: string;
+  readonly outcome: "ok" | "warning" | "failed";
+  readonly message: string;
+}
+
+type Check = (place: Workplace) => Promise<CheckResult> | CheckResult;
+
+/** What each part says of itself, in the order that a start needs them. */
+const CHECKS: readonly Check[] = [checkNode, checkConfiguration, checkRootsAndState, checkHeads, checkSpace, checkStore, checkModel];
+
+export async function checkAll(place: Workplace): Promise<readonly CheckResult[]> {
+  const results: CheckResult[] = [];
+  for (const check of CHECKS) results.push(await check(place));
+  return results;
+}
+
+/** The release since which the embedded store is no experiment any more. */
+const OLDEST_NODE = [24, 15] as const;
+
+function checkNode(): CheckResult {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const [wantedMajor, wantedMinor] = OLDEST_NODE;
+  const fits = major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
+  const message = fits ? `Node.js ${process.versions.node}` : `Node.js ${process.versions.node} is too old: ${OLDEST_NODE.join(".")} or newer is needed`;
+  return { check: "node", outcome: fits ? "ok" : "failed", message };
+}
+
+function checkConfiguration({ configuration }: Workplace): CheckResult {
+  const { settings, sources, file } = configuration;
+  const set = (Object.keys(SETTINGS) as SettingName[]).filter((name) => sources[name] !== "default");
+  const values = set.map((name) => `${name}=${String(settings[name])} (${sources[name]})`).join(", ");
+  return { check: "configuration", outcome: "ok", message: `${file.path} ${file.found ? "read" : "not there"}; ${values === "" ? "defaults throughout" : values}` };
+}
+
+function checkRootsAndState({ roots, state_dir }: Workplace): CheckResult {
+  try {
+    mkdirSync(state_dir, { recursive: true, mode: 0o700 });
+    accessSync(state_dir, constants.R_OK | constants.W_OK);
+  } catch (error) {
+    return { check: "workspace", outcome: "failed", message: `the state folder "${state_dir}" cannot be written (${(error as NodeJS.ErrnoException).code}); set AUTONOUS_STATE_DIR to one that can` };
+  }
+  return { check: "workspace", outcome: "ok", message: `roots ${roots.join(", ")}; state in ${state_dir}` };
+}
+
+function checkHeads(): CheckResult {
+  const folder = headsFolder();
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    accessSync(folder, constants.W_OK);
+    return { check: "heads", outcome: "ok", message: `the ends of all chains are kept in ${folder}` };
+  } catch (error) {
+    return { check: "heads", outcome: "failed", message: `"${folder}" cannot be written (${(error as NodeJS.ErrnoException).code}); set XDG_STATE_HOME to a folder that can` };
+  }
+}
+
+const LITTLE_SPACE_BYTES = 100 * 1024 * 1024;
+
+function checkSpace({ state_dir }: Workplace): CheckResult {
+  const { bavail, bsize } = statfsSync(existsSync(state_dir) ? state_dir : dirname(state_dir));
+  const free = bavail * bsize;
+  const message = `${Math.floor(free / 1024 / 1024)} MiB free for the record`;
+  return { check: "space", outcome: free < LITTLE_SPACE_BYTES ? "warning" : "ok", message };
+}
+
+/** Looks at the service's store where there is one; makes none. */
+async function checkStore({ state_dir }: Workplace): Promise<CheckResult> {
+  const file = databaseFile(state_dir);
+  if (!existsSync(file)) return { check: "store", outcome: "ok", message: "no store yet; serve makes it" };
+  try {
+    const store = await openStore({ file, clock: Date.now });
+    await store.close();
+    return { check: "store", outcome: "ok", message: file };
+  } catch (error) {
+    return { check: "store", outcome: "failed", message: (error as Error).message };
+  }
+}
+
+async function checkModel({ configuration }: Workplace): Promise<CheckResult> {
+  try {
+    const { name } = await createProvider(configuration.settings.model);
+    return { check: "model", outcome: "ok", message: name };
+  } catch (error) {
+    return { check: "model", outcome: "failed", message: (error as Error).message };
+  }
+}

@@ -1,0 +1,36 @@
+import type { ExitCode } from "./exit-codes.ts";
+import type { Print } from "./print.ts";
+
+/** What a command is given. */
+export interface CommandInput {
+  readonly args: readonly string[];
+  readonly options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+  readonly print: Print;
+  /** Aborted by Ctrl-C and SIGTERM. */
+  readonly signal: AbortSignal;
+}
+
+export type RunCommand = (input: CommandInput) => Promise<ExitCode>;
+
+interface Parameter {
+  readonly name: string;
+  readonly meaning: string;
+}
+
+/** What a command declares. Its module is loaded only when it is used. */
+export interface Command {
+  /** `call`, or `audit verify` for a command of a group. */
+  readonly name: string;
+  readonly summary: string;
+  /** `<needed>` or `[optional]`. */
+  readonly args?: readonly Parameter[];
+  /** `--flag`, or `--flag <value>`. Every command has `--json` beside these. */
+  readonly options?: readonly Parameter[];
+  /** Works on a workspace: takes `--root` and `--state-dir` too. */
+  readonly workspace?: boolean;
+  readonly example: string;
+  load(): Promise<RunCommand>;
+}
+
+/** The command was used in a way that cannot be right. */
+export class UsageError extends Error {}

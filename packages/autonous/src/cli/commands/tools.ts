@@ -1,0 +1,52 @@
+import { nearestNames } from "@autonous/runtime";
+import type { ToolInfo } from "@autonous/runtime";
+import { UsageError } from "../command.ts";
+import type { CommandInput } from "../command.ts";
+import { EXIT } from "../exit-codes.ts";
+import type { ExitCode } from "../exit-codes.ts";
+import { openRuntime } from "../open-runtime.ts";
+import { table } from "../print.ts";
+
+/** `autonous tools`: what is offered here. */
+export async function tools(input: CommandInput): Promise<ExitCode> {
+  const { args, print } = input;
+  const runtime = await openRuntime(input);
+  const offered = runtime.tools();
+  await runtime.close();
+  const [name] = args;
+  if (name === undefined) {
+    if (print.json) print.document(offered);
+    print.text(table([["TOOL", "RISK", "PERMISSIONS", "WHAT IT DOES"], ...offered.map(toRow)]));
+    return EXIT.done;
+  }
+  const tool = offered.find((each) => each.name === name || each.aliases.includes(name));
+  if (tool === undefined) throw new UsageError(notOffered(name, offered));
+  if (print.json) print.document(tool);
+  print.text(describe(tool));
+  return EXIT.done;
+}
+
+function toRow(tool: ToolInfo): string[] {
+  return [tool.name, tool.risk ?? "varies", tool.required_permissions.join(" ") || "none", tool.description];
+}
+
+function notOffered(name: string, offered: readonly ToolInfo[]): string {
+  const [nearest] = nearestNames(
+    name,
+    offered.flatMap((tool) => [tool.name, ...tool.aliases]),
+  );
+  return `There is no tool "${name}" here${nearest === undefined ? "" : `; did you mean "${nearest}"?`}`;
+}
+
+function describe(tool: ToolInfo): string {
+  const facts = [
+    ["version", tool.version],
+    ["aliases", tool.aliases.join(", ") || "none"],
+    ["risk", tool.risk ?? "depends on the arguments"],
+    ["permissions", tool.required_permissions.join(", ") || "none"],
+    ["side effects", tool.side_effects.join(", ")],
+    ["class", tool.permission_class],
+    ["audited as", tool.audit_operation],
+  ];
+  return `${tool.name}: ${tool.description}\n\n${table(facts)}\n\narguments:\n${JSON.stringify(tool.args_schema, null, 2)}`;
+}

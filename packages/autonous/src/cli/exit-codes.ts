@@ -1,0 +1,33 @@
+import { ERRORS } from "@autonous/runtime";
+import type { ErrorCode, ToolCallResult } from "@autonous/runtime";
+
+/** What the process says when it ends (spec 5). */
+// oxfmt-ignore
+export const EXIT = {
+  done:            0,
+  failed:          1,
+  used_wrongly:    2,
+  denied:          3,
+  approval_needed: 4,
+  timed_out:       124,
+  interrupted:     130,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+const BY_CLASS = {
+  validation: EXIT.used_wrongly,
+  policy: EXIT.denied,
+  timeout: EXIT.timed_out,
+  tool_exec: EXIT.failed,
+  unknown: EXIT.failed,
+} as const;
+
+export function exitCodeOf(code: ErrorCode): ExitCode {
+  if (code === "ApprovalRequired") return EXIT.approval_needed;
+  return code === "Cancelled" ? EXIT.interrupted : BY_CLASS[ERRORS[code].class];
+}
+
+export function exitCodeOfResult(result: ToolCallResult): ExitCode {
+  return result.error === null ? EXIT.done : exitCodeOf(result.error.code);
+}

@@ -1,0 +1,58 @@
+import { join, resolve } from "node:path";
+import { checkRoots, createRuntime } from "@autonous/runtime";
+import type { Runtime, RuntimeOptions } from "@autonous/runtime";
+import { loadConfiguration } from "../config/load.ts";
+import type { Configuration } from "../config/load.ts";
+import type { CommandInput } from "./command.ts";
+
+/** Where a command works: its roots and its state folder. */
+export interface Workplace {
+  readonly configuration: Configuration;
+  readonly roots: readonly string[];
+  readonly cwd: string;
+  readonly state_dir: string;
+}
+
+type Given = Pick<CommandInput, "options">;
+
+/** The options of the command line first, then the configuration; the current folder where neither names a root. */
+export function findWorkplace({ options }: Given): Workplace {
+  const configuration = loadConfiguration(process.env);
+  const { settings } = configuration;
+  const here = process.cwd();
+  const given = options["root"] as readonly string[] | undefined;
+  const roots = given?.map((root) => resolve(here, root)) ?? settings.tool_allowed_roots ?? [here];
+  const cwd = placeIn(here, roots);
+  const state_dir = resolve(here, (options["stateDir"] as string | undefined) ?? settings.state_dir);
+  return { configuration, roots, cwd, state_dir };
+}
+
+/** The current folder where it lies in a root, else the first root. */
+function placeIn(here: string, roots: readonly string[]): string {
+  const real = checkRoots(roots).roots;
+  const inside = real.some((root) => here === root || here.startsWith(root.endsWith("/") ? root : `${root}/`));
+  return inside ? here : (real[0] ?? here);
+}
+
+export async function openRuntime(input: Given, more: Partial<RuntimeOptions> = {}): Promise<Runtime> {
+  return await createRuntime({ ...runtimeOptions(findWorkplace(input)), ...more });
+}
+
+export function runtimeOptions({ configuration, roots, cwd, state_dir }: Workplace): RuntimeOptions {
+  const { settings, policy } = configuration;
+  return {
+    roots,
+    cwd,
+    state_dir,
+    profile: settings.profile,
+    config: policy,
+    limits: { lines: settings.tool_max_output_lines, bytes: settings.tool_max_output_bytes },
+    timeout_ms: settings.tool_timeout_seconds * 1000,
+    approval_timeout_ms: settings.approval_timeout_seconds * 1000,
+  };
+}
+
+/** The service's store. */
+export function databaseFile(state_dir: string): string {
+  return join(state_dir, "autonous.db");
+}

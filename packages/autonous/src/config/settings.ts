@@ -1,0 +1,95 @@
+import { PROFILE_NAMES } from "@autonous/runtime";
+
+/** What a setting may be, and how its text is read. */
+type Kind =
+  | { readonly type: "text" }
+  | { readonly type: "folders" }
+  | { readonly type: "choice"; readonly of: readonly string[] }
+  | { readonly type: "number"; readonly min: number; readonly max: number };
+
+interface SettingRow {
+  /** The environment variable. */
+  readonly variable: string;
+  readonly kind: Kind;
+  /** Undefined: there is none; what needs the setting says so. */
+  readonly default: string | number | undefined;
+  readonly meaning: string;
+}
+
+const DAY_SECONDS = 86_400;
+
+/**
+ * Every setting, by its name in configuration files. `docs/settings.md` is held to this table by a check.
+ */
+// oxfmt-ignore
+export const SETTINGS = {
+  tool_allowed_roots:       { variable: "AUTONOUS_TOOL_ALLOWED_ROOTS",       kind: { type: "folders" },                              default: undefined,  meaning: "Folders that tools may touch: absolute, separated by commas. `serve` needs it; the command line takes the current folder" },
+  tool_timeout_seconds:     { variable: "AUTONOUS_TOOL_TIMEOUT_SECONDS",     kind: { type: "number", min: 1, max: 3600 },            default: 30,         meaning: "How long one call may take" },
+  tool_max_output_lines:    { variable: "AUTONOUS_TOOL_MAX_OUTPUT_LINES",    kind: { type: "number", min: 1, max: 1_000_000 },       default: 2000,       meaning: "How many lines of output a caller gets to see at once" },
+  tool_max_output_bytes:    { variable: "AUTONOUS_TOOL_MAX_OUTPUT_BYTES",    kind: { type: "number", min: 256, max: 100_000_000 },   default: 51_200,     meaning: "How many bytes of output a caller gets to see at once" },
+  profile:                  { variable: "AUTONOUS_PROFILE",                  kind: { type: "choice", of: PROFILE_NAMES },            default: "guarded",  meaning: "What is allowed where no rule says otherwise" },
+  state_dir:                { variable: "AUTONOUS_STATE_DIR",                kind: { type: "text" },                                 default: ".agent",   meaning: "Where the record is kept; relative to the working folder. Out of every tool's reach" },
+  model:                    { variable: "AUTONOUS_MODEL",                    kind: { type: "text" },                                 default: "direct",   meaning: "Who answers: `direct` (no model: `/ls src` is a call) or `script:<file>` (replies from a file)" },
+  max_turns:                { variable: "AUTONOUS_MAX_TURNS",                kind: { type: "number", min: 1, max: 100_000 },         default: 50,         meaning: "How many rounds of model and calls a task may take" },
+  approval_timeout_seconds: { variable: "AUTONOUS_APPROVAL_TIMEOUT_SECONDS", kind: { type: "number", min: 1, max: 30 * DAY_SECONDS }, default: 3600,      meaning: "How long a request for approval is good" },
+  task_max_attempts:        { variable: "TASK_MAX_ATTEMPTS",                 kind: { type: "number", min: 1, max: 100 },             default: 3,          meaning: "How often a task is tried before it is given up" },
+  task_retry_base_ms:       { variable: "TASK_RETRY_BASE_MS",                kind: { type: "number", min: 1, max: 3_600_000 },       default: 2000,       meaning: "How long the first retry waits; each further one waits twice as long" },
+  http_port:                { variable: "AUTONOUS_HTTP_PORT",                kind: { type: "number", min: 0, max: 65_535 },          default: 8787,       meaning: "The port of the service on 127.0.0.1; 0 takes a free one" },
+} as const satisfies Record<string, SettingRow>;
+
+export type SettingName = keyof typeof SETTINGS;
+
+type ValueOf<K extends Kind> = K extends { type: "number" }
+  ? number
+  : K extends { type: "folders" }
+    ? readonly string[]
+    : K extends { type: "choice"; of: readonly (infer C)[] }
+      ? C
+      : string;
+type OrUndefined<D> = D extends undefined ? undefined : never;
+
+/** The values in force. */
+export type Settings = {
+  readonly [N in SettingName]: ValueOf<(typeof SETTINGS)[N]["kind"]> | OrUndefined<(typeof SETTINGS)[N]["default"]>;
+};
+
+export type SettingValue = string | number | readonly string[] | undefined;
+
+/** A setting's text as its value; or what is wrong with it. */
+export function readText(
+  name: SettingName,
+  text: string,
+): { readonly value: SettingValue } | { readonly problem: string } {
+  const kind: Kind = SETTINGS[name].kind;
+  if (kind.type === "folders") return { value: text.split(",").map((part) => part.trim()) };
+  if (kind.type !== "number") return checkValue(name, text);
+  return /^-?\d+(\.\d+)?$/.test(text.trim())
+    ? checkValue(name, Number(text))
+    : { problem: `has to be a whole number, not "${text}"` };
+}
+
+/** A value from a configuration file, checked. */
+export function checkValue(
+  name: SettingName,
+  value: unknown,
+): { readonly value: SettingValue } | { readonly problem: string } {
+  const kind: Kind = SETTINGS[name].kind;
+  switch (kind.type) {
+    case "text":
+      return typeof value === "string" && value.trim() !== ""
+        ? { value }
+        : { problem: "has to be text that is not empty" };
+    case "choice":
+      return typeof value === "string" && kind.of.includes(value)
+        ? { value }
+        : { problem: `has to be one of ${kind.of.join(", ")}, not ${JSON.stringify(value)}` };
+    case "folders":
+      return Array.isArray(value) && value.every((each) => typeof each === "string")
+        ? { value }
+        : { problem: "has to be a list of absolute paths" };
+    case "number":
+      return typeof value === "number" && Number.isInteger(value) && value >= kind.min && value <= kind.max
+        ? { value }
+        : { problem: `has to be a whole number from ${kind.min} to ${kind.max}, not ${JSON.stringify(value)}` };
+  }
+}

@@ -1,0 +1,56 @@
+import type { Runtime } from "@autonous/runtime";
+import { runAgent } from "../agent/loop.ts";
+import type { AgentOutcome } from "../agent/run.ts";
+import type { ModelProvider } from "../model/provider.ts";
+import type { Finish, Lease, Store } from "../store/store.ts";
+import { backoffMs } from "./backoff.ts";
+
+export interface RunTaskOptions {
+  readonly store: Store;
+  /** A runtime whose record is the lease's run. Closed when the task is over. */
+  readonly openRuntime: (lease: Lease) => Promise<Runtime>;
+  readonly provider: ModelProvider;
+  readonly max_turns: number;
+  readonly max_attempts: number;
+  readonly retry_base_ms: number;
+  readonly clock: () => number;
+}
+
+/** Does one task with the agent and says how it is to be finished. */
+export async function runTask(lease: Lease, signal: AbortSignal, options: RunTaskOptions): Promise<Finish> {
+  const { store, provider, clock } = options;
+  const { task } = lease;
+  const runtime = await options.openRuntime(lease);
+  try {
+    const outcome = await runAgent({
+      runtime,
+      provider,
+      task: { text: task.text, task_id: task.task_id, trace_id: task.trace_id, ...(await parentOf(lease, store)) },
+      limits: { max_turns: options.max_turns },
+      signal,
+      storedResult: (tool_call_id) => store.calls.result({ run_id: task.run_id, tool_call_id }),
+      onState: (state) => store.inbox.setState(lease, state),
+      clock,
+    });
+    return finishFor(outcome, lease, options);
+  } finally {
+    await runtime.close();
+  }
+}
+
+/** The agent's part of the tree hangs below the event that made the task. */
+async function parentOf({ task }: Lease, store: Store): Promise<{ parent_id?: string }> {
+  const [first] = await store.events.read({ run_id: task.run_id, limit: 1 });
+  return first === undefined ? {} : { parent_id: first.event.event_id };
+}
+
+function finishFor({ outcome, answer, error }: AgentOutcome, lease: Lease, options: RunTaskOptions): Finish {
+  if (outcome === "completed") return { outcome: "done", reply: answer };
+  const message = `${error?.code ?? "InternalError"}: ${error?.message ?? "the agent gave no reason"}`;
+  if (outcome === "cancelled") return { outcome: "cancelled", error: message };
+  if (error?.code !== "ModelFailed") return { outcome: "failed", error: message, reply: message };
+  // A model that did not answer may answer later; nothing else is mended by trying again.
+  if (lease.attempt >= options.max_attempts) return { outcome: "dead", error: message, reply: message };
+  const wait = backoffMs(lease.attempt, { baseMs: options.retry_base_ms, random: Math.random });
+  return { outcome: "retry", error: message, retry_at: options.clock() + wait };
+}

@@ -1,0 +1,16 @@
+/** What the worker tells its supervisor. */
+export type FromWorker =
+  /** Its loop turns: it does not hang. */
+  | { readonly type: "alive" }
+  /** Something was committed that others may be waiting for. */
+  | { readonly type: "recorded" };
+
+/** What the supervisor tells its worker. */
+export type ToWorker =
+  /** There may be a task, or an event that the files do not have yet. */
+  | { readonly type: "wake" }
+  /** Finish the task in hand and end. */
+  | { readonly type: "drain" };
+
+/** The variable that gives a worker the name under which its supervisor knows it. */
+export const WORKER_NAME = "AUTONOUS_WORKER_NAME";

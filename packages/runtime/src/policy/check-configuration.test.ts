@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { checkConfiguration } from "./check-configuration.ts";
+
+test("a configuration that is right comes back with its defaults", () => {
+  expect(checkConfiguration({ rules: [{ effect: "deny", path: "a/**", tool: "l*" }] })).toEqual({
+    configuration: { rules: [{ effect: "deny", path: "a/**", tool: "l*" }], quotas: {} },
+    problems: [],
+  });
+});
+
+// oxfmt-ignore
+const WRONG = [
+  { title: "a rule without a condition",   given: { rules: [{ effect: "deny" }] },                                says: [/^rules\.0: A rule needs/] },
+  { title: "an effect that is none",       given: { rules: [{ effect: "maybe", tool: "ls" }] },                   says: [/^rules\.0\.effect/] },
+  { title: "a key that is none",           given: { rule: [] },                                                   says: [/rule/] },
+  { title: "patterns that cannot be read", given: { rules: [{ effect: "deny", tool: "{a,b}".repeat(9), path: "x".repeat(2000) }] }, says: [/^rules\.0\.tool/, /^rules\.0\.path/] },
+  { title: "no object",                    given: 5,                                                              says: [/./] },
+] as const;
+
+for (const { title, given, says } of WRONG) {
+  test(`${title} is told`, () => {
+    const { configuration, problems } = checkConfiguration(given);
+    expect(configuration).toEqual({ rules: [], quotas: {} });
+    expect(problems).toHaveLength(says.length);
+    says.forEach((pattern, i) => expect(problems[i]).toMatch(pattern));
+  });
+}

@@ -1,0 +1,249 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { isHiddenName, judgePlace, judgeRoots, runsLater } from "./check-path.ts";
+import { RUN_LATER, SENSITIVE_PLACES } from "./dangers.ts";
+import { foldPath } from "./fold-name.ts";
+
+const HOME = "/home/ann";
+const everywhere = { roots: ["/"], home: HOME, state_dirs: ["/work/.agent", "/home/ann/.local/state/autonous"] };
+
+// oxfmt-ignore
+const ROOTS = [
+  { real: "/work",                 roots: ["/work"],            inside: true },
+  { real: "/work/a",               roots: ["/work"],            inside: true },
+  { real: "/work/..foo",           roots: ["/work"],            inside: true },
+  { real: "/work/...",             roots: ["/work"],            inside: true },
+  { real: "/work/a\nb c\u00e9.md", roots: ["/work"],            inside: true },
+  { real: "/",                     roots: ["/"],                inside: true },
+  { real: "/a",                    roots: ["/"],                inside: true },
+  { real: "/two/x",                roots: ["/one", "/two"],     inside: true },
+  { real: "/workspace",            roots: ["/work"],            inside: false },
+  { real: "/workspace/a",          roots: ["/work"],            inside: false },
+  { real: "/wor",                  roots: ["/work"],            inside: false },
+  { real: "/WORK/a",               roots: ["/work"],            inside: false },
+  { real: "/",                     roots: ["/work"],            inside: false },
+  { real: "/work/a",               roots: [],                   inside: false },
+  { real: "/work/../etc/passwd",   roots: ["/work"],            inside: false },
+  { real: "/work/..",              roots: ["/work"],            inside: false },
+  { real: "/work/./a",             roots: ["/work"],            inside: false },
+  { real: "/work//a",              roots: ["/work"],            inside: false },
+  { real: "/work/",                roots: ["/work"],            inside: false },
+  { real: "/work/a\0",             roots: ["/work"],            inside: false },
+  { real: "work/a",                roots: ["/work", ""],        inside: false },
+  { real: "",                      roots: ["/work", ""],        inside: false },
+] as const;
+
+for (const { real, roots, inside } of ROOTS) {
+  test(`${JSON.stringify(real)} is ${inside ? "inside" : "outside"} of ${JSON.stringify(roots)}`, () => {
+    expect(judgeRoots(real, roots)?.code).toBe(inside ? undefined : "PathTraversalBlocked");
+  });
+}
+
+// oxfmt-ignore
+const CLOSED = [
+  "/work/.ssh", "/work/.ssh/id_rsa.pub", "/work/deep/er/.ssh/config", "/work/.SSH/config", "/work/.s\u200dsh/x", "/work/SSH~1/x", "/work/.ssh./x",
+  "/work/.gnupg", "/work/.aws/credentials", "/work/.azure", "/work/.kube/config", "/work/.config/gcloud/x", "/work/.Config/GH/hosts.yml", "/work/.config/op",
+  "/work/.docker/config.json", "/work/.netrc", "/work/_netrc", "/work/.git-credentials", "/work/.pgpass", "/work/.my.cnf", "/work/.config/rclone/rclone.conf",
+  "/work/.terraform.d/credentials.tfrc.json", "/work/.vault-token", "/work/.password-store/mail.gpg", "/work/.local/share/keyrings/login.keyring",
+  "/Users/ann/Library/Keychains/login.keychain-db", "/work/old.keychain", "/work/.mozilla/firefox", "/work/.config/google-chrome/Default", "/work/.config/google-chrome-beta",
+  "/work/.config/chromium", "/work/.config/BraveSoftware", "/Users/ann/Library/Application Support/Google/Chrome/Default", "/work/.thunderbird",
+  "/work/.bitcoin/wallet.dat", "/work/wallet.dat", "/work/.ethereum/keystore/UTC--1",
+  "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d/ann", "/etc/ssh/ssh_host_rsa_key", "/run/user/1000/keyring/control",
+  "/proc", "/proc/self/environ", "/proc/1/root/etc", "/sys/kernel", "/dev", "/dev/sda", "/dev/mem", "/dev/fd/3", "/dev/nullx", "/DEV/sda",
+  "/home/ann/.npmrc", "/home/ann/.pypirc", "/home/ann/.cargo/credentials", "/home/ann/.cargo/credentials.toml", "/home/ann/.gem/credentials",
+  "/home/ann/.bash_history", "/home/ann/.zsh_history", "/home/ann/.config/autonous/config.json", "/home/ANN/.NPMRC",
+  "/work/id_rsa", "/work/id_dsa", "/work/id_ecdsa", "/work/id_ed25519", "/work/id_rsa.bak", "/work/id_ed25519_work", "/work/id_ed25519_sk", "/work/ID_RSA", "/work/keys.pub/id_rsa",
+  "/work/a.pem", "/work/.pem", "/work/server.key", "/work/a.p12", "/work/a.pfx", "/work/a.jks", "/work/a.keystore", "/work/a.kdbx", "/work/a.ppk", "/work/secring.gpg",
+  "/work/me.agekey", "/work/vpn.ovpn", "/work/service-account.json", "/work/service-account-prod.json", "/work/client_secret_1.json", "/work/\u94a5\u5319.PEM", "/work/a.pem. ", "/work/a.pem/inside",
+  "/work/.agent", "/work/.agent/runs/1/events.jsonl", "/work/.AGENT/runs", "/work/.agent./x", "/home/ann/.local/state/autonous/db",
+] as const;
+
+for (const real of CLOSED) {
+  test(`${JSON.stringify(real)} is closed, and hidden in its folder`, () => {
+    expect(judgePlace(real, everywhere)?.code).toBe("SensitivePath");
+    expect(isHiddenName(...folderAndName(real), everywhere)).toBe(true);
+  });
+}
+
+// oxfmt-ignore
+const OPEN = [
+  "/", "/work", "/work/.env", "/work/.env.example", "/work/.env.local", "/work/keys.ts", "/work/keyboard.md", "/work/ssh.md", "/work/.sshx", "/work/my.ssh", "/work/x.ssh/a", "/work/ssh/config",
+  "/work/aws/x", "/work/kube.yaml", "/work/secrets.md", "/work/tokens.css", "/work/credentials.ts", "/work/id_rsa.pub", "/work/id_ed25519_work.pub", "/work/id_rsa_parser.ts", "/work/id_rs",
+  "/work/.gitignore", "/work/.github/workflows/ci.yml", "/work/.git/config", "/work/.config/other", "/work/.config", "/work/gh/hosts.yml", "/work/other/gh", "/work/.config/x/gh", "/work/pem.ts", "/work/pem",
+  "/work/key", "/work/a.keys", "/work/a.key.ts", "/work/..foo", "/work/a b", "/work/a\nb", "/work/\u6587\u4ef6.md", "/work/.docker/compose.yml", "/work/.docker", "/work/config.json",
+  "/work/proc/x", "/work/sys", "/work/dev/sda", "/work/etc/shadow", "/etc", "/etc/passwd", "/etc/xshadow", "/process", "/system", "/device",
+  "/dev/null", "/dev/zero", "/dev/urandom", "/dev/shm", "/dev/shm/work/a.ts",
+  "/work/.npmrc", "/work/.bash_history", "/work/home/ann/.npmrc", "/home/anna/.npmrc", "/home/ann", "/home/ann/sub/.npmrc", "/home/ann/.cargo/config.toml", "/home/ann/.config",
+  "/work/service-account.yaml", "/work/service-account.example.json", "/work/a.gpg", "/work/agent", "/work/.agents", "/work/.agent-x", "/work/sub/.agent", "/home/ann/.local/state", "/etc/ssh/ssh_host_rsa_key.pub",
+  "/work/library/keychain.md", "/work/package.json", "/work/Makefile", "/work/foo~1", "/work/git~1",
+] as const;
+
+for (const real of OPEN) {
+  test(`${JSON.stringify(real)} is open, and shown in its folder`, () => {
+    expect(judgePlace(real, everywhere)).toBeUndefined();
+    expect(isHiddenName(...folderAndName(real), everywhere)).toBe(false);
+  });
+}
+
+test("a place outside the roots is told as outside, also when it is sensitive", () => {
+  const workspace = { ...everywhere, roots: ["/work"] };
+  expect(judgePlace("/home/ann/.ssh/id_rsa", workspace)).toEqual({
+    code: "PathTraversalBlocked",
+    reason: "it leads outside the allowed roots",
+  });
+  expect(judgePlace("/work/.ssh", workspace)).toEqual({
+    code: "SensitivePath",
+    reason: 'it is closed to every tool (".ssh": keys that open other machines)',
+  });
+  expect(judgePlace("/work/.agent", workspace)).toEqual({
+    code: "SensitivePath",
+    reason: "it is the runtime's own state",
+  });
+});
+
+test("a home at the top of the machine has its private files too", () => {
+  const workspace = { roots: ["/"], home: "/", state_dirs: [] };
+  expect(judgePlace("/.npmrc", workspace)?.code).toBe("SensitivePath");
+  expect(judgePlace("/work/.npmrc", workspace)).toBeUndefined();
+});
+
+const oddName = fc
+  .oneof(
+    fc.constantFrom(
+      ".ssh",
+      ".SSH",
+      "gh",
+      ".config",
+      "id_rsa",
+      "a.pem",
+      "null",
+      "sda",
+      "shadow",
+      ".agent",
+      ".Agent",
+      "src",
+      "x",
+      ".npmrc",
+      "proc",
+    ),
+    fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 }),
+    fc.string({ unit: "binary", minLength: 1, maxLength: 4 }),
+  )
+  .map((name) => name.replaceAll(/[/\0]/g, "_"))
+  .filter((name) => name !== "." && name !== "..");
+const oddFolder = fc
+  .tuple(
+    fc.constantFrom("", "/work", "/home/ann", "/dev", "/etc", "/work/.config"),
+    fc.array(oddName, { maxLength: 3 }),
+  )
+  .map(([start, names]) => [start, ...names].join("/") || "/");
+
+test("a name is hidden exactly when its path is sensitive", () => {
+  fc.assert(
+    fc.property(oddFolder, oddName, (folder, name) => {
+      const path = folder === "/" ? `/${name}` : `${folder}/${name}`;
+      expect(isHiddenName(folder, name, everywhere)).toBe(judgePlace(path, everywhere)?.code === "SensitivePath");
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("what lies below a closed place is closed, but for the few open names of /dev", () => {
+  fc.assert(
+    fc.property(oddFolder, oddName, (folder, name) => {
+      fc.pre(foldPath(folder) !== "/dev" && judgePlace(folder, everywhere) !== undefined);
+      expect(judgePlace(`${folder}/${name}`, everywhere)).toBeDefined();
+    }),
+  );
+});
+
+// oxfmt-ignore
+const LATER = [
+  { real: "/work/.git/hooks/pre-commit",              says: ".git/**/hooks: git runs it" },
+  { real: "/work/.git/hooks",                         says: ".git/**/hooks: git runs it" },
+  { real: "/work/.Git/Hooks/x",                       says: ".git/**/hooks: git runs it" },
+  { real: "/work/GIT~1/hooks/x",                      says: ".git/**/hooks: git runs it" },
+  { real: "/work/.g\u200cit/hooks/x",                 says: ".git/**/hooks: git runs it" },
+  { real: "/work/sub/.git/modules/a/hooks/x",         says: ".git/**/hooks: git runs it" },
+  { real: "/work/mirror.git/hooks/post-receive",      says: "*.git/hooks: git runs it" },
+  { real: "/work/.git/config",                        says: ".git/**/config: it names programs that git runs" },
+  { real: "/work/.git/worktrees/a/config.worktree",   says: ".git/**/config.worktree: it names programs that git runs" },
+  { real: "/work/.git/info/attributes",               says: ".git/**/info/attributes: it names programs that git runs" },
+  { real: "/work/sub/.git",                           says: ".git: it points git to other hooks" },
+  { real: "/work/.vscode/tasks.json",                 says: ".vscode/tasks.json: the editor runs what it says" },
+  { real: "/work/Jenkinsfile.release",                says: "Jenkinsfile.*: CI runs what it says" },
+  { real: "/work/team.code-workspace",                says: "*.code-workspace: the editor runs what it says" },
+  { real: "/etc/cron.d/job",                          says: "/etc/cron.d: it runs on a schedule" },
+] as const;
+
+for (const { real, says } of LATER) {
+  test(`${JSON.stringify(real)} runs later`, () => {
+    expect(runsLater(real, ["/work"])).toBe(says);
+  });
+}
+
+// oxfmt-ignore
+const LATER_TOO = [
+  ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".kshrc", ".config/fish/config.fish", ".envrc", "sub/.envrc",
+  ".vscode/settings.json", ".vscode/launch.json", ".idea/runConfigurations/a.xml", ".idea/workspace.xml", ".vimrc", ".nvimrc", ".exrc", ".nvim.lua", ".emacs", ".dir-locals.el",
+  ".devcontainer/devcontainer.json", ".fleet/run.json", ".zed/tasks.json", ".github/workflows/ci.yml", ".GitHub/Workflows/ci.yml", ".github/actions/a/action.yml", ".gitlab-ci.yml", ".circleci/config.yml",
+  "Jenkinsfile", "azure-pipelines.yml", ".travis.yml", "bitbucket-pipelines.yml", ".drone.yml", ".buildkite/pipeline.yml", ".woodpecker.yml", ".woodpecker/a.yml", "appveyor.yml",
+  ".forgejo/workflows/a.yml", ".gitea/workflows/a.yml", ".husky/pre-commit", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook/pre-push/a", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs",
+  ".cargo/config.toml", ".gemrc", "pip.conf", ".agent/config.json", ".mcp.json", ".claude/settings.json", ".cursor/mcp.json", ".gemini/settings.json", ".codex/config.toml", ".opencode/a", "opencode.json",
+  ".windsurf/a", ".kiro/a", ".aider.conf.yml", ".config/systemd/user/a.service", ".config/autostart/a.desktop", ".gitconfig",
+] as const;
+
+for (const path of LATER_TOO) {
+  test(`"${path}" runs later`, () => {
+    expect(runsLater(`/work/${path}`, ["/work"])).toBeTypeOf("string");
+  });
+}
+
+// oxfmt-ignore
+const NOT_LATER = [
+  "package.json", "Makefile", "src/index.ts", ".gitignore", ".gitattributes", ".gitmodules", ".github/README.md", ".github/ISSUE_TEMPLATE/bug.md", ".vscode/extensions.json", "hooks/use-state.ts", "src/hooks/a.ts", "config",
+  "src/config", ".git/HEAD", ".git/info/exclude", ".git/refs/heads/main", "git/hooks/a", ".env", "bashrc", "profile", "docs/.gitkeep", "workflows/ci.yml", "config.toml", ".editorconfig", "tasks.json", "Jenkinsfiles.md", "a\nb", "README.md", "..foo",
+] as const;
+
+for (const path of NOT_LATER) {
+  test(`${JSON.stringify(path)} is everyday work`, () => {
+    expect(runsLater(`/work/${path}`, ["/work"])).toBeUndefined();
+  });
+}
+
+test("a root inside such a place is a workspace like any other", () => {
+  const roots = ["/home/ann", "/home/ann/.claude/worktrees/a"];
+  expect(runsLater("/home/ann/.claude/worktrees/a/src/x.ts", roots)).toBeUndefined();
+  expect(runsLater("/home/ann/.claude/worktrees/a/.claude/settings.json", roots)).toBeTypeOf("string");
+  expect(runsLater("/home/ann/.claude/settings.json", roots)).toBeTypeOf("string");
+  expect(runsLater("/srv/a.git/hooks/update", ["/srv/a.git"])).toBeTypeOf("string");
+  expect(runsLater("/.bashrc", ["/"])).toBeTypeOf("string");
+});
+
+test("a path of one name over and over is answered, not waited for", () => {
+  const path = `/work/${"hooks/".repeat(50_000)}id_rsa`;
+  expect(runsLater(path, ["/work"])).toBeUndefined();
+  expect(judgePlace(path, everywhere)?.code).toBe("SensitivePath");
+});
+
+for (const { why, paths } of SENSITIVE_PLACES) {
+  test(`every place of "${why}" (${paths[0]} …) is closed`, () => {
+    for (const path of paths) expect(judgePlace(exampleOf(path), everywhere)?.reason).toContain(why);
+  });
+}
+
+for (const { why, paths } of RUN_LATER) {
+  test(`every file of "${why}" (${paths[0]} …) runs later`, () => {
+    for (const path of paths) expect(runsLater(exampleOf(path), ["/"])).toContain(why);
+  });
+}
+
+function exampleOf(path: string): string {
+  const filled = path.replace("~/", `${HOME}/`).replaceAll("**", "a/b").replaceAll("*", "x");
+  return filled.startsWith("/") ? filled : `/work/sub/${filled}`;
+}
+
+function folderAndName(real: string): [string, string] {
+  const slash = real.lastIndexOf("/");
+  return [real.slice(0, slash) || "/", real.slice(slash + 1)];
+}

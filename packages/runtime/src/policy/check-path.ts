@@ -1,0 +1,103 @@
+import { isInside } from "../paths/inside.ts";
+import { RUN_LATER, SENSITIVE_PLACES } from "./dangers.ts";
+import type { Places } from "./facts.ts";
+import { foldPath } from "./fold-name.ts";
+import { compilePlaces } from "./places.ts";
+import type { Place } from "./places.ts";
+
+const sensitivePlaces = compilePlaces(SENSITIVE_PLACES);
+const laterPlaces = compilePlaces(RUN_LATER);
+
+/** Not what a resolver gives: a NUL, or a name that is empty, "." or "..". */
+const NOT_NORMAL = /\0|\/\.{0,2}(?:\/|$)/;
+
+export interface ClosedPlace {
+  readonly code: "PathTraversalBlocked" | "SensitivePath";
+  /** A clause about the path: "it leads outside the allowed roots". */
+  readonly reason: string;
+}
+
+const OUTSIDE: ClosedPlace = { code: "PathTraversalBlocked", reason: "it leads outside the allowed roots" };
+const STATE: ClosedPlace = { code: "SensitivePath", reason: "it is the runtime's own state" };
+
+/**
+ * The floor for one real path, whether anything is there or not: undefined where it is open. Asked when a call is
+ * decided and again when the path is used, so that both ask the same.
+ */
+export function judgePlace(real: string, workspace: Places): ClosedPlace | undefined {
+  return judgeRoots(real, workspace.roots) ?? judgeSensitivity(real, workspace);
+}
+
+/** Compared name by name and letter by letter: folding here would open more than the roots. */
+export function judgeRoots(real: string, roots: readonly string[]): ClosedPlace | undefined {
+  if (real !== "/" && (!real.startsWith("/") || NOT_NORMAL.test(real))) return OUTSIDE;
+  for (const root of roots) if (isInside(root, real)) return undefined;
+  return OUTSIDE;
+}
+
+export function judgeSensitivity(real: string, workspace: Places): ClosedPlace | undefined {
+  const { home, stateDirs } = foldedOf(workspace);
+  const folded = foldPath(real);
+  for (const stateDir of stateDirs) if (isInside(stateDir, folded)) return STATE;
+  const place = sensitivePlaces.find(folded, 1, home);
+  return place && { code: "SensitivePath", reason: `it is closed to every tool ("${place.path}": ${place.why})` };
+}
+
+/**
+ * Whether an entry of a folder is a sensitive place or the runtime's state; agrees with `judgePlace` on the entry's
+ * path. Asked for each entry of long listings: only a suspicious name costs more than a look at the name.
+ */
+export function isHiddenName(folderReal: string, name: string, workspace: Places): boolean {
+  const known = foldedOf(workspace);
+  if (known.folder !== folderReal) {
+    known.folder = folderReal;
+    known.isFolderClosed = judgeSensitivity(folderReal, workspace) !== undefined;
+  }
+  const folded = foldPath(name);
+  if (!known.isFolderClosed && !known.stateNames.has(folded) && !sensitivePlaces.isSuspicious(folded)) return false;
+  return judgeSensitivity(folderReal === "/" ? `/${name}` : `${folderReal}/${name}`, workspace) !== undefined;
+}
+
+/** Why the file runs later unasked, e.g. ".git/hooks: git runs it"; undefined where it does not. */
+export function runsLater(real: string, roots: readonly string[]): string | undefined {
+  const place = findLaterPlace(real, roots);
+  return place && `${place.path}: ${place.why}`;
+}
+
+/**
+ * A root that was opened inside such a place (a worktree below `.claude`) is a workspace like any other, so only names
+ * below the innermost root complete a place.
+ */
+export function findLaterPlace(real: string, roots: readonly string[]): Place | undefined {
+  let innermost = "";
+  for (const root of roots) if (root.length > innermost.length && isInside(root, real)) innermost = root;
+  const from = innermost === "/" ? 1 : foldPath(innermost).length + 1;
+  return laterPlaces.find(foldPath(real), from, "");
+}
+
+interface Folded {
+  readonly home: string;
+  readonly stateDirs: readonly string[];
+  readonly stateNames: ReadonlySet<string>;
+  /** The folder that was asked about last: a listing asks about one folder many times. */
+  folder: string | undefined;
+  isFolderClosed: boolean;
+}
+
+/** Remembered, not state: the same workspace always folds to the same. */
+const foldedByWorkspace = new WeakMap<Places, Folded>();
+
+function foldedOf(workspace: Places): Folded {
+  const known = foldedByWorkspace.get(workspace);
+  if (known !== undefined) return known;
+  const stateDirs = workspace.state_dirs.map(foldPath);
+  const folded: Folded = {
+    home: foldPath(workspace.home),
+    stateDirs,
+    stateNames: new Set(stateDirs.map((path) => path.slice(path.lastIndexOf("/") + 1))),
+    folder: undefined,
+    isFolderClosed: false,
+  };
+  foldedByWorkspace.set(workspace, folded);
+  return folded;
+}

@@ -1,0 +1,327 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { ACCESSES } from "../contract/tool.ts";
+import { PERMISSIONS, PERMISSION_CLASSES, RISKS, SIDE_EFFECTS } from "../protocol/call.ts";
+import { PROFILE_NAMES } from "../protocol/configuration.ts";
+import type { PolicyRule, ProfileName } from "../protocol/configuration.ts";
+import { decide } from "./decide.ts";
+import type { CallFacts, Decision, ResolvedTouch, ToolFacts, WorkspaceContext } from "./decide.ts";
+
+const CHECK_NAMES = [
+  "tools_in_force",
+  "roots",
+  "sensitive_places",
+  "checkpoint",
+  "rules",
+  "files_that_run_later",
+  "hidden_names",
+  "profile",
+];
+
+const base = { permission_class: "file", requires_checkpoint: false } as const;
+// oxfmt-ignore
+const TOOLS = {
+  ls:       { ...base, name: "ls",       required_permissions: ["fs.read"],                side_effects: ["none"] },
+  write:    { ...base, name: "write",    required_permissions: ["fs.write"],               side_effects: ["files"] },
+  remove:   { ...base, name: "remove",   required_permissions: ["fs.delete"],              side_effects: ["files"] },
+  commit:   { ...base, name: "commit",   required_permissions: ["git.write"],              side_effects: ["files"] },
+  build:    { ...base, name: "build",    required_permissions: ["fs.write", "proc.exec"],  side_effects: ["files", "process"] },
+  upload:   { ...base, name: "upload",   required_permissions: ["fs.read", "net.connect"], side_effects: ["none"] },
+  ping:     { ...base, name: "ping",     required_permissions: [],                         side_effects: ["network"] },
+  deploy:   { ...base, name: "deploy",   required_permissions: ["fs.read"],                side_effects: ["none"], requires_checkpoint: true },
+  status:   { ...base, name: "status",   required_permissions: ["fs.read"],                side_effects: ["none"], permission_class: "readonly" },
+  sly:      { ...base, name: "sly",      required_permissions: ["fs.read"],                side_effects: ["none"], permission_class: "readonly" },
+  note:     { ...base, name: "note",     required_permissions: [],                         side_effects: ["message"], permission_class: "generic" },
+  plugin:   { ...base, name: "plugin",   required_permissions: ["fs.write"],               side_effects: ["files"], permission_class: "generic" },
+  bash:     { ...base, name: "bash",     required_permissions: ["proc.exec"],              side_effects: ["process"], permission_class: "bash" },
+  webfetch: { ...base, name: "webfetch", required_permissions: ["net.connect"],            side_effects: ["network"], permission_class: "webfetch" },
+} as const satisfies Record<string, ToolFacts>;
+
+const WORKSPACE: WorkspaceContext = {
+  roots: ["/work"],
+  home: "/home/ann",
+  state_dirs: ["/work/.agent"],
+  checkpoint_handler: false,
+  sandbox: "none",
+};
+
+interface Given {
+  readonly tool: keyof typeof TOOLS;
+  readonly touches?: readonly Partial<ResolvedTouch>[];
+  readonly risk?: CallFacts["risk"];
+  readonly profile?: ProfileName;
+  readonly rules?: readonly PolicyRule[];
+  readonly tools?: readonly string[];
+  readonly workspace?: Partial<WorkspaceContext>;
+}
+
+function decideOn({
+  tool,
+  touches = [],
+  risk = "low",
+  profile = "guarded",
+  rules = [],
+  tools,
+  workspace,
+}: Given): Decision {
+  const call: CallFacts = {
+    tool: TOOLS[tool],
+    risk,
+    touches: touches.map((touch) => ({
+      path: touch.real?.replace("/work/", "") ?? "a",
+      real: "/work/a",
+      access: "read",
+      show_sensitive: false,
+      exists: true,
+      ...touch,
+    })),
+  };
+  const configuration = { rules: [...rules], quotas: {}, ...(tools && { tools: [...tools] }) };
+  return decide(call, { ...WORKSPACE, ...workspace }, { profile, configuration });
+}
+
+const HOOK = { real: "/work/.git/hooks/pre-commit", access: "write", exists: false } as const;
+const CI = { real: "/work/.github/workflows/ci.yml", access: "write" } as const;
+const SHOW = { real: "/work", access: "list", show_sensitive: true } as const;
+
+// oxfmt-ignore
+const CASES: readonly (Given & { title: string; effect: Decision["effect"]; code?: Decision["code"]; rule: string; says?: RegExp })[] = [
+  { title: "a look inside the roots",                       tool: "ls", touches: [{ access: "list" }],                                  effect: "ALLOW", rule: "profile:guarded:look", says: /allows "ls", which can look at files/ },
+  { title: "a look, under readonly",                        tool: "ls", touches: [{}], profile: "readonly",                             effect: "ALLOW", rule: "profile:readonly:look" },
+  { title: "a look, under autonomous",                      tool: "ls", touches: [{}], profile: "autonomous",                           effect: "ALLOW", rule: "profile:autonomous:look" },
+  { title: "a write, under readonly",                       tool: "write", touches: [{ access: "write" }], profile: "readonly",         effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
+  { title: "a write, under readonly, with a rule for it",   tool: "write", touches: [{ access: "write" }], profile: "readonly", rules: [{ effect: "allow", tool: "write" }], effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
+  { title: "a write that the tool did not declare, under readonly", tool: "ls", touches: [{ access: "write" }], profile: "readonly", rules: [{ effect: "allow", tool: "ls" }], effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force", says: /change files/ },
+  { title: "a write, under guarded",                        tool: "write", touches: [{ access: "write" }],                              effect: "ALLOW", rule: "profile:guarded:change" },
+  { title: "a write, under autonomous",                     tool: "write", touches: [{ access: "write" }], profile: "autonomous",       effect: "ALLOW", rule: "profile:autonomous:change" },
+  { title: "a delete, under guarded",                       tool: "remove", touches: [{ access: "delete" }],                            effect: "REQUIRE_CONFIRMATION", rule: "profile:guarded:reach_out", says: /asks a person before "remove"/ },
+  { title: "a delete, under autonomous",                    tool: "remove", touches: [{ access: "delete" }], profile: "autonomous",     effect: "ALLOW", rule: "profile:autonomous:reach_out" },
+  { title: "a delete that the tool did not declare",        tool: "write", touches: [{ access: "delete" }],                             effect: "REQUIRE_CONFIRMATION", rule: "profile:guarded:reach_out" },
+  { title: "a commit, under guarded",                       tool: "commit",                                                             effect: "REQUIRE_CONFIRMATION", rule: "profile:guarded:reach_out" },
+  { title: "a commit, under autonomous",                    tool: "commit", profile: "autonomous",                                      effect: "ALLOW", rule: "profile:autonomous:reach_out" },
+  { title: "a program without a sandbox",                   tool: "build",                                                              effect: "REQUIRE_CONFIRMATION", rule: "profile:guarded:run" },
+  { title: "a program in a sandbox",                        tool: "build", workspace: { sandbox: "bwrap" },                             effect: "ALLOW", rule: "profile:guarded:run" },
+  { title: "a program without a sandbox, under autonomous", tool: "build", profile: "autonomous",                                       effect: "ALLOW", rule: "profile:autonomous:run" },
+  { title: "the network, under autonomous",                 tool: "upload", profile: "autonomous",                                      effect: "REQUIRE_CONFIRMATION", rule: "profile:autonomous:reach_out" },
+  { title: "the network as a side effect, under autonomous", tool: "ping", profile: "autonomous",                                       effect: "REQUIRE_CONFIRMATION", rule: "profile:autonomous:reach_out" },
+  { title: "a look that calls itself risky",                tool: "ls", risk: "high",                                                   effect: "REQUIRE_CONFIRMATION", rule: "profile:guarded:reach_out" },
+  { title: "a look that calls itself risky, under readonly", tool: "ls", risk: "high", profile: "readonly",                             effect: "DENY", code: "ToolNotAllowed", rule: "profile:readonly:reach_out", says: /does not offer "ls"/ },
+  { title: "a look that calls itself risky, with a rule",   tool: "ls", risk: "high", profile: "readonly", rules: [{ effect: "allow", tool: "ls" }], effect: "ALLOW", rule: "rule:1 (allow tool=ls)" },
+
+  { title: "a readonly tool, whatever risk it says",        tool: "status", risk: "high", profile: "readonly",                          effect: "ALLOW", rule: "class:readonly" },
+  { title: "a readonly tool with a deny rule",              tool: "status", rules: [{ effect: "deny", tool: "status" }],                effect: "DENY", code: "ToolNotAllowed", rule: "rule:1 (deny tool=status)" },
+  { title: "a readonly tool that deletes all the same",     tool: "sly", touches: [{ access: "delete" }],                               effect: "REQUIRE_CONFIRMATION", rule: "profile:guarded:reach_out" },
+  { title: "a generic tool",                                tool: "plugin",                                                             effect: "REQUIRE_CONFIRMATION", rule: "class:generic" },
+  { title: "a generic tool, under autonomous",              tool: "plugin", profile: "autonomous",                                      effect: "REQUIRE_CONFIRMATION", rule: "class:generic" },
+  { title: "a generic tool with a rule",                    tool: "plugin", rules: [{ effect: "allow", tool: "plugin" }],               effect: "ALLOW", rule: "rule:1 (allow tool=plugin)" },
+  { title: "a generic tool that writes, under readonly",    tool: "plugin", profile: "readonly",                                        effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
+  { title: "a generic tool that only sends, under readonly", tool: "note", risk: "high", profile: "readonly",                           effect: "REQUIRE_CONFIRMATION", rule: "class:generic" },
+  { title: "a command",                                     tool: "bash", profile: "autonomous", rules: [{ effect: "allow", tool: "bash" }], effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force", says: /no check/ },
+  { title: "a fetch",                                       tool: "webfetch", profile: "autonomous",                                    effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force", says: /no check/ },
+  { title: "a tool that is not configured",                 tool: "ls", tools: ["write"],                                               effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
+
+  { title: "a path outside the roots",                      tool: "ls", touches: [{ path: "../x", real: "/x" }],                        effect: "DENY", code: "PathTraversalBlocked", rule: "floor:roots", says: /^Cannot read "\.\.\/x": it leads outside the allowed roots$/ },
+  { title: "a look-alike of a root",                        tool: "ls", touches: [{ real: "/workspace/a" }],                            effect: "DENY", code: "PathTraversalBlocked", rule: "floor:roots" },
+  { title: "one path of two outside the roots",             tool: "ls", touches: [{}, { real: "/x" }],                                  effect: "DENY", code: "PathTraversalBlocked", rule: "floor:roots" },
+  { title: "a path outside, with a rule for it",            tool: "ls", touches: [{ real: "/x" }], profile: "autonomous", rules: [{ effect: "allow", path: "/x" }], effect: "DENY", code: "PathTraversalBlocked", rule: "floor:roots" },
+  { title: "a sensitive place",                             tool: "ls", touches: [{ real: "/work/.ssh", access: "list" }],              effect: "DENY", code: "SensitivePath", rule: "floor:sensitive_places", says: /^Cannot list "\.ssh": it is closed to every tool \("\.ssh": keys/ },
+  { title: "a sensitive place that is not there",           tool: "write", touches: [{ real: "/work/.SSH/authorized_keys", access: "write", exists: false }], effect: "DENY", code: "SensitivePath", rule: "floor:sensitive_places" },
+  { title: "a sensitive place, with a rule for it",         tool: "ls", touches: [{ real: "/work/.ssh" }], profile: "autonomous", rules: [{ effect: "allow", path: ".ssh/**" }], effect: "DENY", code: "SensitivePath", rule: "floor:sensitive_places" },
+  { title: "a link to a sensitive place",                   tool: "ls", touches: [{ path: "docs", real: "/work/.aws" }],                effect: "DENY", code: "SensitivePath", rule: "floor:sensitive_places", says: /"docs"/ },
+  { title: "the runtime's state",                           tool: "write", touches: [{ real: "/work/.agent/db", access: "write" }],     effect: "DENY", code: "SensitivePath", rule: "floor:sensitive_places", says: /runtime's own state/ },
+  { title: "a name with a line break in a reason",          tool: "ls", touches: [{ path: "a\nb", real: "/x" }],                        effect: "DENY", code: "PathTraversalBlocked", rule: "floor:roots", says: /"a\\nb"/ },
+  { title: "a checkpoint without a handler",                tool: "deploy", rules: [{ effect: "allow", tool: "deploy" }],               effect: "DENY", code: "CheckpointDenied", rule: "floor:checkpoint" },
+  { title: "a checkpoint with a handler",                   tool: "deploy", workspace: { checkpoint_handler: true },                    effect: "ALLOW", rule: "profile:guarded:look" },
+
+  { title: "a deny rule and its reason",                    tool: "ls", rules: [{ effect: "deny", tool: "ls", reason: "Ask Bob" }],     effect: "DENY", code: "ToolNotAllowed", rule: "rule:1 (deny tool=ls)", says: /^Ask Bob$/ },
+  { title: "a confirm rule without a reason",               tool: "ls", rules: [{ effect: "confirm", risk: "low" }],                    effect: "REQUIRE_CONFIRMATION", rule: "rule:1 (confirm risk=low)", says: /asks a person before "ls"/ },
+  { title: "an allow rule for deletes",                     tool: "remove", touches: [{ access: "delete" }], rules: [{ effect: "allow", permission: "fs.delete" }], effect: "ALLOW", rule: "rule:1 (allow permission=fs.delete)" },
+  { title: "a deny rule inside an allow rule",              tool: "ls", touches: [{ real: "/work/a/b" }], rules: [{ effect: "allow", path: "a/**" }, { effect: "deny", path: "a/b" }], effect: "DENY", code: "ToolNotAllowed", rule: "rule:2 (deny path=a/b)" },
+
+  { title: "a hook",                                        tool: "write", touches: [HOOK], profile: "autonomous",                      effect: "REQUIRE_CONFIRMATION", rule: "builtin:files_that_run_later", says: /git runs it/ },
+  { title: "the removal of a CI file",                      tool: "remove", touches: [{ ...CI, access: "delete" }], profile: "autonomous", effect: "REQUIRE_CONFIRMATION", rule: "builtin:files_that_run_later" },
+  { title: "the removal of a CI file, asked anyway",        tool: "remove", touches: [{ ...CI, access: "delete" }],                     effect: "REQUIRE_CONFIRMATION", rule: "builtin:files_that_run_later" },
+  { title: "the reading of a hook",                         tool: "ls", touches: [{ ...HOOK, access: "read" }],                         effect: "ALLOW", rule: "profile:guarded:look" },
+  { title: "a hook, with a rule for the tool",              tool: "write", touches: [HOOK], rules: [{ effect: "allow", tool: "write" }], effect: "REQUIRE_CONFIRMATION", rule: "builtin:files_that_run_later" },
+  { title: "a hook, with a rule for all paths",             tool: "write", touches: [HOOK], rules: [{ effect: "allow", path: "**" }],   effect: "REQUIRE_CONFIRMATION", rule: "builtin:files_that_run_later" },
+  { title: "a hook, with a rule that names it",             tool: "write", touches: [HOOK], rules: [{ effect: "allow", path: ".git/hooks/**" }], effect: "ALLOW", rule: "rule:1 (allow path=.git/hooks/**)" },
+  { title: "a hook, with a rule that names it in full",     tool: "write", touches: [HOOK], rules: [{ effect: "allow", path: "/work/.git/hooks/*" }], effect: "ALLOW", rule: "rule:1 (allow path=/work/.git/hooks/*)" },
+  { title: "a hook and a CI file, with a rule for one",     tool: "write", touches: [HOOK, CI], rules: [{ effect: "allow", path: ".git/hooks/**" }], effect: "REQUIRE_CONFIRMATION", rule: "builtin:files_that_run_later" },
+  { title: "a bare repository's hook, with a rule",         tool: "write", touches: [{ real: "/work/a.git/hooks/update", access: "write" }], rules: [{ effect: "allow", path: "a.git/**" }], effect: "ALLOW", rule: "rule:1 (allow path=a.git/**)" },
+  { title: "a CI file by its ending, with a rule",          tool: "write", touches: [{ real: "/work/.travis.yml", access: "write" }], rules: [{ effect: "allow", path: "*.yml" }], effect: "REQUIRE_CONFIRMATION", rule: "builtin:files_that_run_later" },
+  { title: "an editor's file by its ending, with a rule",   tool: "write", touches: [{ real: "/work/a.code-workspace", access: "write" }], rules: [{ effect: "allow", path: "*.code-workspace" }], effect: "ALLOW", rule: "rule:1 (allow path=*.code-workspace)" },
+  { title: "a system file, with a rule for its folder's folder", tool: "write", touches: [{ real: "/etc/cron.d/a", access: "write" }], workspace: { roots: ["/etc"] }, rules: [{ effect: "allow", path: "/etc/**" }], effect: "REQUIRE_CONFIRMATION", rule: "builtin:files_that_run_later" },
+  { title: "a system file, with a rule that names it",      tool: "write", touches: [{ real: "/etc/cron.d/a", access: "write" }], workspace: { roots: ["/etc"] }, rules: [{ effect: "allow", path: "cron.d/**" }], effect: "ALLOW", rule: "rule:1 (allow path=cron.d/**)" },
+  { title: "a hook, with a deny rule for the tool",         tool: "write", touches: [HOOK], rules: [{ effect: "deny", tool: "write" }], effect: "DENY", code: "ToolNotAllowed", rule: "rule:1 (deny tool=write)" },
+  { title: "a hook, with a confirm rule for the tool",      tool: "write", touches: [HOOK], rules: [{ effect: "confirm", tool: "write" }], effect: "REQUIRE_CONFIRMATION", rule: "rule:1 (confirm tool=write)" },
+
+  { title: "hidden names, under guarded",                   tool: "ls", touches: [SHOW],                                                effect: "REQUIRE_CONFIRMATION", rule: "builtin:hidden_names" },
+  { title: "hidden names, under readonly",                  tool: "ls", touches: [SHOW], profile: "readonly",                           effect: "DENY", code: "ToolNotAllowed", rule: "builtin:hidden_names" },
+  { title: "hidden names, under autonomous",                tool: "ls", touches: [SHOW], profile: "autonomous",                         effect: "ALLOW", rule: "profile:autonomous:look" },
+  { title: "hidden names, with a rule for the tool",        tool: "ls", touches: [SHOW], rules: [{ effect: "allow", tool: "ls" }],      effect: "REQUIRE_CONFIRMATION", rule: "builtin:hidden_names" },
+  { title: "hidden names, with a rule for the folder",      tool: "ls", touches: [SHOW], rules: [{ effect: "allow", tool: "ls", path: "." }], effect: "ALLOW", rule: "rule:1 (allow tool=ls path=.)" },
+  { title: "hidden names, with a deny rule",                tool: "ls", touches: [SHOW], rules: [{ effect: "deny", tool: "ls" }],       effect: "DENY", code: "ToolNotAllowed", rule: "rule:1 (deny tool=ls)" },
+  { title: "the wish for hidden names without a listing",   tool: "ls", touches: [{ ...SHOW, access: "read" }],                         effect: "ALLOW", rule: "profile:guarded:look" },
+];
+
+for (const { title, effect, code, rule, says, ...given } of CASES) {
+  test(`${title}: ${effect}`, () => {
+    const decision = decideOn(given);
+
+    expect({ effect: decision.effect, code: decision.code, rule: decision.rule }).toEqual({ effect, code, rule });
+    expect(decision.scope).toBe(effect === "REQUIRE_CONFIRMATION" ? "call" : undefined);
+    if (says) expect(decision.reason).toMatch(says);
+    expect(decision.checks.map(({ check }) => check)).toEqual(CHECK_NAMES);
+  });
+}
+
+test("every check is told, also those after the one that decided", () => {
+  const { rule, checks } = decideOn({
+    tool: "write",
+    touches: [
+      { path: "../.ssh/x", real: "/.ssh/x", access: "write" },
+      { ...HOOK, access: "delete" },
+    ],
+    rules: [{ effect: "confirm", tool: "write", reason: "Careful" }],
+  });
+
+  expect(rule).toBe("floor:roots");
+  expect(checks.map(({ check, effect }) => `${check} ${effect}`)).toEqual([
+    "tools_in_force PASS",
+    "roots DENY",
+    "sensitive_places DENY",
+    "checkpoint PASS",
+    "rules REQUIRE_CONFIRMATION",
+    "files_that_run_later REQUIRE_CONFIRMATION",
+    "hidden_names PASS",
+    "profile REQUIRE_CONFIRMATION",
+  ]);
+  expect(checks.every(({ reason }) => reason.length > 0)).toBe(true);
+});
+
+const anyName = fc.oneof(
+  fc.constantFrom("ls", "write", "a", ".ssh", ".git", "hooks", "*", "**", "[", "{a,b}", "..", ""),
+  fc.string({ unit: "binary" }),
+);
+const anyPath = fc.oneof(
+  fc.array(anyName, { maxLength: 4 }).map((names) => `/work/${names.join("/")}`),
+  fc.array(anyName, { maxLength: 4 }).map((names) => names.join("/")),
+);
+const anyRule: fc.Arbitrary<PolicyRule> = fc.record(
+  {
+    effect: fc.constantFrom("allow", "confirm", "deny"),
+    tool: anyName,
+    permission: fc.constantFrom(...PERMISSIONS),
+    risk: fc.constantFrom(...RISKS),
+    path: anyPath,
+    chat: fc.constantFrom("1", "2"),
+    user: fc.constantFrom("ann", "bob"),
+    reason: fc.string(),
+  },
+  { requiredKeys: ["effect"] },
+);
+const anyCall: fc.Arbitrary<CallFacts> = fc.record(
+  {
+    tool: fc.record({
+      name: anyName,
+      permission_class: fc.constantFrom(...PERMISSION_CLASSES),
+      required_permissions: fc.subarray([...PERMISSIONS]),
+      side_effects: fc.subarray([...SIDE_EFFECTS]),
+      requires_checkpoint: fc.boolean(),
+    }),
+    risk: fc.constantFrom(...RISKS),
+    touches: fc.array(
+      fc.record({
+        path: anyPath,
+        real: anyPath,
+        access: fc.constantFrom(...ACCESSES),
+        show_sensitive: fc.boolean(),
+        exists: fc.boolean(),
+      }),
+      { maxLength: 3 },
+    ),
+    chat: fc.constantFrom("1", "2"),
+    user: fc.constantFrom("ann", "bob"),
+  },
+  { requiredKeys: ["tool", "risk", "touches"] },
+);
+const anyWorkspace: fc.Arbitrary<WorkspaceContext> = fc.record(
+  {
+    roots: fc.oneof(fc.constant(["/work"]), fc.constant(["/"]), fc.array(anyPath, { maxLength: 3 })),
+    home: fc.oneof(fc.constant("/home/ann"), anyPath),
+    state_dirs: fc.oneof(fc.constant(["/work/.agent"]), fc.array(anyPath, { maxLength: 2 })),
+    checkpoint_handler: fc.boolean(),
+    sandbox: fc.constantFrom("none", "bwrap"),
+    skill_tools: fc.array(anyName),
+    runtime_tools: fc.array(anyName),
+  },
+  { requiredKeys: ["roots", "home", "state_dirs", "checkpoint_handler", "sandbox"] },
+);
+const anySettings = fc.record({
+  profile: fc.constantFrom(...PROFILE_NAMES),
+  configuration: fc.record({ rules: fc.array(anyRule, { maxLength: 4 }), quotas: fc.constant({}) }),
+});
+
+const STRICTNESS = { ALLOW: 0, REQUIRE_CONFIRMATION: 1, DENY: 2 } as const;
+
+test("a decision is always made, whole and repeatable", () => {
+  fc.assert(
+    fc.property(anyCall, anyWorkspace, anySettings, (call, workspace, settings) => {
+      const decision = decide(call, workspace, settings);
+      expect(decision.code !== undefined).toBe(decision.effect === "DENY");
+      expect(decision.scope).toBe(decision.effect === "REQUIRE_CONFIRMATION" ? "call" : undefined);
+      expect(decision.rule).not.toBe("none");
+      expect(decision.checks.map(({ check }) => check)).toEqual(CHECK_NAMES);
+      expect(decide(structuredClone(call), structuredClone(workspace), structuredClone(settings))).toEqual(decision);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("adding a deny rule never widens a decision", () => {
+  fc.assert(
+    fc.property(anyCall, anyWorkspace, anySettings, anyRule, (call, workspace, settings, rule) => {
+      const rules = [...settings.configuration.rules, { ...rule, effect: "deny" as const }];
+      const after = decide(call, workspace, { ...settings, configuration: { ...settings.configuration, rules } });
+      expect(STRICTNESS[after.effect]).toBeGreaterThanOrEqual(STRICTNESS[decide(call, workspace, settings).effect]);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("no rule opens what the floor closes or what is not in force", () => {
+  fc.assert(
+    fc.property(anyCall, anyWorkspace, anySettings, (call, workspace, settings) => {
+      const bare = decide(call, workspace, { ...settings, configuration: { rules: [], quotas: {} } });
+      fc.pre(bare.rule.startsWith("floor:") || bare.rule === "tools_in_force");
+      expect(decide(call, workspace, settings).rule).toBe(bare.rule);
+    }),
+  );
+});
+
+test("a call that is allowed touches nothing outside the roots", () => {
+  fc.assert(
+    fc.property(anyCall, anySettings, (call, settings) => {
+      const { effect } = decide(call, { ...WORKSPACE, checkpoint_handler: true }, settings);
+      fc.pre(effect !== "DENY");
+      for (const { real } of call.touches) {
+        expect(real === "/work" || real.startsWith("/work/")).toBe(true);
+        expect(real.split("/")).not.toContain("..");
+      }
+    }),
+  );
+});
+
+test("a narrower workspace never widens a decision", () => {
+  fc.assert(
+    fc.property(anyCall, anyWorkspace, anySettings, fc.array(anyName), (call, workspace, settings, skill_tools) => {
+      const before = decide(call, workspace, settings);
+      const after = decide(
+        call,
+        { ...workspace, skill_tools: skill_tools.filter((name) => workspace.skill_tools?.includes(name) ?? true) },
+        settings,
+      );
+      expect(STRICTNESS[after.effect]).toBeGreaterThanOrEqual(STRICTNESS[before.effect]);
+    }),
+  );
+});

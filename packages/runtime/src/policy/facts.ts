@@ -1,0 +1,52 @@
+import type { Access, Tool } from "../contract/tool.ts";
+import type { Risk } from "../protocol/call.ts";
+import type { PolicyConfiguration, ProfileName } from "../protocol/configuration.ts";
+
+/** What of a tool plays a part in a decision. The labels `read_only` and `destructive` do not (spec 1). */
+export type ToolFacts = Pick<
+  Tool,
+  "name" | "permission_class" | "required_permissions" | "side_effects" | "requires_checkpoint"
+>;
+
+/** A path that a call names, and where it really leads. */
+export interface ResolvedTouch {
+  /** As the caller gave it: for messages only, never judged. */
+  readonly path: string;
+  /** Absolute and normalised. For something that is not there: its real parent and its name. */
+  readonly real: string;
+  readonly access: Access;
+  readonly show_sensitive: boolean;
+  readonly exists: boolean;
+}
+
+export interface CallFacts {
+  readonly tool: ToolFacts;
+  readonly risk: Risk;
+  readonly touches: readonly ResolvedTouch[];
+  readonly chat?: string;
+  readonly user?: string;
+}
+
+/** Where paths may lead. Folded forms are kept per object, so pass the same one again instead of a copy. */
+export interface Places {
+  /** Real paths. */
+  readonly roots: readonly string[];
+  readonly home: string;
+  /** Real paths of the runtime's own state, out of reach of every tool. */
+  readonly state_dirs: readonly string[];
+}
+
+export interface WorkspaceContext extends Places {
+  readonly checkpoint_handler: boolean;
+  /** `allowed-tools` of the active skill. Left out: no skill narrows. */
+  readonly skill_tools?: readonly string[];
+  /** What the run leaves of the tools. Left out: the run does not narrow. */
+  readonly runtime_tools?: readonly string[];
+  /** The name of the sandbox that commands run in, or "none". */
+  readonly sandbox: "none" | (string & {});
+}
+
+export interface DecisionSettings {
+  readonly profile: ProfileName;
+  readonly configuration: PolicyConfiguration;
+}

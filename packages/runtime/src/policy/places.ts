@@ -1,0 +1,136 @@
+import { compileGlob } from "../paths/glob.ts";
+import type { Glob } from "../paths/glob.ts";
+import { isInside } from "../paths/inside.ts";
+
+/**
+ * A row of a table of places. `.ssh` is a name anywhere in a path, `.config/gh` names that follow each other,
+ * `~/.npmrc` lies in the home folder, `/etc/shadow` at the top. What lies below a place belongs to it.
+ * The last name may be `*.pem` or `id_rsa*`; those before it may be any glob, and `**` any number of names.
+ */
+export interface PlaceRow {
+  /** What the caller is told. */
+  readonly why: string;
+  readonly paths: readonly string[];
+  /** Endings of names that the last name does not mean, though it matches. */
+  readonly except?: readonly string[];
+  /** Names directly below that do not belong to the place. */
+  readonly open?: readonly string[];
+  /** Only the place itself, not what lies below. */
+  readonly exact?: boolean;
+}
+
+export interface Place {
+  /** As the table has it. */
+  readonly path: string;
+  readonly why: string;
+  /** The name that tells it apart, folded: its first one, but at the top of the machine (`/etc/cron.d`) its last. */
+  readonly telling: string;
+}
+
+export interface PlaceTable {
+  /** The place that a folded absolute path lies in. Only names from the index `from` on can complete a place. */
+  find(path: string, from: number, home: string): Place | undefined;
+  /** Whether a folded name can complete a place at all. Most names cannot, and this says so fast. */
+  isSuspicious(name: string): boolean;
+}
+
+interface CompiledPlace extends Place {
+  readonly inHome: boolean;
+  readonly glob: Glob;
+  readonly openGlob: Glob | undefined;
+  readonly except: readonly string[];
+}
+
+/** Places by what their last name looks like. A path is scanned once, name by name, against these. */
+interface Index {
+  readonly byName: Map<string, CompiledPlace[]>;
+  /** By the ending with its dot: `.pem`. */
+  readonly byEnding: Map<string, CompiledPlace[]>;
+  readonly byBeginning: Map<string, CompiledPlace[]>;
+  /** First characters of the beginnings, as codes: most names share none and skip the rest. */
+  readonly firstCodes: Set<number>;
+}
+
+const NO_PLACES: readonly CompiledPlace[] = [];
+
+export function compilePlaces(rows: readonly PlaceRow[]): PlaceTable {
+  const index: Index = { byName: new Map(), byEnding: new Map(), byBeginning: new Map(), firstCodes: new Set() };
+  for (const row of rows) for (const path of row.paths) addPlace(index, path, row);
+  const candidatesOf = (name: string): readonly CompiledPlace[] => candidatesFor(name, index);
+  return {
+    find: (path, from, home) => findPlace(path, from, home, candidatesOf),
+    isSuspicious: (name) => candidatesOf(name).length > 0,
+  };
+}
+
+function addPlace(index: Index, path: string, row: PlaceRow): void {
+  const folded = path.toLowerCase();
+  const inHome = folded.startsWith("~/");
+  // A leading "/" or "~/" ties the first name to the start; without one it may stand at any depth.
+  const pattern = inHome ? folded.slice(2) : folded.startsWith("/") ? folded.slice(1) : `**/${folded}`;
+  const name = pattern.slice(pattern.lastIndexOf("/") + 1);
+  const place: CompiledPlace = {
+    path,
+    telling: folded.startsWith("/") ? name : folded.replace(/\/.*/, ""),
+    why: row.why,
+    inHome,
+    glob: compileGlob(row.exact === true ? pattern : `${pattern}/**`),
+    openGlob: row.open === undefined ? undefined : compileGlob(`${pattern}/{${row.open.join(",")}}/**`),
+    except: row.except ?? [],
+  };
+  const star = name.indexOf("*");
+  if (star < 0) {
+    add(index.byName, name, place);
+  } else if (star === 0) {
+    add(index.byEnding, name.slice(1), place);
+  } else {
+    add(index.byBeginning, name.slice(0, star), place);
+    index.firstCodes.add(name.charCodeAt(0));
+  }
+}
+
+function add(map: Map<string, CompiledPlace[]>, key: string, place: CompiledPlace): void {
+  const list = map.get(key);
+  if (list === undefined) map.set(key, [place]);
+  else list.push(place);
+}
+
+function candidatesFor(name: string, index: Index): readonly CompiledPlace[] {
+  let found: readonly CompiledPlace[] = index.byName.get(name) ?? NO_PLACES;
+  const dot = name.lastIndexOf(".");
+  const ending = dot < 0 ? undefined : index.byEnding.get(name.slice(dot));
+  if (ending !== undefined) found = [...found, ...ending];
+  if (!index.firstCodes.has(name.charCodeAt(0))) return found;
+  for (const [beginning, places] of index.byBeginning) {
+    if (name.startsWith(beginning)) found = [...found, ...places];
+  }
+  return found;
+}
+
+function findPlace(
+  path: string,
+  from: number,
+  home: string,
+  candidatesOf: (name: string) => readonly CompiledPlace[],
+): Place | undefined {
+  // A place is looked for in the whole path, so once is enough: a path of one name over and over stays linear.
+  let refuted: Set<CompiledPlace> | undefined;
+  for (let start = from; start < path.length;) {
+    const slash = path.indexOf("/", start);
+    const end = slash < 0 ? path.length : slash;
+    const name = path.slice(start, end);
+    for (const place of candidatesOf(name)) {
+      if (refuted?.has(place) === true || place.except.some((ending) => name.endsWith(ending))) continue;
+      if (holds(place, path, home)) return place;
+      (refuted ??= new Set()).add(place);
+    }
+    start = end + 1;
+  }
+  return undefined;
+}
+
+function holds(place: CompiledPlace, path: string, home: string): boolean {
+  if (place.inHome && !isInside(home, path)) return false;
+  const below = (place.inHome ? path.slice(home.length) : path).replace(/^\/+/, "");
+  return place.glob.matches(below) && place.openGlob?.matches(below) !== true;
+}

@@ -1,0 +1,126 @@
+import type { Access } from "../contract/tool.ts";
+import type { Permission, Risk, SideEffect } from "../protocol/call.ts";
+import type { ProfileName } from "../protocol/configuration.ts";
+import type { CallFacts, ResolvedTouch, ToolFacts } from "./facts.ts";
+
+/** How far a call reaches, from near to far: the columns of the profiles. */
+const REACHES = ["look", "change", "run", "reach_out"] as const;
+export type Reach = (typeof REACHES)[number];
+
+/**
+ * `hide`: not offered, and no rule brings it back. `sandboxed`: allowed inside the sandbox, else a person is asked.
+ * `in_roots`: allowed as far as paths go, for those are held to the roots; the network is not, so a person is asked.
+ */
+export type ProfileEffect = "allow" | "hide" | "sandboxed" | "confirm" | "in_roots";
+
+/** Part 3 of the specification, as data. Rules refine these rows; no code names a profile. */
+// oxfmt-ignore
+export const PROFILES = {
+  readonly:   { look: "allow", change: "hide",  run: "hide",      reach_out: "hide" },
+  guarded:    { look: "allow", change: "allow", run: "sandboxed", reach_out: "confirm" },
+  autonomous: { look: "allow", change: "allow", run: "allow",     reach_out: "in_roots" },
+} as const satisfies Record<ProfileName, Record<Reach, ProfileEffect>>;
+
+/** Asking for names that listings keep back. What they name stays closed. */
+// oxfmt-ignore
+export const HIDDEN_NAMES = {
+  readonly:   "hide",
+  guarded:    "confirm",
+  autonomous: "allow",
+} as const satisfies Record<ProfileName, ProfileEffect>;
+
+/** What a call of each reach can do, in words for a reason. */
+// oxfmt-ignore
+export const DEEDS = {
+  look:      "look at files",
+  change:    "change files",
+  run:       "run programs",
+  reach_out: "do what is hard to take back",
+} as const satisfies Record<Reach, string>;
+
+// oxfmt-ignore
+const REACH_OF_PERMISSION = {
+  "fs.read":     "look",
+  "fs.write":    "change",
+  "fs.delete":   "reach_out",
+  "proc.exec":   "run",
+  "net.connect": "reach_out",
+  "git.write":   "reach_out",
+} as const satisfies Record<Permission, Reach>;
+
+// oxfmt-ignore
+const REACH_OF_SIDE_EFFECT = {
+  none:    "look",
+  files:   "change",
+  process: "run",
+  network: "reach_out",
+  message: "look",
+} as const satisfies Record<SideEffect, Reach>;
+
+// oxfmt-ignore
+const REACH_OF_ACCESS = {
+  read:   "look",
+  list:   "look",
+  write:  "change",
+  delete: "reach_out",
+} as const satisfies Record<Access, Reach>;
+
+/** A tool that says "medium" without a permission to match has said nothing about how far it reaches. */
+// oxfmt-ignore
+const REACH_OF_RISK = {
+  low:    "look",
+  medium: "look",
+  high:   "reach_out",
+} as const satisfies Record<Risk, Reach>;
+
+// oxfmt-ignore
+const RISK_OF_REACH = {
+  look:      "low",
+  change:    "medium",
+  run:       "medium",
+  reach_out: "high",
+} as const satisfies Record<Reach, Risk>;
+
+const RISK_ORDER = { low: 0, medium: 1, high: 2 } as const satisfies Record<Risk, number>;
+
+export function isFarther(one: Reach, other: Reach): boolean {
+  return REACHES.indexOf(one) > REACHES.indexOf(other);
+}
+
+function farther(one: Reach, other: Reach): Reach {
+  return isFarther(one, other) ? one : other;
+}
+
+export function reachOfPermission(permission: Permission): Reach {
+  return REACH_OF_PERMISSION[permission];
+}
+
+/** By what the tool declares, before any call. */
+export function reachOfTool({ required_permissions, side_effects }: ToolFacts): Reach {
+  let reach: Reach = "look";
+  for (const each of required_permissions) reach = farther(reach, REACH_OF_PERMISSION[each]);
+  for (const each of side_effects) reach = farther(reach, REACH_OF_SIDE_EFFECT[each]);
+  return reach;
+}
+
+export function reachOfTouches(touches: readonly ResolvedTouch[]): Reach {
+  let reach: Reach = "look";
+  for (const { access } of touches) reach = farther(reach, REACH_OF_ACCESS[access]);
+  return reach;
+}
+
+/** How far a call does reach, whatever risk it gives itself. */
+export function reachOfDeeds({ tool, touches }: CallFacts): Reach {
+  return farther(reachOfTool(tool), reachOfTouches(touches));
+}
+
+/** The widest of what the tool declares, what the call touches and the risk it gives itself. */
+export function reachOfCall(call: CallFacts): Reach {
+  return farther(reachOfDeeds(call), REACH_OF_RISK[call.risk]);
+}
+
+/** Never below what the permissions and the touched paths say. */
+export function riskOfCall(call: CallFacts): Risk {
+  const least = RISK_OF_REACH[reachOfDeeds(call)];
+  return RISK_ORDER[call.risk] > RISK_ORDER[least] ? call.risk : least;
+}

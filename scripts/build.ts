@@ -1,0 +1,26 @@
+/** Builds both packages for publishing: the libraries file by file, the command line as a bundle that starts fast. */
+import { execFileSync } from "node:child_process";
+import { chmodSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "rolldown";
+
+const root = join(import.meta.dirname, "..");
+const compiler = join(root, "node_modules/.bin/tsc");
+
+for (const name of ["runtime", "autonous"]) {
+  const folder = join(root, "packages", name);
+  rmSync(join(folder, "dist"), { recursive: true, force: true });
+  // Without our own condition, so that one package sees the other as whoever installs it does.
+  execFileSync(compiler, ["-p", join(folder, "tsconfig.build.json")], { stdio: "inherit", env: { ...process.env, NODE_OPTIONS: "" } });
+}
+
+const product = join(root, "packages/autonous");
+rmSync(join(product, "dist/cli"), { recursive: true, force: true });
+await build({
+  input: { autonous: join(product, "src/cli/bin.ts") },
+  platform: "node",
+  resolve: { conditionNames: ["@autonous/source", "import", "node", "default"] },
+  output: { dir: join(product, "dist/bin"), entryFileNames: "[name].js", chunkFileNames: "[name]-[hash].js", minify: { mangle: false, compress: true, codegen: true } },
+  logLevel: "warn",
+});
+chmodSync(join(product, "dist/bin/autonous.js"), 0o755);

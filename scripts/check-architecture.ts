@@ -1,0 +1,88 @@
+/** Fails when an import goes up a layer, a folder touches the machine that may not, or a file grows too long. */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+
+const PURE = ["node:path", "node:crypto"];
+const FILES = ["node:fs", "node:fs/promises", "node:os"];
+const MACHINE = [...PURE, ...FILES, "node:child_process", "node:net", "node:http", "node:stream"];
+const MAX_LINES = 300;
+
+interface Rule {
+  /** Our folders that it may import. */
+  readonly ours: readonly string[];
+  /** Modules from outside that it may import. */
+  readonly outside: readonly string[];
+}
+
+/** ARCHITECTURE.md draws this table. Files at the root of a package's `src` build the package and may import all of it. */
+// oxfmt-ignore
+const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
+  runtime: {
+    protocol: { ours: [],                                                                   outside: ["zod", "node:crypto"] },
+    contract: { ours: ["protocol"],                                                         outside: ["zod"] },
+    paths:    { ours: [],                                                                   outside: [] },
+    redact:   { ours: [],                                                                   outside: [] },
+    policy:   { ours: ["protocol", "contract", "paths"],                                    outside: PURE },
+    output:   { ours: ["protocol", "contract"],                                             outside: PURE },
+    machine:  { ours: ["protocol", "contract", "paths", "policy", "output"],                outside: MACHINE },
+    journal:  { ours: ["protocol", "contract"],                                             outside: [...PURE, ...FILES] },
+    tools:    { ours: ["protocol", "contract", "paths", "output"],                          outside: ["zod", "node:path"] },
+    gate:     { ours: ["protocol", "contract", "policy", "output", "redact"],               outside: ["zod", ...PURE] },
+  },
+  autonous: {
+    config:     { ours: [],                                                                 outside: [...PURE, ...FILES, "zod", "@autonous/runtime"] },
+    store:      { ours: [],                                                                 outside: [...PURE, ...FILES, "node:sqlite", "node:timers/promises", "@autonous/runtime"] },
+    model:      { ours: [],                                                                 outside: [...PURE, "node:fs/promises", "node:timers/promises", "zod", "@autonous/runtime"] },
+    agent:      { ours: ["model"],                                                          outside: [...PURE, "@autonous/runtime"] },
+    queue:      { ours: ["agent", "model", "store"],                                        outside: [...PURE, "@autonous/runtime"] },
+    supervisor: { ours: ["config"],                                                         outside: [...MACHINE, "@autonous/runtime"] },
+    channels:   { ours: ["queue", "store"],                                                 outside: [...MACHINE, "hono", "hono/body-limit", "hono/secure-headers", "hono/streaming", "@hono/node-server", "zod", "@autonous/runtime"] },
+    cli:        { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels"], outside: [...MACHINE, "node:module", "node:readline", "node:stream/promises", "commander", "@autonous/runtime"] },
+  },
+};
+
+const IMPORT = /^\s*(?:import|export)\b[^;"']*?from\s*"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)|^\s*import\s*"([^"]+)"/gm;
+
+/** Every breach in the packages below a folder, and how many files were looked at. */
+export function findBreaches(packagesFolder: string): { readonly problems: readonly string[]; readonly files: number } {
+  const problems: string[] = [];
+  let files = 0;
+  for (const packageName of Object.keys(RULES)) {
+    const root = join(packagesFolder, packageName, "src");
+    for (const file of readdirSync(root, { recursive: true, encoding: "utf8" })) {
+      if (!file.endsWith(".ts") || file.endsWith(".test.ts")) continue;
+      files++;
+      const text = readFileSync(join(root, file), "utf8");
+      const lines = text.split("\n").length - 1;
+      if (lines > MAX_LINES && !file.includes("/migrations/")) problems.push(`${packageName}/${file}: ${lines} lines, at most ${MAX_LINES}`);
+      problems.push(...checkImports(text, { packageName, file }));
+    }
+  }
+  return { problems, files };
+}
+
+function checkImports(text: string, { packageName, file }: { packageName: string; file: string }): string[] {
+  const folder = folderOf(file);
+  if (folder === "") return [];
+  const rule = RULES[packageName]?.[folder];
+  if (rule === undefined) return [`${packageName}/${file}: the folder "${folder}" has no rule`];
+  const problems: string[] = [];
+  for (const match of text.matchAll(IMPORT)) {
+    const target = match[1] ?? match[2] ?? match[3] ?? "";
+    const inside = target.startsWith(".") ? folderOf(relative(".", join(dirname(file), target))) || "(src root)" : undefined;
+    const allowed = inside === undefined ? rule.outside.includes(target) : inside === folder || rule.ours.includes(inside);
+    if (!allowed) problems.push(`${packageName}/${file}: "${folder}" may not import "${inside ?? target}"`);
+  }
+  return problems;
+}
+
+function folderOf(file: string): string {
+  return file.includes("/") ? file.slice(0, file.indexOf("/")) : "";
+}
+
+if (import.meta.main) {
+  const { problems, files } = findBreaches(join(import.meta.dirname, "../packages"));
+  for (const problem of problems) console.error(problem);
+  console.log(`architecture: ${files} files, ${problems.length} problems`);
+  process.exitCode = problems.length === 0 && files > 0 ? 0 : 1;
+}
