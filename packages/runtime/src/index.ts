@@ -25,6 +25,7 @@ export type { PolicyConfiguration, PolicyRule, ProfileName } from "./protocol/co
 export { chainEvents, EMPTY_TAIL } from "./journal/hash-chain.ts";
 export { headsFolder } from "./journal/heads.ts";
 export { JsonlJournal } from "./journal/jsonl-journal.ts";
+export { readLines } from "./journal/lines.ts";
 export { runPath } from "./journal/run-folder.ts";
 export { buildTree } from "./journal/tree.ts";
 export type { EventNode } from "./journal/tree.ts";

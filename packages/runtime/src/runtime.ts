@@ -8,6 +8,7 @@ import type { CallOptions, DecidingParts, GateParts } from "./gate/call.ts";
 import { explainCall, runGate } from "./gate/gate.ts";
 import { openCall } from "./gate/open-call.ts";
 import type { Opened } from "./gate/open-call.ts";
+import { unopenedResult } from "./gate/record-end.ts";
 import { Registry } from "./gate/registry.ts";
 import { openJsonl } from "./journal/jsonl-journal.ts";
 import { isRunId } from "./journal/run-folder.ts";
@@ -106,13 +107,13 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const shared = sharedParts(options, { registry, started, clock });
   const run_id = options.run_id ?? makeId("run", clock());
 
-  async function withRun<T>(input: unknown, work: (opened: Opened, parts: GateParts) => Promise<T>): Promise<T> {
-    const opened = openIn(input, { run_id, now: clock() });
-    return await runs.use(opened.request.run_id, (run) => work(opened, { ...shared, ...run }));
-  }
-
   async function call(request: ToolCallInput, callOptions: CallOptions = {}): Promise<ToolCallResult> {
-    return await withRun(request, (opened, parts) => runGate(opened, callOptions, parts));
+    const opened = openIn(request, { run_id, now: clock() });
+    try {
+      return await runs.use(opened.request.run_id, (run) => runGate(opened, callOptions, { ...shared, ...run }));
+    } catch (error) {
+      return unopenedResult(opened, error); // the gate itself never throws
+    }
   }
 
   return {

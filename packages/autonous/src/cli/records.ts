@@ -1,6 +1,6 @@
-import { createReadStream, existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { readLines } from "@autonous/runtime";
 import type { AuditRecord, RuntimeEvent } from "@autonous/runtime";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
@@ -82,10 +82,11 @@ export function runFile(state_dir: string, run_id: string): string {
 }
 
 async function* readRunFile(state_dir: string, run_id: string): AsyncIterable<RuntimeEvent> {
-  const lines = createInterface({ input: createReadStream(runFile(state_dir, run_id)), crlfDelay: Infinity });
-  for await (const line of lines) {
-    const event = parseEvent(line);
-    if (event !== undefined) yield event;
+  for await (const lines of readLines(runFile(state_dir, run_id))) {
+    for (const { text } of lines) {
+      const event = parseEvent(text);
+      if (event !== undefined) yield event;
+    }
   }
 }
 

@@ -1,10 +1,9 @@
 import type { z } from "zod";
-import type { Tool } from "../contract/tool.ts";
+import type { ArgsAdapter, Tool } from "../contract/tool.ts";
+import type { ToolCallRequest } from "../protocol/call.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { DecidingParts, GateCall } from "./call.ts";
 import { need } from "./call.ts";
-import { copyPlainData } from "./plain-data.ts";
-import type { ArgsAdapter } from "../contract/tool.ts";
 
 /** Step 1: name, alias and version to the tool. */
 export function findTool(call: GateCall, { registry }: DecidingParts): void {
@@ -14,11 +13,7 @@ export function findTool(call: GateCall, { registry }: DecidingParts): void {
 /** Step 2: the arguments as the tool's own schema has them, every default filled in. */
 export function checkArgs(call: GateCall, { registry, redactor }: DecidingParts): void {
   const { tool, adapters } = registry.find(call.request.name, call.request.version);
-  const given = copyPlainData(call.request.args);
-  if (given === null || typeof given !== "object" || Array.isArray(given)) {
-    throw new ToolError("InvalidArguments", `Cannot call "${tool.name}": the arguments have to be an object`, { field: "args" });
-  }
-  const adapted = adapters.reduce((args, adapt) => runAdapter(tool, adapt, args), given as Record<string, unknown>);
+  const adapted = adapters.reduce((args, adapt) => runAdapter(tool, adapt, args), call.request.args);
   const parsed = tool.args.safeParse(adapted);
   if (!parsed.success) throw wrongArguments(tool, parsed.error);
   call.args = parsed.data;
@@ -34,7 +29,7 @@ export function resolvePaths(call: GateCall, { resolve }: DecidingParts): void {
   call.touches = touches.map(({ path, access, show_sensitive = false }) => ({ path, access, show_sensitive, ...resolve(path) }));
 }
 
-function runAdapter(tool: Tool, adapt: ArgsAdapter, args: Record<string, unknown>): Record<string, unknown> {
+function runAdapter(tool: Tool, adapt: ArgsAdapter, args: ToolCallRequest["args"]): ToolCallRequest["args"] {
   try {
     return adapt(args);
   } catch (error) {

@@ -2,6 +2,7 @@ import { toolCallInput } from "../protocol/call.ts";
 import type { ToolCallRequest } from "../protocol/call.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { makeId, makeTraceId } from "../protocol/ids.ts";
+import { copyPlainObject } from "./plain-data.ts";
 
 export interface Opened {
   readonly request: ToolCallRequest;
@@ -9,7 +10,10 @@ export interface Opened {
   readonly refusal?: ToolError;
 }
 
-/** Fills in what a caller left out of a request. Never throws. */
+/**
+ * Fills in what a caller left out of a request, and copies its arguments: from here on nobody outside can change them.
+ * Never throws.
+ */
 export function openCall(input: unknown, { run_id, now }: { readonly run_id: string; readonly now: number }): Opened {
   const parsed = toolCallInput.safeParse(input);
   const made = { tool_call_id: makeId("call", now), trace_id: makeTraceId(), timestamp: now, run_id };
@@ -18,12 +22,26 @@ export function openCall(input: unknown, { run_id, now }: { readonly run_id: str
     const field = issue?.path.map(String).join(".") ?? "";
     const problem = issue?.code === "unrecognized_keys" ? `"${issue.keys.join('", "')}" is not a field of a request` : issue?.message;
     const refusal = new ToolError("InvalidArguments", `Cannot take the request: ${field === "" ? "" : `"${field}" `}${problem}`, { field });
-    return { request: { ...made, name: nameOf(input), args: {} }, refusal };
+    return { request: { ...made, ...salvage(input), name: nameOf(input), args: {} }, refusal };
   }
   const { args, ...given } = parsed.data;
   const named = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  // `args` is checked by step 2, whatever it is.
-  return { request: { ...made, ...named, args: (args ?? {}) as ToolCallRequest["args"] } as ToolCallRequest };
+  const request = { ...made, ...named, args: {} } as ToolCallRequest;
+  try {
+    return { request: { ...request, args: copyPlainObject(args ?? {}) } };
+  } catch (error) {
+    if (error instanceof ToolError) return { request, refusal: error };
+    throw error;
+  }
+}
+
+const KEPT = ["tool_call_id", "trace_id", "task_id", "parent_id"] as const;
+
+/** What of a request that cannot be taken is right by itself, so that its refusal stands where the call would. */
+function salvage(input: unknown): Partial<ToolCallRequest> {
+  const given = Object(input) as Readonly<Record<string, unknown>>;
+  const right = KEPT.filter((field) => given[field] !== undefined && toolCallInput.shape[field].safeParse(given[field]).success);
+  return Object.fromEntries(right.map((field) => [field, given[field]]));
 }
 
 function nameOf(input: unknown): string {

@@ -1,25 +1,13 @@
-import { ToolError } from "../protocol/errors.ts";
 import { excerptHead } from "../output/excerpt.ts";
 import type { GateCall, GateParts } from "./call.ts";
-import { copyPlainData } from "./plain-data.ts";
 
 const LONG_BYTES = 4096; // spec 1: longer arguments stand in events as an excerpt
 
 /** The arguments as events show them: redacted, and as an excerpt with a reference where they are long. */
 export function shortenParams(call: GateCall, { folder, redactor }: GateParts): unknown {
-  call.params ??= redactor.redactValue(asGiven(call.request.args)).value;
+  call.params ??= redactor.redactValue(call.request.args).value;
   const text = JSON.stringify(call.params);
   if (text.length <= LONG_BYTES && Buffer.byteLength(text) <= LONG_BYTES) return call.params;
   const { storage_ref, sha256 } = folder.putAside(`${call.request.tool_call_id}.arguments.json`, text);
   return { excerpt: excerptHead(text, { lines: 1, bytes: LONG_BYTES }).text, storage_ref, sha256 };
-}
-
-/** Arguments of a call that was refused before they were checked. */
-function asGiven(args: unknown): unknown {
-  try {
-    return copyPlainData(args);
-  } catch (error) {
-    if (error instanceof ToolError) return { unrecorded: error.message };
-    throw error;
-  }
 }

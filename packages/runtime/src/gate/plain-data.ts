@@ -7,7 +7,13 @@ const MAX_DEPTH = 64;
  * A copy of arguments that holds plain data and nothing else, so that nothing outside can change them after they were
  * judged. Refuses, naming the field: NUL, lone surrogates, prototype keys, what JSON cannot say, and nesting without end.
  */
-export function copyPlainData(value: unknown, field = "args", depth = 0): unknown {
+export function copyPlainObject(value: unknown): Readonly<Record<string, unknown>> {
+  const copy = copyPlainData(value, "args", 0);
+  if (typeof copy === "object" && copy !== null && !Array.isArray(copy)) return copy as Record<string, unknown>;
+  throw new ToolError("InvalidArguments", "Cannot take the arguments: they have to be an object", { field: "args" });
+}
+
+function copyPlainData(value: unknown, field: string, depth: number): unknown {
   if (value === null || typeof value === "boolean") return value;
   if (typeof value === "string") return checkText(value, field);
   if (typeof value === "number") {

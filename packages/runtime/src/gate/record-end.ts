@@ -5,6 +5,7 @@ import type { EventDraft } from "../protocol/events.ts";
 import type { GateCall, GateParts } from "./call.ts";
 import { draftEvent } from "./call.ts";
 import { hasSideEffects, reasonOf } from "./execute.ts";
+import type { Opened } from "./open-call.ts";
 import { shortenParams } from "./params.ts";
 import type { Settled } from "./settle.ts";
 
@@ -22,9 +23,11 @@ export async function recordEnd(call: GateCall, { result, cause }: Settled, part
 function endEvent(call: GateCall, { result, cause }: Settled, parts: GateParts): EventDraft {
   const now = parts.clock();
   const params = shortenParams(call, parts);
-  const audit = auditOf(call, { result, params, now, sandbox: parts.workspace.sandbox });
+  // The name of a tool that there is not is whatever somebody sent.
+  const tool_name = call.tool?.name ?? parts.redactor.redact(call.request.name).text;
+  const audit = auditOf(call, { result, tool_name, params, now, sandbox: parts.workspace.sandbox });
   const { tool_call_id, payload, error } = result;
-  const about = { tool_call_id, tool_name: call.tool?.name ?? parts.redactor.redact(call.request.name).text };
+  const about = { tool_call_id, tool_name };
   if (error === null) {
     const { exit_code = 0, truncated_lines = false, truncated_bytes = false } = payload ?? {};
     return draftEvent(call, "tool_call.completed", { ...about, latency_ms: result.duration_ms, exit_code, truncated_lines, truncated_bytes, audit }, now);
@@ -35,18 +38,19 @@ function endEvent(call: GateCall, { result, cause }: Settled, parts: GateParts):
 
 interface AuditOptions {
   readonly result: ToolCallResult;
+  readonly tool_name: string;
   readonly params: unknown;
   readonly now: number;
   readonly sandbox: string;
 }
 
-function auditOf(call: GateCall, { result, params, now, sandbox }: AuditOptions): AuditRecord {
+function auditOf(call: GateCall, { result, tool_name, params, now, sandbox }: AuditOptions): AuditRecord {
   const { payload, error } = result;
   const { tool, decision, approval, request } = call;
   return {
     trace_id: request.trace_id,
     tool_call_id: request.tool_call_id,
-    tool: tool?.name ?? request.name,
+    tool: tool_name,
     version: tool?.version ?? null,
     risk: call.risk ?? null,
     operation: tool?.audit_operation ?? null,
@@ -66,6 +70,21 @@ function auditOf(call: GateCall, { result, params, now, sandbox }: AuditOptions)
     hashes: payload?.sha256 === undefined ? {} : { stdout_sha256: payload.sha256 },
     artifacts: result.artifacts,
     ...(call.reverse_thinking === undefined ? {} : { reverse_thinking: call.reverse_thinking }),
+  };
+}
+
+/** The answer where a run's record cannot even be opened: nothing was run. */
+export function unopenedResult({ request }: Opened, error: unknown): ToolCallResult {
+  const { class: errorClass, hint } = ERRORS.RecordFailed;
+  const message = `Cannot run "${request.name}": the record of its run cannot be opened (${reasonOf(error)}), so nothing was run`;
+  return {
+    tool_call_id: request.tool_call_id,
+    ok: false,
+    payload: null,
+    error: { code: "RecordFailed", class: errorClass, message, hint },
+    artifacts: { files_changed: [], commands_run: [] },
+    duration_ms: 0,
+    redacted: false,
   };
 }
 

@@ -1,5 +1,4 @@
 import { closeSync, constants, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
-import { open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../contract/host.ts";
 import type { AppendOptions, Journal } from "../contract/journal.ts";
@@ -8,6 +7,7 @@ import { makeId, makeTraceId } from "../protocol/ids.ts";
 import { chainEvents, EMPTY_TAIL, lineOf } from "./hash-chain.ts";
 import type { Tail } from "./hash-chain.ts";
 import { HeadFile } from "./heads.ts";
+import { readLines } from "./lines.ts";
 import { makeRunFolder, runPath, syncFolder } from "./run-folder.ts";
 
 export interface JsonlOptions {
@@ -72,11 +72,11 @@ export class JsonlJournal implements Journal {
   }
 
   async *read(after = 0): AsyncIterable<RuntimeEvent> {
-    await using file = await open(this.path, "r");
-    for await (const line of file.readLines()) {
-      if (line === "") continue;
-      const event = JSON.parse(line) as RuntimeEvent;
-      if (event.seq > after) yield event;
+    for await (const lines of readLines(this.path)) {
+      for (const { text, whole } of lines) {
+        const event = whole ? (JSON.parse(text) as RuntimeEvent) : undefined; // half a line is one that is being written
+        if (event !== undefined && event.seq > after) yield event;
+      }
     }
   }
 

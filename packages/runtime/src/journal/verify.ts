@@ -1,9 +1,11 @@
-import { createReadStream, existsSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { RuntimeEvent } from "../protocol/events.ts";
 import { EMPTY_TAIL, hashOfEvent, isSealedLine, lineOf } from "./hash-chain.ts";
 import type { Tail } from "./hash-chain.ts";
 import { headsFolder, readHead, runsWithHeads } from "./heads.ts";
+import { readLines } from "./lines.ts";
+import type { Line } from "./lines.ts";
 
 export interface AuditProblem {
   /** Where the chain stops being right; 0 where a whole run is meant. */
@@ -56,7 +58,7 @@ function missingRuns(path: string, heads: string): AuditProblem[] {
 
 async function verifyFile(file: string, heads: string): Promise<AuditVerdict> {
   const chain = new ChainCheck((run_id) => readHead(heads, run_id));
-  for await (const lines of linesOf(file)) for (const line of lines) chain.add(line);
+  for await (const lines of readLines(file)) for (const line of lines) chain.add(line);
   return chain.verdict(basename(dirname(file)));
 }
 
@@ -141,20 +143,4 @@ function parseEvent(text: string): RuntimeEvent | undefined {
   } catch {
     return undefined; // told as "no event" by the caller
   }
-}
-
-interface Line {
-  readonly text: string;
-  readonly whole: boolean;
-}
-
-/** The lines of a file, some at a time; the last one is not whole when no line end follows it. */
-async function* linesOf(file: string): AsyncIterable<readonly Line[]> {
-  let rest = "";
-  for await (const chunk of createReadStream(file, { encoding: "utf8", highWaterMark: 1 << 20 })) {
-    const lines = (rest + String(chunk)).split("\n");
-    rest = lines.pop() ?? "";
-    yield lines.map((text) => ({ text, whole: true }));
-  }
-  if (rest !== "") yield [{ text: rest, whole: false }];
 }

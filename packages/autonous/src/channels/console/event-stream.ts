@@ -10,7 +10,6 @@ export interface StreamOptions extends RouteParts {
   readonly after: number;
 }
 
-const A_READ = 200;
 const LOOK_MS = 1000;
 
 /**
@@ -23,14 +22,13 @@ export function streamEvents(context: Context, { store, bell, task_id, run_id, a
     let last = after;
     while (!stream.aborted) {
       const rung = bell.wait(LOOK_MS);
-      let count = 0;
+      // Asked before the events are read: when the reply is out, so are they all.
+      const reply = await finalReply(store, task_id);
       for await (const event of journal.read(last)) {
+        if (stream.aborted) return;
         await stream.writeSSE({ id: String(event.seq), event: event.type, data: JSON.stringify(event) });
         last = event.seq;
-        if (++count >= A_READ || stream.aborted) break;
       }
-      if (count >= A_READ) continue;
-      const reply = await finalReply(store, task_id);
       if (reply !== undefined) {
         await stream.writeSSE({ event: "reply", data: JSON.stringify(reply) });
         return;
@@ -41,13 +39,10 @@ export function streamEvents(context: Context, { store, bell, task_id, run_id, a
 }
 
 /** Undefined while there is more to come. */
-async function finalReply(
-  store: RouteParts["store"],
-  task_id: string,
-): Promise<{ task_id: string; state: string; text: string } | undefined> {
+async function finalReply(store: RouteParts["store"], task_id: string): Promise<{ task_id: string; state: string; text: string } | undefined> {
   const details = await store.tasks.get(task_id);
   if (details === undefined || !isOver(details.task.state)) return undefined;
-  const unsent = await store.outbox.pending({ limit: 1000, channel: details.task.source });
-  if (unsent.some((row) => row.task_id === task_id)) return undefined;
-  return { task_id, state: details.task.state, text: details.reply ?? details.task.error ?? "" };
+  const { task, reply, reply_sent_at } = details;
+  if (reply !== null && reply_sent_at === null) return undefined;
+  return { task_id, state: task.state, text: reply ?? task.error ?? "" };
 }

@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { redact, secretsOf } from "@autonous/runtime";
 import { Bell } from "../../channels/bell.ts";
 import { httpCommander } from "../../channels/console/commander.ts";
+import type { RouteParts } from "../../channels/console/routes.ts";
 import { startConsole } from "../../channels/console/server.ts";
 import type { Console } from "../../channels/console/server.ts";
 import { deliver } from "../../queue/deliver.ts";
@@ -51,7 +53,9 @@ async function runService(place: Workplace, { print, signal, options }: CommandI
     onWorkerEnd: async (worker) => void (await store.inbox.releaseWorker(worker)),
     log: print.note,
   });
-  const server = await startServer({ store, bell, onTask: () => supervisor.wake() }, place);
+  const known = secretsOf(process.env);
+  const parts = { store, bell, onTask: () => supervisor.wake(), redact: (text: string) => redact(text, { known }).text };
+  const server = await startServer(parts, place);
   supervisor.start();
   announce(server, place, print);
   const stopped = new AbortController();
@@ -75,7 +79,7 @@ function workerWords(options: CommandInput["options"]): string[] {
   return ["worker", ...roots.flatMap((root) => ["--root", root]), ...(state === undefined ? [] : ["--state-dir", state])];
 }
 
-async function startServer(parts: { store: Store; bell: Bell; onTask: () => void }, place: Workplace): Promise<Console & { token: string }> {
+async function startServer(parts: RouteParts, place: Workplace): Promise<Console & { token: string }> {
   const { http_port: port } = place.configuration.settings;
   const token = readToken(place.state_dir);
   try {

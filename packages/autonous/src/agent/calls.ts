@@ -1,0 +1,72 @@
+import type { ToolCallResult } from "@autonous/runtime";
+import type { AskedCall } from "./model-round.ts";
+import { recordInterrupted, resultOfEvent } from "./recorded-result.ts";
+import type { RecordedCall } from "./resume.ts";
+import type { Run } from "./run.ts";
+
+interface CallRound {
+  readonly calls: readonly AskedCall[];
+  /** `event_id` of the turn's start. */
+  readonly parent_id: string;
+  /** The calls were asked for before a crash, and their arguments are those of the record. */
+  readonly isFromRecord: boolean;
+}
+
+interface SettledCall {
+  readonly call: AskedCall;
+  readonly result: ToolCallResult;
+}
+
+/**
+ * Sees to every call of a reply, and gives the results in the order asked. What ended before is not run again; what
+ * had begun, or cannot be run from the record, is answered `Interrupted`; the rest goes through the gate (spec 4, Durable).
+ */
+export async function settleCalls(run: Run, round: CallRound): Promise<readonly SettledCall[]> {
+  const results = new Map<AskedCall, ToolCallResult>();
+  const open: AskedCall[] = [];
+  for (const call of round.calls) {
+    const result = round.isFromRecord ? await settleFromRecord(run, call, round.parent_id) : undefined;
+    if (result === undefined) open.push(call);
+    else results.set(call, result);
+  }
+  const made = open.length === 0 ? [] : await makeCalls(run, open, round.parent_id);
+  for (const { call, result } of made) results.set(call, result);
+  return round.calls.map((call) => ({ call, result: need(results.get(call), call.tool_call_id) }));
+}
+
+async function makeCalls(run: Run, calls: readonly AskedCall[], parent_id: string): Promise<readonly SettledCall[]> {
+  const { runtime } = run.options;
+  await run.enter("tool_round");
+  const { trace_id, task_id, signal } = run;
+  const about = { trace_id, task_id, parent_id, run_id: runtime.run_id };
+  const requests = calls.map(({ tool_call_id, name, arguments: args }) => ({ tool_call_id, name, args, ...about }));
+  const results = await runtime.callAll(requests, { signal });
+  return calls.map((call, index) => ({ call, result: need(results[index], call.tool_call_id) }));
+}
+
+/** The runtime answers every call. */
+function need(result: ToolCallResult | undefined, tool_call_id: string): ToolCallResult {
+  if (result === undefined) throw new Error(`The call "${tool_call_id}" was made and has no result`);
+  return result;
+}
+
+/** The result of a call that is not to be made now; undefined where it is. */
+async function settleFromRecord(run: Run, call: AskedCall, parent_id: string): Promise<ToolCallResult | undefined> {
+  const past: RecordedCall = run.record.calls.get(call.tool_call_id) ?? {};
+  if (past.ended !== undefined) {
+    return (await run.options.storedResult?.(call.tool_call_id)) ?? resultOfEvent(past.ended);
+  }
+  const reason = whyNotNow(run, call, past);
+  return reason === undefined ? undefined : await recordInterrupted(run, { call, past, parent_id, reason });
+}
+
+function whyNotNow(run: Run, { name, redacted }: AskedCall, { started }: RecordedCall): string | undefined {
+  if (redacted) {
+    const state = started === undefined ? "had not run yet" : "was running";
+    return `"${name}" ${state} when the run was interrupted, and its arguments held a secret, which the record does not keep`;
+  }
+  if (started === undefined) return undefined;
+  const tool = run.options.runtime.tools().find((each) => each.name === started.payload["tool_name"]);
+  if (tool?.idempotent === true) return undefined;
+  return `"${name}" was running when the run was interrupted; whether it took effect is not known`;
+}

@@ -1,0 +1,715 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chainEvents, createRuntime, defineTool, EMPTY_TAIL, ToolError } from "@autonous/runtime";
+import type { EventDraft, Journal, Runtime, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { z } from "zod";
+import { createDirectProvider } from "../model/direct.ts";
+import type { ModelProvider, ModelRequest } from "../model/provider.ts";
+import { loadScriptProvider } from "../model/script.ts";
+import { runAgent } from "./loop.ts";
+import type { AgentOptions, AgentOutcome } from "./run.ts";
+
+const SECRET = "hunter2-correct-horse-battery";
+
+/** What outlives a worker: the record, the results that the store keeps, and what tools did to the world. */
+interface World {
+  readonly folder: string;
+  readonly events: RuntimeEvent[];
+  readonly results: Map<string, ToolCallResult>;
+  /** How often each call took effect, by tool and argument. */
+  readonly effects: Map<string, number>;
+}
+
+/** When the worker dies: before or right after it records its n-th event. */
+interface Death {
+  readonly event: number;
+  readonly when: "before" | "after";
+}
+
+async function makeWorld(): Promise<World> {
+  const folder = await mkdtemp(join(tmpdir(), "autonous-agent-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  vi.stubEnv("XDG_STATE_HOME", join(folder, "user-state"));
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await mkdir(join(folder, "workspace", "src"), { recursive: true });
+  await writeFile(join(folder, "workspace", "src", "a.txt"), "a\n");
+  return { folder, events: [], results: new Map(), effects: new Map() };
+}
+
+/** A journal on the world. From its death on nothing is recorded, and nobody hears from the worker again. */
+function openJournal(world: World, death?: Death): Journal & { readonly died: Promise<void> } {
+  const { promise: died, resolve: die } = Promise.withResolvers<void>();
+  const never = new Promise<never>(() => {});
+  let isDead = false;
+  return {
+    run_id: "run_1",
+    died,
+    async append(drafts: readonly EventDraft[], options = {}) {
+      if (isDead) return await never;
+      const at = world.events.length + drafts.length;
+      isDead = death !== undefined && at >= death.event;
+      if (isDead) die();
+      if (isDead && death?.when === "before") return await never;
+      const chained = chainEvents(drafts, world.events.at(-1) ?? EMPTY_TAIL).map(
+        ({ line }) => JSON.parse(line) as RuntimeEvent,
+      );
+      world.events.push(...chained);
+      if (options.result !== undefined) world.results.set(options.result.tool_call_id, options.result);
+      return isDead ? await never : chained;
+    },
+    async *read(after = 0) {
+      yield* world.events.filter(({ seq }) => seq > after);
+    },
+    close: async () => {},
+  };
+}
+
+/** A real runtime on the world's workspace, with a tool that may be run again and one that may not. */
+async function startRuntime(world: World, journal: Journal = openJournal(world)): Promise<Runtime> {
+  const runtime = await createRuntime({
+    roots: [join(world.folder, "workspace")],
+    state_dir: join(world.folder, "state"),
+    run_id: "run_1",
+    known_secrets: [SECRET],
+    onApproval: () => ({ answer: "grant" }),
+    openJournal: async () => journal,
+  });
+  onTestFinished(() => runtime.close());
+  const args = z.strictObject({ mark: z.string() });
+  const returns = z.strictObject({});
+  for (const idempotent of [true, false]) {
+    const name = idempotent ? "look" : "stamp";
+    runtime.register(
+      defineTool({
+        name,
+        version: "1.0.0",
+        description: `To ${name} at something.`,
+        args,
+        returns,
+        required_permissions: [],
+        side_effects: idempotent ? ["none"] : ["message"],
+        risk: "low",
+        permission_class: idempotent ? "readonly" : "generic", // the latter is asked for, and granted
+        idempotent,
+        concurrency_safe: idempotent,
+        execute: async ({ mark }) => {
+          const key = `${name} ${mark}`;
+          world.effects.set(key, (world.effects.get(key) ?? 0) + 1);
+          return { data: {}, stdout: `${key} done\n` };
+        },
+      }),
+    );
+  }
+  return runtime;
+}
+
+type Step = Record<string, unknown>;
+
+async function scripted(
+  world: World,
+  steps: readonly Step[],
+): Promise<ModelProvider & { readonly requests: ModelRequest[] }> {
+  const file = join(world.folder, "script.json");
+  await writeFile(file, JSON.stringify(steps));
+  return recording(await loadScriptProvider(file));
+}
+
+function recording(provider: ModelProvider): ModelProvider & { readonly requests: ModelRequest[] } {
+  const requests: ModelRequest[] = [];
+  const complete: ModelProvider["complete"] = (request, options) => {
+    requests.push(request);
+    return provider.complete(request, options);
+  };
+  return { name: provider.name, requests, complete };
+}
+
+function calls(...list: readonly (readonly [name: string, args: object])[]): Step {
+  return { reply: { tool_calls: list.map(([name, args]) => ({ name, arguments: args })), final_answer: "" } };
+}
+
+function final(answer: string): Step {
+  return { reply: { tool_calls: [], final_answer: answer } };
+}
+
+const TASK = { text: "Do it", task_id: "task_1", parent_id: "evt_task", trace_id: "trace_1" };
+
+interface Started {
+  readonly world?: World;
+  readonly steps: readonly Step[];
+  readonly options?: Partial<AgentOptions>;
+}
+
+async function run({
+  steps,
+  options,
+  ...given
+}: Started): Promise<{ world: World; requests: ModelRequest[]; outcome: AgentOutcome }> {
+  const world = given.world ?? (await makeWorld());
+  const provider = await scripted(world, steps);
+  const runtime = await startRuntime(world);
+  const outcome = await runAgent({ runtime, provider, task: TASK, limits: { max_turns: 10 }, ...options });
+  return { world, requests: provider.requests, outcome };
+}
+
+function types({ events }: World): string[] {
+  return events.map(({ type }) => type);
+}
+
+function payloadsOf({ events }: World, type: string): RuntimeEvent["payload"][] {
+  return events.filter((event) => event.type === type).map(({ payload }) => payload);
+}
+
+/** What each kind of event may hang on; null: on nothing of the run. */
+const PARENTS: Readonly<Record<string, readonly string[]>> = {
+  "agent.started": [],
+  "turn.started": ["agent.started"],
+  "model.completed": ["turn.started"],
+  "model.failed": ["turn.started"],
+  "turn.completed": ["turn.started"],
+  "tool_call.started": ["turn.started"],
+  "tool_call.completed": ["tool_call.started"],
+  "tool_call.failed": ["tool_call.started", "turn.started"],
+  approval_required: ["turn.started"],
+  approval_granted: ["turn.started"],
+  "agent.completed": ["agent.started"],
+  "agent.failed": ["agent.started"],
+};
+
+function expectTree(world: World): void {
+  const seen = new Map<string, RuntimeEvent>();
+  for (const event of world.events) {
+    const allowed = PARENTS[event.type] ?? [];
+    if (event.type === "agent.started") expect(event.parent_id).toBe(TASK.parent_id);
+    else expect(allowed).toContain(seen.get(event.parent_id ?? "")?.type);
+    expect(event).toMatchObject({ run_id: "run_1", task_id: "task_1", trace_id: "trace_1" });
+    expect(seen.has(event.event_id)).toBe(false);
+    seen.set(event.event_id, event);
+  }
+}
+
+test("a scripted task goes through calls to its answer, and the events form a tree", async () => {
+  const steps = [
+    calls(["ls", { path: "src" }]),
+    calls(["look", { mark: "a" }], ["stamp", { mark: "b" }]),
+    final("There is one file"),
+  ];
+  const { world, outcome } = await run({ steps });
+  expect(outcome).toEqual({ outcome: "completed", answer: "There is one file", turns: 3, calls: 3 });
+  const call = ["tool_call.started", "tool_call.completed"];
+  const turn = (...inner: readonly string[]): string[] => [
+    "turn.started",
+    "model.completed",
+    ...inner,
+    "turn.completed",
+  ];
+  const approval = ["approval_required", "approval_granted"];
+  const expected = [
+    "agent.started",
+    ...turn(...call),
+    ...turn(...call, ...approval, ...call),
+    ...turn(),
+    "agent.completed",
+  ];
+  expect(types(world)).toEqual(expected);
+  expectTree(world);
+  expect(payloadsOf(world, "agent.completed")).toEqual([{ answer: "There is one file", turns: 3, calls: 3 }]);
+});
+
+test("the calls on record carry the ids that the reply's event gave them, each under its turn", async () => {
+  const { world } = await run({ steps: [calls(["look", { mark: "a" }], ["stamp", { mark: "b" }]), final("ok")] });
+  const [reply] = payloadsOf(world, "model.completed");
+  const asked = (reply?.["calls"] ?? []) as { tool_call_id: string; name: string }[];
+  const started = payloadsOf(world, "tool_call.started").map(({ tool_call_id, tool_name }) => [
+    tool_call_id,
+    tool_name,
+  ]);
+  expect(started).toEqual(asked.map(({ tool_call_id, name }) => [tool_call_id, name]));
+  expect(reply).toMatchObject({ kind: "tool_calls", finish: "stop", redacted: false });
+});
+
+test("the model gets the task, its own replies and the results as text, and the tools in its instructions", async () => {
+  const steps = [calls(["ls", { path: "src" }], ["ls", { path: "nowhere" }]), final("ok")];
+  const { requests } = await run({ steps });
+  expect(requests[0]?.system).toMatch(/exactly one JSON object[^]*ls: List a folder[^]*"path"/);
+  expect(requests[0]?.tools.map(({ name }) => name)).toContain("stamp");
+  expect(requests[0]?.messages).toEqual([{ role: "user", text: "Do it" }]);
+  const [, reply, first, second] = requests[1]?.messages ?? [];
+  expect(reply).toEqual({ role: "assistant", text: JSON.stringify(steps[0]?.["reply"]) });
+  expect(first).toMatchObject({ role: "tool", name: "ls", text: "ok\na.txt", result: { ok: true } });
+  expect(second?.text).toMatch(/^failed: NotFound: [^]+\nHint: /);
+});
+
+test("a call that fails or is refused does not end the run", async () => {
+  const steps = [calls(["ls", { path: "/etc" }], ["nonsense", {}], ["ls", { wrong: 1 }]), final("None of it worked")];
+  const { world, outcome, requests } = await run({ steps });
+  expect(outcome).toMatchObject({ outcome: "completed", calls: 3 });
+  const errors = requests[1]?.messages.flatMap((message) =>
+    message.role === "tool" ? [message.result.error?.code] : [],
+  );
+  expect(errors).toEqual(["PathTraversalBlocked", "UnknownTool", "InvalidArguments"]);
+  expectTree(world);
+});
+
+test("text beside calls is recorded as progress and is not the answer", async () => {
+  const steps = [{ text: `Looking now. ${JSON.stringify(calls(["look", { mark: "a" }])["reply"])}` }, final("Done")];
+  const { world, outcome } = await run({ steps });
+  expect(outcome.answer).toBe("Done");
+  expect(payloadsOf(world, "model.completed")[0]).toMatchObject({ progress: "Looking now." });
+});
+
+test("one reply that cannot be used goes back as a correction and counts as a turn", async () => {
+  const { world, outcome, requests } = await run({ steps: [{ text: "Sure!" }, final("Now in JSON")] });
+  expect(outcome).toEqual({ outcome: "completed", answer: "Now in JSON", turns: 2, calls: 0 });
+  const [, reply, correction] = requests[1]?.messages ?? [];
+  expect(reply).toEqual({ role: "assistant", text: "Sure!" });
+  expect(correction).toMatchObject({ role: "user", text: /no JSON object/ });
+  expect(payloadsOf(world, "model.completed")[0]).toMatchObject({ kind: "invalid", message: /no JSON object/ });
+});
+
+test("two replies in a row that cannot be used fail the run", async () => {
+  const { world, outcome } = await run({ steps: [{ text: "Sure!" }, { text: "{}" }, final("too late")] });
+  expect(outcome).toMatchObject({
+    outcome: "failed",
+    answer: "",
+    error: { code: "InvalidReply", message: /both empty/ },
+    turns: 2,
+  });
+  expect(types(world).slice(-2)).toEqual(["turn.completed", "agent.failed"]);
+  expectTree(world);
+});
+
+test("replies that cannot be used are forgiven when a good one lies between them", async () => {
+  const { outcome } = await run({ steps: [{ text: "x" }, calls(["look", { mark: "a" }]), { text: "y" }, final("ok")] });
+  expect(outcome).toMatchObject({ outcome: "completed", turns: 4 });
+});
+
+test("the calls of a reply that was cut off by its length limit are never run", async () => {
+  const whole = calls(["stamp", { mark: "a" }]);
+  const { world, outcome } = await run({ steps: [{ fault: "length", ...whole }, final("shorter")] });
+  expect(outcome).toMatchObject({ outcome: "completed", calls: 0 });
+  expect(world.effects.size).toBe(0);
+  expect(payloadsOf(world, "model.completed")[0]).toMatchObject({
+    kind: "invalid",
+    finish: "length",
+    message: /length limit/,
+  });
+});
+
+test("a run that reaches max_turns fails with the limit's name and what was done", async () => {
+  const again = calls(["look", { mark: "a" }], ["nonsense", {}]);
+  const { world, outcome } = await run({ steps: [again, again, again], options: { limits: { max_turns: 2 } } });
+  expect(outcome).toMatchObject({ outcome: "failed", turns: 2, calls: 4, error: { code: "LimitReached" } });
+  expect(outcome.error?.message).toMatch(
+    /max_turns \(AUTONOUS_MAX_TURNS\) is 2[^]*look ok, nonsense failed \(UnknownTool\)/,
+  );
+  expect(payloadsOf(world, "agent.failed")[0]).toMatchObject({
+    code: "LimitReached",
+    turns: 2,
+    calls: 4,
+    done: { length: 4 },
+  });
+  expectTree(world);
+});
+
+test("an answer in the last turn that is allowed counts", async () => {
+  const { outcome } = await run({
+    steps: [calls(["look", { mark: "a" }]), final("just in time")],
+    options: { limits: { max_turns: 2 } },
+  });
+  expect(outcome.answer).toBe("just in time");
+});
+
+test("a limit that is no number lets nothing run", async () => {
+  const { outcome } = await run({ steps: [final("x")], options: { limits: { max_turns: Number.NaN } } });
+  expect(outcome).toMatchObject({ outcome: "failed", turns: 0, error: { code: "LimitReached" } });
+});
+
+test("a model that fails ends the run with its message", async () => {
+  const { world, outcome } = await run({
+    steps: [calls(["look", { mark: "a" }]), { fault: "error", message: `no credit for ${SECRET}` }],
+  });
+  expect(outcome).toMatchObject({
+    outcome: "failed",
+    turns: 2,
+    error: { code: "ModelFailed", message: /no credit for/ },
+  });
+  expect(types(world).slice(-3)).toEqual(["model.failed", "turn.completed", "agent.failed"]);
+  expect(JSON.stringify([world.events, outcome])).not.toContain(SECRET);
+  expectTree(world);
+});
+
+test("a run is cancelled while the model thinks", async () => {
+  const stop = new AbortController();
+  const onState = async (): Promise<void> => void setImmediate(() => stop.abort());
+  const { world, outcome } = await run({ steps: [{ fault: "hang" }], options: { signal: stop.signal, onState } });
+  expect(outcome).toMatchObject({ outcome: "cancelled", answer: "", error: { code: "Cancelled" }, turns: 1 });
+  expect(types(world).slice(-3)).toEqual(["model.failed", "turn.completed", "agent.failed"]);
+  expectTree(world);
+});
+
+test("a run is cancelled while a tool works, and no other turn begins", async () => {
+  const world = await makeWorld();
+  const stop = new AbortController();
+  const runtime = await startRuntime(world);
+  const wait = defineTool({
+    name: "wait",
+    version: "1.0.0",
+    description: "Waits.",
+    args: z.strictObject({}),
+    returns: z.strictObject({}),
+    required_permissions: [],
+    side_effects: ["none"],
+    risk: "low",
+    permission_class: "readonly",
+    execute: (_, { signal }) =>
+      new Promise((_, reject) => {
+        signal.addEventListener("abort", () => reject(new ToolError("Cancelled", "Stopped")));
+        stop.abort();
+      }),
+  });
+  runtime.register(wait);
+  const provider = await scripted(world, [calls(["wait", {}], ["stamp", { mark: "a" }]), final("x")]);
+  const outcome = await runAgent({ runtime, provider, task: TASK, limits: { max_turns: 5 }, signal: stop.signal });
+  expect(outcome).toMatchObject({ outcome: "cancelled", turns: 1, error: { code: "Cancelled" } });
+  expect(world.effects.size).toBe(0);
+  expect(types(world).slice(-2)).toEqual(["turn.completed", "agent.failed"]);
+  expectTree(world);
+});
+
+test("a run that is cancelled before it begins asks no model", async () => {
+  const { outcome, requests } = await run({ steps: [final("x")], options: { signal: AbortSignal.abort() } });
+  expect(outcome).toMatchObject({ outcome: "cancelled", turns: 0 });
+  expect(requests).toEqual([]);
+});
+
+test("secrets run with the call and stand in no event, no message and no answer", async () => {
+  const steps = [
+    { text: `I know ${SECRET}: ${JSON.stringify(calls(["stamp", { mark: SECRET }])["reply"])}` },
+    final(`It is ${SECRET}`),
+  ];
+  const { world, outcome, requests } = await run({ steps, options: { task: { ...TASK, text: `Use ${SECRET}` } } });
+  expect(world.effects.get(`stamp ${SECRET}`)).toBe(1);
+  expect(outcome.outcome).toBe("completed");
+  expect(JSON.stringify([world.events, requests, outcome])).not.toContain(SECRET);
+  expect(payloadsOf(world, "model.completed")[0]).toMatchObject({ redacted: true, calls: [{ redacted: true }] });
+});
+
+test("the host is told when asking gives way to making calls and back, and not twice in a row", async () => {
+  const states: string[] = [];
+  const onState = async (state: string): Promise<void> => void states.push(state);
+  await run({ steps: [{ text: "Hm." }, calls(["look", { mark: "a" }]), final("x")], options: { onState } });
+  expect(states).toEqual(["model_round", "tool_round", "model_round"]);
+});
+
+test("two tasks without an id in one run are two tasks", async () => {
+  const world = await makeWorld();
+  const runtime = await startRuntime(world);
+  const ask = (text: string): Promise<AgentOutcome> =>
+    runAgent({ runtime, provider: createDirectProvider(), task: { text }, limits: { max_turns: 5 } });
+  expect(await ask("/ls src")).toMatchObject({ outcome: "completed", answer: "a.txt", turns: 2, calls: 1 });
+  expect(await ask("/ls .")).toMatchObject({ outcome: "completed", answer: "src/" });
+  expect(new Set(world.events.map(({ task_id }) => task_id)).size).toBe(2);
+});
+
+test("a record that cannot be written ends the run loudly", async () => {
+  const world = await makeWorld();
+  const journal = openJournal(world);
+  const full = { ...journal, append: async () => Promise.reject(new Error("ENOSPC")) };
+  const runtime = await startRuntime(world, full);
+  const provider = await scripted(world, [final("x")]);
+  await expect(runAgent({ runtime, provider, task: TASK, limits: { max_turns: 5 } })).rejects.toThrow("ENOSPC");
+});
+
+// ---- Killed and taken up again
+
+/** Side by side, in order, refused, with a secret, an invalid reply and an answer: every kind of event that a loop writes. */
+const EVENTFUL: readonly Step[] = [
+  calls(["look", { mark: "1" }], ["look", { mark: "2" }], ["stamp", { mark: "3" }], ["look", { mark: "4" }]),
+  { text: "Hm." },
+  calls(["nonsense", {}], ["stamp", { mark: SECRET }], ["look", { mark: SECRET }], ["stamp", { mark: "5" }]),
+  final("All of it is done"),
+];
+
+interface Life {
+  readonly world: World;
+  readonly steps: readonly Step[];
+  readonly death?: Death;
+  readonly keepsResults?: boolean;
+}
+
+/** One worker's life: it ends with the task, or with its death. */
+async function live({
+  world,
+  steps,
+  death,
+  keepsResults = true,
+}: Life): Promise<{ outcome: AgentOutcome | undefined; requests: ModelRequest[] }> {
+  const journal = openJournal(world, death);
+  const runtime = await startRuntime(world, journal);
+  const provider = await scripted(world, steps);
+  const storedResult = async (id: string): Promise<ToolCallResult | undefined> => world.results.get(id);
+  const task = runAgent({
+    runtime,
+    provider,
+    task: TASK,
+    limits: { max_turns: 10 },
+    ...(keepsResults ? { storedResult } : {}),
+  });
+  const outcome = await Promise.race([task, journal.died.then(() => undefined)]);
+  // What a dead worker had begun cannot be taken back: a tool that is under way may still take effect.
+  if (outcome === undefined) await new Promise(setImmediate);
+  return { outcome, requests: provider.requests };
+}
+
+function countBy(values: readonly unknown[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const value of values) counts[String(value)] = (counts[String(value)] ?? 0) + 1;
+  return counts;
+}
+
+/** Nothing is said twice, and everything that began has ended. */
+function expectOneOfEach(world: World, turns: number): void {
+  const count = countBy(types(world));
+  expect(count).toMatchObject({
+    "agent.started": 1,
+    "turn.started": turns,
+    "model.completed": turns,
+    "turn.completed": turns,
+    "agent.completed": 1,
+  });
+  const ended = world.events.filter(({ type }) => type === "tool_call.completed" || type === "tool_call.failed");
+  const perCall = countBy(ended.map(({ payload }) => payload["tool_call_id"]));
+  const asked = payloadsOf(world, "model.completed").flatMap(
+    (payload) => (payload["calls"] ?? []) as { tool_call_id: string }[],
+  );
+  expect(perCall).toEqual(Object.fromEntries(asked.map(({ tool_call_id }) => [tool_call_id, 1])));
+}
+
+function expectNothingTwice(world: World): void {
+  for (const [effect, times] of world.effects)
+    if (effect.startsWith("stamp")) expect([effect, times]).toEqual([effect, 1]);
+}
+
+const TOTAL_EVENTS = 35;
+
+test("the task that is killed below has as many events as the deaths go through", async () => {
+  const world = await makeWorld();
+  const { outcome } = await live({ world, steps: EVENTFUL });
+  expect(outcome).toEqual({ outcome: "completed", answer: "All of it is done", turns: 4, calls: 8 });
+  expect(world.events.length).toBe(TOTAL_EVENTS);
+  expectOneOfEach(world, 4);
+  expectTree(world);
+});
+
+for (const when of ["before", "after"] as const) {
+  for (let event = 1; event <= TOTAL_EVENTS; event++) {
+    test(`killed ${when} event ${event} is recorded, the task is taken up again and ends as it would have`, async () => {
+      const world = await makeWorld();
+      const first = await live({ world, steps: EVENTFUL, death: { event, when } });
+      expect(first.outcome).toBeUndefined();
+      const onRecord = payloadsOf(world, "model.completed").length;
+
+      const second = await live({ world, steps: EVENTFUL });
+
+      expect(second.outcome).toEqual({ outcome: "completed", answer: "All of it is done", turns: 4, calls: 8 });
+      expect(second.requests.length).toBe(4 - onRecord);
+      expectOneOfEach(world, 4);
+      expectNothingTwice(world);
+      expectTree(world);
+      expect(JSON.stringify(world.events)).not.toContain(SECRET);
+    });
+  }
+}
+
+test("killed over and over, at each event, the task still ends, and nothing took effect twice", async () => {
+  for (const when of ["before", "after"] as const) {
+    const world = await makeWorld();
+    let outcome: AgentOutcome | undefined;
+    for (let lives = 0; outcome === undefined && lives < 200; lives++) {
+      const event = world.events.length + (when === "before" ? 2 : 1);
+      ({ outcome } = await live({ world, steps: EVENTFUL, death: { event, when }, keepsResults: false }));
+    }
+    outcome ??= (await live({ world, steps: EVENTFUL })).outcome;
+    expect(outcome).toMatchObject({ outcome: "completed", answer: "All of it is done", turns: 4, calls: 8 });
+    expectOneOfEach(world, 4);
+    expectNothingTwice(world);
+    expectTree(world);
+  }
+});
+
+test("a model that is asked after a crash sees what it would have seen without it", async () => {
+  const spoken = (requests: readonly ModelRequest[]): unknown =>
+    requests.at(-1)?.messages.map(({ role, text }) => [role, text]);
+  const steps = [
+    calls(["look", { mark: "1" }], ["stamp", { mark: "2" }], ["nonsense", {}]),
+    { text: "Hm." },
+    final("x"),
+  ];
+  const unharmed = await live({ world: await makeWorld(), steps });
+  const world = await makeWorld();
+  await live({ world, steps, death: { event: 15, when: "before" } });
+  const resumed = await live({ world, steps });
+  expect(resumed.requests.length).toBe(1);
+  expect(spoken(resumed.requests)).toEqual(spoken(unharmed.requests));
+});
+
+async function killedWhileRunning(
+  name: string,
+  mark: string,
+): Promise<{ world: World; message: string; requests: ModelRequest[] }> {
+  const world = await makeWorld();
+  const steps = [calls([name, { mark }]), final("x")];
+  const end = name === "stamp" ? 7 : 5; // a stamp is asked for and granted first
+  await live({ world, steps, death: { event: end, when: "before" } });
+  expect(types(world).at(-1)).toBe("tool_call.started");
+  const { requests } = await live({ world, steps });
+  return { world, message: requests[0]?.messages.at(-1)?.text ?? "", requests };
+}
+
+test("a call that was running and may be run again is run again, under its old id", async () => {
+  const { world, message } = await killedWhileRunning("look", "a");
+  expect(world.effects.get("look a")).toBe(2);
+  expect(message).toBe("ok\nlook a done");
+  const started = payloadsOf(world, "tool_call.started").map(({ tool_call_id }) => tool_call_id);
+  expect(started).toEqual([started[0], started[0]]);
+});
+
+test("a call that was running and may not be run again is answered Interrupted, on record", async () => {
+  const { world, message } = await killedWhileRunning("stamp", "a");
+  expect(world.effects.get("stamp a")).toBe(1);
+  expect(message).toMatch(/^failed: Interrupted: "stamp" was running[^]*not known\nHint: /);
+  const [failed] = payloadsOf(world, "tool_call.failed");
+  expect(failed).toMatchObject({
+    tool_name: "stamp",
+    error: { code: "Interrupted" },
+    error_class: "tool_exec",
+    redacted: false,
+  });
+  expect(failed?.["audit"]).toMatchObject({
+    tool: "stamp",
+    version: "1.0.0",
+    params: { mark: "a" },
+    result: { error_code: "Interrupted" },
+  });
+  expectTree(world);
+});
+
+test("a call whose arguments held a secret is not run from the record, though it may be run again", async () => {
+  const { world, message } = await killedWhileRunning("look", SECRET);
+  expect([...world.effects]).toEqual([[`look ${SECRET}`, 1]]);
+  expect(message).toMatch(/Interrupted[^]*held a secret/);
+  expect(payloadsOf(world, "tool_call.failed")[0]).toMatchObject({ redacted: true });
+});
+
+test("a call with a secret that had not begun is not run from the record either", async () => {
+  const world = await makeWorld();
+  const steps = [calls(["stamp", { mark: SECRET }], ["stamp", { mark: "b" }]), final("x")];
+  await live({ world, steps, death: { event: 3, when: "after" } });
+  const { requests } = await live({ world, steps });
+  expect([...world.effects]).toEqual([["stamp b", 1]]);
+  expect(requests[0]?.messages.at(-2)?.text).toMatch(/Interrupted[^]*had not run yet/);
+});
+
+test("without stored results the model is told how a call ended, and that its output was not kept", async () => {
+  const world = await makeWorld();
+  const steps = [calls(["stamp", { mark: "a" }], ["ls", { path: "nowhere" }]), final("x")];
+  await live({ world, steps, death: { event: 8, when: "before" } });
+  const { requests } = await live({ world, steps, keepsResults: false });
+  const [stamp, ls] = requests[0]?.messages.slice(-2) ?? [];
+  expect(stamp?.text).toMatch(/^ok\n.*not kept/);
+  expect(ls?.text).toMatch(/^failed: NotFound/);
+});
+
+// oxfmt-ignore
+const STOPPED_AFTER_A_CRASH = [
+  { title: "a limit that was lowered", options: { limits: { max_turns: 1 } },     code: "LimitReached" },
+  { title: "a cancel",                 options: { signal: AbortSignal.abort() },  code: "Cancelled" },
+] as const;
+
+for (const { title, options, code } of STOPPED_AFTER_A_CRASH) {
+  test(`after a crash the turn that had begun is gone through with before ${title} stops the run`, async () => {
+    const world = await makeWorld();
+    const steps = [calls(["look", { mark: "a" }]), calls(["look", { mark: "b" }]), final("x")];
+    await live({ world, steps, death: { event: 8, when: "after" } }); // the second reply is on record, its call is not
+    const { outcome } = await run({ world, steps, options });
+    expect(outcome).toMatchObject({ turns: 2, calls: 2, error: { code } });
+    expect(countBy(types(world))).toMatchObject({ "turn.started": 2, "turn.completed": 2, "agent.failed": 1 });
+    expectTree(world);
+  });
+}
+
+test("a task that has ended gives what it came to, and nothing is done again", async () => {
+  for (const steps of [
+    [calls(["stamp", { mark: "a" }]), final("x")],
+    [{ text: "?" }, { text: "?" }],
+  ]) {
+    const world = await makeWorld();
+    const first = await live({ world, steps });
+    const events = world.events.length;
+    const second = await live({ world, steps });
+    expect(second.outcome).toEqual(first.outcome);
+    expect(second.requests).toEqual([]);
+    expect(world.events.length).toBe(events);
+  }
+});
+
+test("a retry after a failure goes on from what was found out, as an attempt of its own", async () => {
+  const world = await makeWorld();
+  const steps = [calls(["stamp", { mark: "a" }]), { fault: "error", message: "overloaded" }, final("At last")];
+  expect((await live({ world, steps })).outcome).toMatchObject({ outcome: "failed", error: { code: "ModelFailed" } });
+  const journal = openJournal(world);
+  for (const type of ["task.retry_scheduled", "task.started"] as const) {
+    const ts = new Date().toISOString();
+    await journal.append([
+      {
+        event_id: `evt_${type}`,
+        ts,
+        type,
+        trace_id: "trace_1",
+        task_id: "task_1",
+        run_id: "run_1",
+        parent_id: null,
+        payload: {},
+      },
+    ]);
+  }
+  const second = await live({ world, steps });
+  expect(second.outcome).toEqual({ outcome: "completed", answer: "At last", turns: 1, calls: 0 });
+  expect(second.requests[0]?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
+  expect(world.effects.get("stamp a")).toBe(1);
+  expect(countBy(types(world))).toMatchObject({ "agent.started": 2, "agent.failed": 1, "agent.completed": 1 });
+});
+
+test("on a real file: cut after any event, with half of the next one behind it, the task goes on", async () => {
+  const world = await makeWorld();
+  const options = { roots: [join(world.folder, "workspace")], state_dir: join(world.folder, "state"), run_id: "run_1" };
+  const steps = [calls(["ls", { path: "src" }]), { text: "Hm." }, final("a.txt is there")];
+  const provider = await scripted(world, steps);
+  const file = join(world.folder, "state", "runs", "run_1", "events.jsonl");
+  const attempt = async (): Promise<AgentOutcome> => {
+    const runtime = await createRuntime(options);
+    const outcome = await runAgent({ runtime, provider, task: TASK, limits: { max_turns: 5 } });
+    await runtime.close();
+    return outcome;
+  };
+  const expected = await attempt();
+  const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
+  for (let kept = 0; kept < lines.length; kept++) {
+    const half = lines[kept]?.slice(0, 40) ?? "";
+    await writeFile(file, [...lines.slice(0, kept), half].join("\n"));
+    expect(await attempt()).toEqual(expected);
+    const again = (await readFile(file, "utf8"))
+      .trimEnd()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as RuntimeEvent).type);
+    expect(countBy(again)).toMatchObject({
+      "agent.started": 1,
+      "turn.started": 3,
+      "model.completed": 3,
+      "tool_call.completed": 1,
+      "agent.completed": 1,
+    });
+  }
+});

@@ -1,0 +1,116 @@
+import { ERRORS } from "@autonous/runtime";
+import type { AuditRecord, CallError, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { AskedCall } from "./model-round.ts";
+import type { RecordedCall } from "./resume.ts";
+import type { Run } from "./run.ts";
+
+type Payload = NonNullable<ToolCallResult["payload"]>;
+
+/** What the gate writes into the event that ends a call, as far as it is needed here. */
+interface EndPayload {
+  readonly tool_call_id: string;
+  readonly latency_ms?: number;
+  readonly exit_code?: number;
+  readonly truncated_lines?: boolean;
+  readonly truncated_bytes?: boolean;
+  readonly error?: CallError;
+  readonly redacted?: boolean;
+  readonly audit: AuditRecord;
+}
+
+const NOT_KEPT = "(This call ended before the run was interrupted. What it printed was not kept.)";
+const NO_OUTPUT: Payload = {
+  exit_code: 1,
+  stdout: "",
+  stderr: "",
+  truncated_lines: false,
+  truncated_bytes: false,
+  data: {},
+  meta: {},
+};
+
+/** As much of a result as the event that ended its call has. What the call printed is not in it. */
+export function resultOfEvent({ payload }: RuntimeEvent): ToolCallResult {
+  const { tool_call_id, error, audit, redacted = false, ...end } = payload as unknown as EndPayload;
+  const { exit_code, stdout_ref } = audit.result;
+  const output: Payload = {
+    ...NO_OUTPUT,
+    exit_code: exit_code ?? 0,
+    stdout: NOT_KEPT,
+    truncated_lines: end.truncated_lines ?? false,
+    truncated_bytes: end.truncated_bytes ?? false,
+    ...(stdout_ref === null ? {} : { storage_ref: stdout_ref }),
+  };
+  return {
+    tool_call_id,
+    ok: error === undefined,
+    payload: exit_code === null ? null : output, // null: refused, nothing ran
+    error: error ?? null,
+    artifacts: audit.artifacts,
+    duration_ms: audit.duration_ms,
+    redacted,
+  };
+}
+
+interface Interruption {
+  readonly call: AskedCall;
+  readonly past: RecordedCall;
+  /** `event_id` of the turn's start. */
+  readonly parent_id: string;
+  readonly reason: string;
+}
+
+/** Ends a call that is not run (again), on record, so that the model can look and decide. */
+export async function recordInterrupted(run: Run, interruption: Interruption): Promise<ToolCallResult> {
+  const { call, past, parent_id, reason } = interruption;
+  const { class: errorClass, hint } = ERRORS.Interrupted;
+  const error: CallError = { code: "Interrupted", class: errorClass, message: run.redact(reason), hint };
+  const result: ToolCallResult = {
+    tool_call_id: call.tool_call_id,
+    ok: false,
+    payload: past.started === undefined ? null : NO_OUTPUT,
+    error,
+    artifacts: { files_changed: [], commands_run: [] },
+    duration_ms: past.started === undefined ? 0 : Math.max(0, run.now() - Date.parse(past.started.ts)),
+    redacted: call.redacted,
+  };
+  const tool_name = toolNameOf(call, past.started);
+  const about = { tool_call_id: call.tool_call_id, tool_name, error, error_class: errorClass, redacted: call.redacted };
+  await run.write({
+    type: "tool_call.failed",
+    parent_id: past.started?.event_id ?? parent_id,
+    payload: { ...about, audit: auditOf(run, interruption, result) },
+    options: { durable: true, result },
+  });
+  return result;
+}
+
+/** The tool's own name, which the start of a call has; a reply may have used an alias. */
+function toolNameOf({ name }: AskedCall, started: RuntimeEvent | undefined): string {
+  const recorded = started?.payload["tool_name"];
+  return typeof recorded === "string" ? recorded : name;
+}
+
+/** The audit record that every call yields (spec 1, Events). The policy's word on it is lost with the process that asked. */
+function auditOf(run: Run, { call, past: { started } }: Interruption, result: ToolCallResult): AuditRecord {
+  const name = toolNameOf(call, started);
+  const tool = run.options.runtime.tools().find((each) => each.name === name);
+  const now = new Date(run.now()).toISOString();
+  return {
+    trace_id: run.trace_id,
+    tool_call_id: call.tool_call_id,
+    tool: name,
+    version: tool?.version ?? null,
+    risk: tool?.risk ?? null,
+    operation: tool?.audit_operation ?? null,
+    ts_start: started?.ts ?? now,
+    ts_end: now,
+    duration_ms: result.duration_ms,
+    params: started?.payload["arguments"] ?? call.arguments,
+    result: { ok: false, exit_code: result.payload?.exit_code ?? null, error_code: "Interrupted", stdout_ref: null },
+    policy: { decision: null, rule: null, approved: null, approval_scope: null, approved_by: null },
+    sandbox: "unknown",
+    hashes: {},
+    artifacts: result.artifacts,
+  };
+}

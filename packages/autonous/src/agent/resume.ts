@@ -1,0 +1,89 @@
+import type { EventType, Journal, RuntimeEvent } from "@autonous/runtime";
+
+interface Turn {
+  readonly started: RuntimeEvent;
+  /** `model.completed` or `model.failed`. */
+  model?: RuntimeEvent;
+  completed?: RuntimeEvent;
+}
+
+interface Call {
+  started?: RuntimeEvent;
+  /** `tool_call.completed` or `tool_call.failed`. */
+  ended?: RuntimeEvent;
+}
+
+type RecordedTurn = Readonly<Turn>;
+export type RecordedCall = Readonly<Call>;
+
+/** How far a task has come, as the journal has it. The loop goes over it again and does none of it twice. */
+export interface AgentRecord {
+  /** `agent.started` of the attempt that is under way. */
+  readonly started?: RuntimeEvent;
+  /** Its turns; the last one may be unfinished. */
+  readonly turns: readonly RecordedTurn[];
+  /** `agent.completed` or `agent.failed`. */
+  readonly ended?: RuntimeEvent;
+  /** The turns of attempts that failed before it. */
+  readonly earlier: readonly RecordedTurn[];
+  /** Every call of the task, by its `tool_call_id`. */
+  readonly calls: ReadonlyMap<string, RecordedCall>;
+}
+
+interface Draft {
+  started?: RuntimeEvent;
+  turns: Turn[];
+  ended?: RuntimeEvent;
+  readonly earlier: Turn[];
+  readonly calls: Map<string, Call>;
+}
+
+/** Where each event belongs. Those that are not named say nothing about how to go on. */
+// oxfmt-ignore
+const PLACES: Partial<Record<EventType, (draft: Draft, event: RuntimeEvent) => void>> = {
+  "task.queued":          tryAgain,
+  "task.started":         tryAgain,
+  "task.retry_scheduled": tryAgain,
+  "agent.started":        (draft, event) => { draft.started = event; },
+  "turn.started":         (draft, event) => { draft.turns.push({ started: event }); },
+  "model.completed":      (draft, event) => { turnOf(draft, event).model = event; },
+  "model.failed":         (draft, event) => { turnOf(draft, event).model = event; },
+  "turn.completed":       (draft, event) => { turnOf(draft, event).completed = event; },
+  "tool_call.started":    (draft, event) => { callOf(draft, event).started = event; },
+  "tool_call.completed":  (draft, event) => { callOf(draft, event).ended = event; },
+  "tool_call.failed":     (draft, event) => { callOf(draft, event).ended = event; },
+  "agent.completed":      (draft, event) => { draft.ended = event; },
+  "agent.failed":         (draft, event) => { draft.ended = event; },
+};
+
+/** Reads how far a task has come in this run. */
+export async function readRecord(journal: Journal, task_id: string): Promise<AgentRecord> {
+  const draft: Draft = { turns: [], earlier: [], calls: new Map() };
+  for await (const event of journal.read()) {
+    if (event.task_id === task_id) PLACES[event.type]?.(draft, event);
+  }
+  return draft;
+}
+
+/** An attempt that failed is over, and what was said in it is kept. One that was broken off, or completed, stays. */
+function tryAgain(draft: Draft): void {
+  if (draft.ended?.type !== "agent.failed") return;
+  draft.earlier.push(...draft.turns);
+  draft.turns = [];
+  delete draft.started;
+  delete draft.ended;
+}
+
+function turnOf({ turns }: Draft, { parent_id, event_id }: RuntimeEvent): Turn {
+  const turn = turns.findLast(({ started }) => started.event_id === parent_id);
+  if (turn === undefined)
+    throw new Error(`The event "${event_id}" belongs to no turn: the record of the run is damaged`);
+  return turn;
+}
+
+function callOf({ calls }: Draft, { payload }: RuntimeEvent): Call {
+  const id = String(payload["tool_call_id"]);
+  const call = calls.get(id) ?? {};
+  calls.set(id, call);
+  return call;
+}

@@ -1,0 +1,34 @@
+import type { CallError, ToolCallResult } from "@autonous/runtime";
+
+/** A result as a model reads it: what became of the call, what it printed, and how to get the rest. */
+export function resultText(result: ToolCallResult): string {
+  const { payload, error } = result;
+  const lines = [error === null ? "ok" : `failed: ${errorText(error)}`];
+  if (error !== null && payload !== null && payload.exit_code !== 0) lines.push(`exit_code: ${payload.exit_code}`);
+  lines.push(outputText(result));
+  if (payload?.next_page_cursor !== undefined) {
+    lines.push(
+      `There is more: call again with the same arguments and "cursor": ${JSON.stringify(payload.next_page_cursor)}`,
+    );
+  }
+  if (payload?.storage_ref !== undefined) lines.push(`The whole output is kept as ${payload.storage_ref}`);
+  return lines.filter((line) => line !== "").join("\n");
+}
+
+/** Code, message and hint: enough to act on. */
+export function errorText({ code, message, hint }: CallError): string {
+  return hint === undefined ? `${code}: ${message}` : `${code}: ${message}\nHint: ${hint}`;
+}
+
+/** What a call printed, or, from a tool that prints nothing, what it gave back. */
+export function outputText({ payload }: ToolCallResult): string {
+  if (payload === null) return "";
+  const stdout = payload.stdout.trimEnd();
+  const stderr = payload.stderr.trim();
+  if (stdout !== "" || stderr !== "") return [stdout, stderr].filter((part) => part !== "").join("\n");
+  return isEmpty(payload.data) ? "" : JSON.stringify(payload.data);
+}
+
+function isEmpty(data: unknown): boolean {
+  return data === null || data === undefined || (typeof data === "object" && Object.keys(data).length === 0);
+}

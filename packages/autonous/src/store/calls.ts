@@ -1,0 +1,66 @@
+import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { Database, Queries } from "./database.ts";
+import type { Calls } from "./store.ts";
+
+const STARTED = `insert into tool_calls (run_id, id, task_id, tool_name, arguments_json, status, started_at)
+  values (?, ?, ?, ?, ?, 'running', ?)
+  on conflict (run_id, id) do update set status = 'running', arguments_json = excluded.arguments_json,
+    started_at = excluded.started_at, output_text = null, error = null, finished_at = null`;
+
+/** A call that was refused has an end and no start. */
+const ENDED = `insert into tool_calls (run_id, id, task_id, tool_name, status, output_text, error, finished_at)
+  values (?, ?, ?, ?, ?, ?, ?, ?)
+  on conflict (run_id, id) do update set status = excluded.status, output_text = excluded.output_text,
+    error = excluded.error, finished_at = excluded.finished_at`;
+
+const RESULT = `select output_text from tool_calls where run_id = ? and id = ? and status in ('done', 'failed')`;
+
+/** Keeps `tool_calls` in step with the events that start and end a call. */
+export async function recordCall(queries: Queries, event: RuntimeEvent, result?: ToolCallResult): Promise<void> {
+  if (event.type === "tool_call.started") return await recordStart(queries, event);
+  if (event.type === "tool_call.completed") return await recordEnd(queries, event, { status: "done", result });
+  if (event.type === "tool_call.failed") return await recordEnd(queries, event, { status: "failed", result });
+}
+
+async function recordStart(queries: Queries, event: RuntimeEvent): Promise<void> {
+  const { run_id, task_id, payload, ts } = event;
+  const { id, toolName } = identify(event);
+  const args = JSON.stringify(payload["arguments"] ?? null);
+  await queries.run(STARTED, [run_id, id, task_id, toolName, args, Date.parse(ts)]);
+}
+
+interface End {
+  readonly status: "done" | "failed";
+  readonly result: ToolCallResult | undefined;
+}
+
+async function recordEnd(queries: Queries, event: RuntimeEvent, { status, result }: End): Promise<void> {
+  const { run_id, task_id, payload, ts } = event;
+  const { id, toolName } = identify(event);
+  const output = result?.tool_call_id === id ? JSON.stringify(result) : null;
+  const error = payload["error"] === undefined ? null : asText(payload["error"]);
+  await queries.run(ENDED, [run_id, id, task_id, toolName, status, output, error, Date.parse(ts)]);
+}
+
+function identify({ event_id, type, payload }: RuntimeEvent): { readonly id: string; readonly toolName: string } {
+  const { tool_call_id: id, tool_name: toolName } = payload;
+  if (typeof id !== "string" || typeof toolName !== "string") {
+    throw new TypeError(`Cannot record event "${event_id}": a ${type} has to name its tool_call_id and tool_name`);
+  }
+  return { id, toolName };
+}
+
+function asText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+export function createCalls(database: Database): Calls {
+  return {
+    result: ({ run_id, tool_call_id }) =>
+      database.read("read the result of a call", async (queries) => {
+        const row = await queries.one<{ readonly output_text: string | null }>(RESULT, [run_id, tool_call_id]);
+        const text = row?.output_text;
+        return typeof text === "string" ? (JSON.parse(text) as ToolCallResult) : undefined;
+      }),
+  };
+}

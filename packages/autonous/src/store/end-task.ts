@@ -1,0 +1,70 @@
+import { appendTaskEvent } from "./append-events.ts";
+import type { Queries } from "./database.ts";
+import { rememberExchange } from "./history.ts";
+import { putReply } from "./outbox.ts";
+import type { Task } from "./store.ts";
+import { canMove } from "./task-states.ts";
+import type { TaskState } from "./task-states.ts";
+
+const MOVE = "update inbox set state = ? where task_id = ?";
+const END = "update inbox set state = ?, error = ?, finished_at = ? where task_id = ?";
+const PUT_BACK = "update inbox set state = 'queued', error = ?, run_at = ? where task_id = ?";
+
+/** How a task can end: the states that it goes through, and the event that says so. */
+// oxfmt-ignore
+const ENDS = {
+  done:      { by: ["reply_sent", "done"], type: "task.completed" },
+  failed:    { by: ["failed"],             type: "task.failed" },
+  dead:      { by: ["dead_letter"],        type: "task.dead_lettered" },
+  cancelled: { by: ["cancelled"],          type: "task.cancelled" },
+} as const;
+
+export interface Ending {
+  readonly outcome: keyof typeof ENDS;
+  readonly error: string | null;
+  readonly reply: string | undefined;
+  readonly token: number;
+  readonly now: number;
+}
+
+/** A move that the table does not have is a fault of the code that asked for it. */
+export function requireMove({ task_id, state }: Pick<Task, "task_id" | "state">, to: TaskState): void {
+  if (!canMove(state, to)) throw new Error(`Cannot move task "${task_id}" from "${state}" to "${to}"`);
+}
+
+export async function moveTask(queries: Queries, task: Task, to: TaskState): Promise<void> {
+  requireMove(task, to);
+  await queries.run(MOVE, [to, task.task_id]);
+}
+
+/** Nobody comes back to this task: its reply, its last event and what was said are stored with it. */
+export async function endTask(queries: Queries, task: Task, ending: Ending): Promise<void> {
+  const { outcome, error, reply, token, now } = ending;
+  const { by, type } = ENDS[outcome];
+  let { state } = task;
+  for (const next of by) {
+    if (next === state) continue;
+    requireMove({ task_id: task.task_id, state }, next);
+    state = next;
+  }
+  if (reply !== undefined) await putReply(queries, task, { body: reply, token, now });
+  const { attempts, crashes } = task;
+  const payload = error === null ? { attempts, crashes } : { attempts, crashes, error };
+  await appendTaskEvent(queries, task, { type, payload, now });
+  await rememberExchange(queries, task, { reply, now });
+  await queries.run(END, [state, error, now, task.task_id]);
+}
+
+interface Retry {
+  readonly error: string;
+  readonly retry_at: number;
+  readonly now: number;
+}
+
+/** The task stays at the head of its lane, so what came after it still comes after it. */
+export async function putBack(queries: Queries, task: Task, { error, retry_at, now }: Retry): Promise<void> {
+  requireMove(task, "queued");
+  const payload = { attempts: task.attempts, error, retry_at: new Date(retry_at).toISOString() };
+  await appendTaskEvent(queries, task, { type: "task.retry_scheduled", payload, now });
+  await queries.run(PUT_BACK, [error, retry_at, task.task_id]);
+}

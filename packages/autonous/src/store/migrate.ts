@@ -1,0 +1,74 @@
+import { hash } from "node:crypto";
+import type { Database, Queries } from "./database.ts";
+import { TABLES } from "./migrations/0001-tables.ts";
+import { StoreError } from "./store-error.ts";
+
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** In order, without gaps. One that was released is never changed: the next one mends it. */
+export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: "tables", sql: TABLES }];
+
+const CREATE = `create table if not exists migrations (
+  version integer primary key, name text not null, checksum text not null, applied_at integer not null) strict`;
+const APPLIED = "select version, name, checksum from migrations order by version";
+const RECORD = "insert into migrations (version, name, checksum, applied_at) values (?, ?, ?, ?)";
+
+interface Applied {
+  readonly version: number;
+  readonly name: string;
+  readonly checksum: string;
+}
+
+export interface MigrateOptions {
+  readonly migrations: readonly Migration[];
+  readonly clock: () => number;
+}
+
+/** Brings the tables up to date, each step in a transaction of its own. Several processes may do so at the same time. */
+export async function migrate(database: Database, { migrations, clock }: MigrateOptions): Promise<void> {
+  const doing = "bring the database up to date";
+  const before = await database.transaction(doing, async (queries) => {
+    await queries.script(CREATE);
+    return await readApplied(queries, database.name, migrations);
+  });
+  for (const migration of migrations) {
+    if (isAmong(before, migration)) continue;
+    await database.transaction(doing, async (queries) => {
+      // Asked again under the lock: another process may have come first, perhaps one of a newer version.
+      if (isAmong(await readApplied(queries, database.name, migrations), migration)) return;
+      await queries.script(migration.sql);
+      await queries.run(RECORD, [migration.version, migration.name, checksumOf(migration), clock()]);
+    });
+  }
+}
+
+function isAmong(applied: readonly Applied[], migration: Migration): boolean {
+  return applied.some(({ version }) => version === migration.version);
+}
+
+async function readApplied(queries: Queries, name: string, known: readonly Migration[]): Promise<readonly Applied[]> {
+  const applied = await queries.all<Applied>(APPLIED);
+  for (const found of applied) refuseForeign(found, name, known);
+  return applied;
+}
+
+function refuseForeign(found: Applied, name: string, known: readonly Migration[]): void {
+  const doing = "use the database";
+  const migration = known.find(({ version }) => version === found.version);
+  if (migration === undefined) {
+    const why = `"${name}" has migration ${found.version} ("${found.name}"), and this version knows ${known.length}`;
+    throw new StoreError("NewerSchema", { doing, why });
+  }
+  if (checksumOf(migration) !== found.checksum) {
+    const why = `"${name}" had migration ${found.version} ("${found.name}") applied with another text than the known one`;
+    throw new StoreError("Corrupt", { doing, why });
+  }
+}
+
+function checksumOf({ sql }: Migration): string {
+  return hash("sha256", sql, "hex");
+}

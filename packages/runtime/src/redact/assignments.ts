@@ -1,0 +1,203 @@
+import { CODE, isIn, isNewline, isQuote, SETS } from "./characters.ts";
+import { extend } from "./extent.ts";
+import type { Tail } from "./extent.ts";
+import type { Found, Span } from "./find-shape.ts";
+import { claimOf } from "./names.ts";
+import type { Claim } from "./names.ts";
+import { nameAround, placeOf } from "./places.ts";
+import type { Name, Place } from "./places.ts";
+import { isProse, isSecretValue } from "./values.ts";
+import { codeAt, codeBefore, leftOf, restOfLine, rightOf } from "./view.ts";
+import type { View } from "./view.ts";
+
+/** How much of a value is read to decide whether it is a secret. */
+const VALUE_WINDOW = 512;
+
+/**
+ * NAME=value in env, JSON, YAML, TOML, INI, XML, flag and header form: the value, if the name is that of a secret and
+ * the value is no code, reference, placeholder or type. `anchor` is the word in the name that was noticed.
+ */
+export function findAssignment(view: View, anchor: Span): Found | undefined {
+  const name = nameAround(view, anchor);
+  if (name === undefined) return undefined;
+  const place = placeOf(view, name);
+  if (place === undefined) return undefined;
+  const claim = claimIn(view, name, place);
+  if (claim === undefined) return undefined;
+  return findValue(view, { name, place, claim }) ?? findTypedValue(view, { name, place, claim });
+}
+
+interface Assignment {
+  readonly name: Name;
+  readonly place: Place;
+  readonly claim: Claim;
+}
+
+const PARSER_ERROR = /(?:bad|current|expected|illegal|invalid|missing|next|parse|stray|unexpected|unknown) $/i;
+
+/** What the name claims, where it stands. Some names mean something else in some places. */
+function claimIn(view: View, name: Name, place: Place): Claim | undefined {
+  const lower = name.text.toLowerCase();
+  if (lower === "key" || lower === "keys") return claimOf(`${wordBefore(view, name)}_${lower}`) ?? keyInQuery(view, name);
+  const claim = claimOf(name.text);
+  // "pass: 12", "PASS: test.ts" are the results of tests; `-passin pass:x` and "pass": "x" are not.
+  if (lower === "pass" && place.sign === ":" && !place.isNameQuoted) {
+    return /-pass(?:in|out)?[ =]$/.test(leftOf(view, name.start, 12)) ? claim : undefined;
+  }
+  if (claim !== undefined && lower === "token" && PARSER_ERROR.test(leftOf(view, name.start, 16))) {
+    return { ...claim, strength: "random" };
+  }
+  return claim;
+}
+
+/** The word before a lone "key", as in "API key: x". */
+function wordBefore(view: View, name: Name): string {
+  return /(?<![\w-])([A-Za-z]{2,16}) $/.exec(leftOf(view, name.start, 20))?.[1] ?? "";
+}
+
+function keyInQuery(view: View, name: Name): Claim | undefined {
+  const before = codeBefore(view, name.start);
+  if (before !== CODE.question && before !== CODE.ampersand) return undefined;
+  return { noun: "key", strength: "random", isUpper: false, isPlural: false };
+}
+
+function findValue(view: View, assignment: Assignment): Found | undefined {
+  const { place } = assignment;
+  const opening = openingQuote(view, place);
+  if (opening !== undefined) return findQuoted(view, assignment, opening);
+  if (place.mustQuote === true) return undefined;
+  const code = codeAt(view, place.at);
+  if (place.sign === ":" && (code === CODE.pipe || code === CODE.greater)) return findBlock(view, assignment);
+  return findLine(view, assignment) ?? findWord(view, assignment);
+}
+
+interface Opening {
+  readonly at: number;
+  readonly tail: Tail;
+}
+
+/** Where a quoted value begins, inside its quotes, with the letters that Python, C# and SQL put before them. */
+function openingQuote(view: View, { at, isElement }: Place): Opening | undefined {
+  if (isElement === true) return { at, tail: { kind: "quoted", quote: CODE.less, backslashes: 0 } };
+  let start = at;
+  if (!isQuote(codeAt(view, at)) && codeAt(view, at) !== CODE.backslash) {
+    const prefix = /^(?:[rRbBuUfFlLN]{1,2}|[@$])(?=["'])/.exec(restOfLine(view, at, 3));
+    if (prefix === null) return undefined;
+    start += prefix[0].length;
+  }
+  let quoteAt = start;
+  while (quoteAt - start < 16 && codeAt(view, quoteAt) === CODE.backslash) quoteAt++;
+  const quote = codeAt(view, quoteAt);
+  if (!isQuote(quote)) return undefined;
+  const isTriple = quoteAt === start && codeAt(view, start + 1) === quote && codeAt(view, start + 2) === quote;
+  if (isTriple) return { at: start + 3, tail: { kind: "triple", quote } };
+  return { at: quoteAt + 1, tail: { kind: "quoted", quote, backslashes: quoteAt - start } };
+}
+
+const SCHEME = /^(?:Bearer|Basic|Token|Bot|ApiKey|Api-Key|Negotiate|NTLM|OAuth|GenieKey|SSWS|Digest|Hawk)[ \t]+/i;
+
+function findQuoted(view: View, { claim, place }: Assignment, { at, tail }: Opening): Found | undefined {
+  const whole = readTo(view, at, tail);
+  if (place.isElement === true && restOfLine(view, whole.end, 2) !== "</") return undefined;
+  const scheme = SCHEME.exec(view.text.slice(at, whole.end))?.[0].length ?? 0;
+  const start = at + scheme;
+  const text = view.text.slice(start, whole.end);
+  if (tail.kind === "triple" && text.trim() !== text) return isBlockSecret(claim, text) ? trimmed(view, start, whole) : undefined;
+  // `log("password:", value)`: what seemed to open a string closed one.
+  if (/^\s*(?:[,)\];]|[+%.] )/.test(text)) return undefined;
+  const { sign, isSpaced } = place;
+  const isSecret = isSecretValue({ text, claim, isQuoted: true, sign, isSpaced, after: "" });
+  return isSecret ? { start, ...whole } : undefined;
+}
+
+/** The lines between triple quotes, without the line ends next to the quotes. */
+function trimmed(view: View, at: number, whole: { end: number; tail?: Tail }): Found {
+  let start = at;
+  while (start < whole.end && isNewline(view.text.charCodeAt(start))) start++;
+  return { start, ...whole };
+}
+
+function isBlockSecret(claim: Claim, text: string): boolean {
+  const { length } = text.trim();
+  return length >= 4 && claim.strength !== "random" && !isProse(text);
+}
+
+/** Reads a value as far as deciding takes. The tail is left out once its end was seen. */
+function readTo(view: View, at: number, tail: Tail): { readonly end: number; readonly tail?: Tail } {
+  const limit = at + VALUE_WINDOW;
+  const isCut = limit < view.text.length;
+  const window: View = isCut ? { text: view.text.slice(0, limit), final: false, floor: view.floor, short: false } : view;
+  const { end, open } = extend(window, at, tail);
+  if (!open) return { end };
+  if (!isCut) view.short = true;
+  return { end, tail };
+}
+
+const BLOCK_HEADER = /^[|>][+\d-]{0,2}[ \t]{0,20}(?:#[^\n]{0,80})?\r?\n(?:[ \t]{0,80}\r?\n){0,3}([ \t]{0,200})(?=\S)/;
+
+/** A YAML block scalar: `password: |` and the deeper lines below. */
+function findBlock(view: View, { name, place, claim }: Assignment): Found | undefined {
+  const header = BLOCK_HEADER.exec(rightOf(view, place.at, 400));
+  const left = leftOf(view, name.start, 200);
+  const indent = left.length - 1 - left.lastIndexOf("\n");
+  if (header === null || indent > 160 || (header[1]?.length ?? 0) <= indent) return undefined;
+  const start = place.at + header[0].length;
+  const whole = readTo(view, start, { kind: "block", indent });
+  return isBlockSecret(claim, view.text.slice(start, whole.end)) ? { start, ...whole } : undefined;
+}
+
+/** What may stand before a name that begins a line: line numbers, comment and diff signs, `export`. */
+const LINE_START =
+  /^(?:\s{0,8}\d{1,7}(?:\t|[:|→] ?)|[\w./-]{1,60}:\d{1,6}[:-])?[\s>|+#;*/-]{0,40}(?:(?:export|set|setx|ENV|ARG|declare|typeset|local|readonly|env|-\w{1,2}) )*$/;
+
+function isLineStart(view: View, { start }: Name): boolean {
+  const left = leftOf(view, start, 100);
+  const newline = Math.max(left.lastIndexOf("\n"), left.lastIndexOf("\r"));
+  if (newline < 0 && left.length >= 100) return false;
+  return LINE_START.test(left.slice(newline + 1));
+}
+
+/** A value of several words up to the end of its line, as YAML and INI take it. */
+function findLine(view: View, { name, place, claim }: Assignment): Found | undefined {
+  const mayHaveBlanks = place.sign === ":" || (place.sign === "=" && place.isSpaced);
+  const isWordy = claim.noun === "password" || claim.noun === "secret" || claim.noun === "credential";
+  if (!mayHaveBlanks || !isWordy || claim.strength === "random" || place.isNameQuoted) return undefined;
+  const rest = restOfLine(view, place.at, VALUE_WINDOW);
+  const text = rest.replace(/\s#.*$/, "").trimEnd();
+  if (!/\S[ \t]/.test(text) || /[(){}<>=;"`]|[,:|&?+]\s|\s[+*/&|?-]\s/.test(text)) return undefined;
+  if (!isLineStart(view, name) || isProse(text) || !isSecretValue(plainCandidate(text, claim))) return undefined;
+  const end = place.at + text.length;
+  return rest.length < VALUE_WINDOW ? { start: place.at, end } : { start: place.at, end, tail: { kind: "line" } };
+}
+
+function plainCandidate(text: string, claim: Claim): Parameters<typeof isSecretValue>[0] {
+  return { text, claim, isQuoted: true, sign: ":", isSpaced: true, after: "" };
+}
+
+/** A value without quotes and blanks. */
+function findWord(view: View, { name, place, claim }: Assignment): Found | undefined {
+  const scheme = SCHEME.exec(restOfLine(view, place.at, 20))?.[0] ?? "";
+  const start = place.at + scheme.length;
+  if (/^(?:Digest|Hawk)/i.test(scheme)) return { start, end: start, tail: { kind: "line" } };
+  const isWhole = !place.isNameQuoted && place.isEncoded !== true && claim.noun !== "authorization" && isLineStart(view, name);
+  const style = place.isEncoded === true ? "encoded" : isWhole ? "whole" : "part";
+  const whole = readTo(view, start, { kind: "word", style });
+  if (whole.end === start) return undefined;
+  const text = view.text.slice(start, whole.end);
+  const after = whole.tail === undefined ? restOfLine(view, whole.end, 24) : "";
+  const { sign, isSpaced } = place;
+  return isSecretValue({ text, claim, isQuoted: false, sign, isSpaced, after }) ? { start, ...whole } : undefined;
+}
+
+const TYPE = /^[&\w<>[\]|?., '*]{1,60}?\s{0,2}=\s{0,4}(?=(?:[rRbBuU]|@)?["'`])/;
+
+/** `password: str = "x"`: the value after the type. */
+function findTypedValue(view: View, { name, place, claim }: Assignment): Found | undefined {
+  if (place.sign !== ":" || place.isNameQuoted || place.isElement === true) return undefined;
+  if (!isIn(SETS.word, codeAt(view, place.at)) && codeAt(view, place.at) !== CODE.ampersand) return undefined;
+  const type = TYPE.exec(restOfLine(view, place.at, 80));
+  if (type === null) return undefined;
+  const typed: Place = { at: place.at + type[0].length, sign: "=", isSpaced: true, isNameQuoted: false };
+  const opening = openingQuote(view, typed);
+  return opening === undefined ? undefined : findQuoted(view, { name, place: typed, claim }, opening);
+}

@@ -1,0 +1,99 @@
+import { MARKER } from "./marker.ts";
+import { claimOf } from "./names.ts";
+import { isStandIn } from "./values.ts";
+
+interface Result {
+  readonly value: unknown;
+  readonly redacted: boolean;
+}
+
+type RedactText = (text: string) => { readonly text: string; readonly redacted: boolean };
+
+/** Deeper data is replaced as a whole: nothing real is nested like that, and the stack has an end. */
+const MAX_DEPTH = 500;
+
+/** Redacts JSON data. Objects of other kinds (dates, maps, buffers) are left as they are. */
+export function redactFields(value: unknown, redactText: RedactText): Result {
+  return redactAt(value, 0, redactText);
+}
+
+function redactAt(value: unknown, depth: number, redactText: RedactText): Result {
+  if (typeof value === "string") {
+    const { text, redacted } = redactText(value);
+    return { value: text, redacted };
+  }
+  if (typeof value !== "object" || value === null) return { value, redacted: false };
+  if (depth >= MAX_DEPTH) return { value: MARKER, redacted: true };
+  if (Array.isArray(value)) return redactItems(value, depth, redactText);
+  return isPlain(value) ? redactEntries(value, depth, redactText) : { value, redacted: false };
+}
+
+function isPlain(value: object): value is Record<string, unknown> {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function redactItems(items: readonly unknown[], depth: number, redactText: RedactText): Result {
+  let changed: unknown[] | undefined;
+  for (const [index, item] of items.entries()) {
+    const result = isNameBefore(items, index) ? redactSecret(item) : undefined;
+    const { value, redacted } = result ?? redactAt(item, depth + 1, redactText);
+    if (!redacted) continue;
+    changed ??= [...items];
+    changed[index] = value;
+  }
+  return changed === undefined ? { value: items, redacted: false } : { value: changed, redacted: true };
+}
+
+const FLAG = /^--?[A-Za-z][\w.-]{0,63}$/;
+const HEADER = /^(?:x-|private-|proxy-|api-|job-|deploy-)[a-z-]{1,40}$|^authorization$/i;
+
+/** Whether the item before names this one: `["--token", "x"]`, and lists of header names and values. */
+function isNameBefore(items: readonly unknown[], index: number): boolean {
+  const before = items[index - 1];
+  const item = items[index];
+  if (typeof before !== "string" || typeof item !== "string" || !(FLAG.test(before) || HEADER.test(before))) return false;
+  return !item.startsWith("-") && isSecretName(before);
+}
+
+function redactEntries(object: Record<string, unknown>, depth: number, redactText: RedactText): Result {
+  let isChanged = false;
+  const entries: [string, unknown][] = [];
+  const isNamed = namesASecret(object);
+  for (const [key, field] of Object.entries(object)) {
+    const name = redactText(key);
+    const isSecret = isSecretName(key) || (isNamed && /^value$/i.test(key));
+    const { value, redacted } = (isSecret ? redactSecret(field, key) : undefined) ?? redactAt(field, depth + 1, redactText);
+    isChanged ||= redacted || name.redacted;
+    entries.push([name.text, value]);
+  }
+  return isChanged ? { value: Object.fromEntries(entries), redacted: true } : { value: object, redacted: false };
+}
+
+/** `{ name: "DB_PASSWORD", value: "x" }`, as containers are told their environment. */
+function namesASecret(object: Record<string, unknown>): boolean {
+  const name = object["name"] ?? object["Name"] ?? object["key"] ?? object["Key"];
+  return typeof name === "string" && name.length <= 128 && isSecretName(name);
+}
+
+function isSecretName(name: string): boolean {
+  if (name.length > 128) return false;
+  const claim = claimOf(name);
+  return claim !== undefined && claim.strength !== "random" && !claim.isPlural;
+}
+
+/** Undefined when the value is not one that a secret is: it is then looked at like any other. */
+function redactSecret(value: unknown, name = ""): Result | undefined {
+  if (typeof value === "string") return isLiteral(value) ? { value: MARKER, redacted: true } : undefined;
+  const noun = claimOf(name)?.noun;
+  // A small number under "token" is a position or a count.
+  if (typeof value === "number") return noun === "token" && Math.abs(value) < 100_000 ? undefined : { value: MARKER, redacted: true };
+  const isList = Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "string" && isLiteral(each));
+  if (!isList || noun === "token" || noun === "key") return undefined;
+  return { value: value.map(() => MARKER), redacted: true };
+}
+
+/** Here the name is certain, so that even one letter is a password; only what clearly stands for another value is not. */
+function isLiteral(value: string): boolean {
+  return value !== "" && (value.length < 3 || !isStandIn(value));
+}

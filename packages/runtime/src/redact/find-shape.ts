@@ -1,0 +1,109 @@
+import { CODE, isIn, isSpace, SETS, setOf } from "./characters.ts";
+import type { Tail } from "./extent.ts";
+import type { Shape, SplitShape } from "./shapes.ts";
+import { codeAt, codeBefore, leftOf, rightOf } from "./view.ts";
+import type { View } from "./view.ts";
+
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A secret, as far as it had to be read to be sure. `tail` says how it goes on. */
+export interface Found extends Span {
+  readonly tail?: Tail;
+  /** Other secrets, wholly before this one, that the same look found. */
+  readonly before?: readonly Span[];
+}
+
+/** How much of a shape's characters its `check` sees. */
+const CHECK_WINDOW = 200;
+
+export function findShape(view: View, anchor: Span, shape: Shape): Found | undefined {
+  const { start, end } = anchor;
+  // The anchors do not tell upper from lower case.
+  if (!view.text.startsWith(shape.prefix, start)) return undefined;
+  if (shape.alone === true && !standsAlone(view, start)) return undefined;
+  const window = shape.check === undefined ? (shape.most ?? shape.least - 1) + 1 : CHECK_WINDOW;
+  const stop = runEnd(view, end, { of: shape.of, window });
+  const count = stop - end;
+  if (count < shape.least || count > (shape.most ?? Infinity)) return undefined;
+  if (shape.check !== undefined && !shape.check.test(view.text.slice(end, stop))) return undefined;
+  return { start: shape.keepPrefix === true ? end : start, end: stop, tail: { kind: "run", set: shape.of } };
+}
+
+export function findSplitShape(view: View, anchor: Span, shape: SplitShape): Found | undefined {
+  const { start, end } = anchor;
+  if (shape.hint !== undefined && !fitsHint(view, start, shape.hint)) return undefined;
+  if (!view.text.startsWith(shape.sign, start) || isSpace(codeBefore(view, start))) return undefined;
+  const stop = runEnd(view, end, { of: shape.of, window: shape.window });
+  if (stop === end || !shape.after.test(view.text.slice(end, stop + 1))) return undefined;
+  const before = shape.before.exec(leftOf(view, start, 40));
+  if (before === null) return undefined;
+  return { start: start - before[0].length, end: stop, tail: { kind: "run", set: shape.of } };
+}
+
+function fitsHint({ text }: View, start: number, { offset, is }: { offset: number; is: string }): boolean {
+  const at = start + offset;
+  // Beyond the end it cannot be told yet; the full look will say so.
+  return at >= text.length || text[at] === is;
+}
+
+const UPPER_DIGITS = setOf("A-Z0-9");
+/** What stands between an AWS key id and its secret in logs, tables and configuration. */
+const TO_AWS_SECRET = /^(?:[^A-Za-z0-9+/]{1,12}(?:[A-Za-z_ -]{3,32}[^A-Za-z0-9+/]{1,6})?)([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])/;
+
+/** An AWS key id, and the secret key right after it, which has no shape of its own. */
+export function findAwsKey(view: View, { start, end }: Span): Found | undefined {
+  const prefix = view.text.slice(start, end);
+  if ((prefix !== "AKIA" && prefix !== "ASIA") || !standsAlone(view, start)) return undefined;
+  const stop = runEnd(view, end, { of: UPPER_DIGITS, window: 21 });
+  if (stop - end < 16 || stop - end > 20 || isIn(SETS.word, codeAt(view, stop))) return undefined;
+  const secret = TO_AWS_SECRET.exec(rightOf(view, stop, 96));
+  if (secret === null || !/\d/.test(secret[1] ?? "")) return { start, end: stop };
+  const secretEnd = stop + secret[0].length;
+  return { start: secretEnd - 40, end: secretEnd, before: [{ start, end: stop }] };
+}
+
+/** No part of a token is read further than this before it is decided. */
+const PART_WINDOW = 2048;
+
+/** A JSON Web Token: base64url of `{"`, a dot, and so on. */
+export function findJwt(view: View, { start, end }: Span): Found | undefined {
+  if (!view.text.startsWith("eyJ", start) || !standsAlone(view, start)) return undefined;
+  const header = runEnd(view, end, { of: SETS.url64, window: PART_WINDOW });
+  if (header - start < 10 || codeAt(view, header) !== CODE.dot) return undefined;
+  const found: Found = { start, end: header + 1, tail: { kind: "run", set: SETS.dotted } };
+  if (rightOf(view, header + 1, 3) === "eyJ") return found;
+  const body = runEnd(view, header + 1, { of: SETS.url64, window: PART_WINDOW });
+  // An encrypted one has an empty second part, or a key there.
+  if (codeAt(view, body) !== CODE.dot || body - header === 2) return undefined;
+  return runEnd(view, body + 1, { of: SETS.url64, window: 8 }) - body > 8 ? found : undefined;
+}
+
+const BASE64 = setOf("A-Za-z0-9+/=");
+
+/** A private key in PEM, once more in base64, as kubeconfig and Secrets of Kubernetes hold it. */
+export function findEncodedKey(view: View, { start, end }: Span): Found | undefined {
+  if (!view.text.startsWith("LS0tLS1CRUdJTi", start)) return undefined;
+  const stop = runEnd(view, end, { of: BASE64, window: 64 });
+  const head = view.text.slice(start, start + Math.floor((stop - start) / 4) * 4);
+  if (head.includes("=") || !atob(head).includes("PRIVATE")) return undefined;
+  return { start, end: stop, tail: { kind: "run", set: BASE64 } };
+}
+
+function runEnd(view: View, at: number, { of, window }: { of: Uint8Array; window: number }): number {
+  let end = at;
+  while (end < at + window && isIn(of, codeAt(view, end))) end++;
+  return end;
+}
+
+const WORD_BEFORE = SETS.url64;
+/** A letter or digit that is the end of something else: `\n`, `%3D`, `\u0022`, a terminal's colour. */
+const FOREIGN_END = /(?:\\[nrtbf]|%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\[[\d;]{0,12}m)$/;
+
+/** Whether what starts here is not the rest of a longer word. */
+export function standsAlone(view: View, at: number): boolean {
+  if (!isIn(WORD_BEFORE, codeBefore(view, at))) return true;
+  return FOREIGN_END.test(leftOf(view, at, 16));
+}

@@ -1,0 +1,174 @@
+import type { Span } from "./find-shape.ts";
+import { MARKER } from "./marker.ts";
+import type { View } from "./view.ts";
+
+/** Secrets that are known by their value, compiled to be found in one pass, however many there are. */
+export interface KnownValues {
+  /**
+   * Appends the places of known values from `from` on. Returns up to where that is settled: in a text that may go on,
+   * the place where a value may have begun.
+   */
+  find(view: View, from: number, spans: Span[]): number;
+}
+
+/** Shorter ones would be found in every other word. */
+const SHORTEST = 6;
+const SHORTEST_NUMBER = 8;
+/** A longer form is matched in pieces of this length, so that a stream holds back no more. */
+const PIECE = 4096;
+const SHORTEST_LINE = 16;
+
+/** Values that variables named like secrets have, and that are words of ordinary text. */
+const COMMON = new Set(
+  `admin changeit changeme database default development disabled enabled example github localhost master mysql
+  password passwd postgres postgresql private production public readonly required sandbox secret secrets staging string
+  testing undefined username 127.0.0.1 0.0.0.0`.split(/\s+/),
+);
+
+/** Undefined when no value is worth looking for. */
+export function compileKnown(values: Iterable<string>): KnownValues | undefined {
+  const forms = new Set<string>();
+  for (const value of values) {
+    if (!isWorthFinding(value)) continue;
+    for (const form of formsOf(value.trim().toWellFormed())) {
+      for (const piece of piecesOf(form)) forms.add(piece);
+    }
+  }
+  if (forms.size === 0) return undefined;
+  const tree = buildTree(forms);
+  const starts = markStarts(forms);
+  return { find: (view, from, spans) => findAll(view, from, { tree, starts, spans }) };
+}
+
+function isWorthFinding(value: string): boolean {
+  const text = value.trim();
+  if (text.length < SHORTEST || COMMON.has(text.toLowerCase()) || /^(.)\1*$/s.test(text)) return false;
+  if (/^\d+$/.test(text) && text.length < SHORTEST_NUMBER) return false;
+  return !MARKER.includes(text) && !text.includes(MARKER);
+}
+
+/** The ways a value is written: plain, inside JSON (twice), in an address, in base64 at any offset, line by line. */
+function formsOf(value: string): readonly string[] {
+  const json = JSON.stringify(value).slice(1, -1);
+  const url = encodeURIComponent(value);
+  const lines = value.split(/\r?\n/).filter((line) => line.length >= SHORTEST_LINE && !line.startsWith("-----"));
+  return [
+    value,
+    json,
+    JSON.stringify(json).slice(1, -1),
+    url,
+    url.replaceAll("%20", "+"),
+    url.replaceAll(/%[0-9A-F]{2}/g, (each) => each.toLowerCase()),
+    ...base64Forms(value),
+    ...(lines.length > 1 ? lines : []),
+  ];
+}
+
+/**
+ * Base64 of the value wherever it lies in a longer text: three offsets. The first and last characters mix with the
+ * neighbours and are left out.
+ */
+function base64Forms(value: string): readonly string[] {
+  const bytes = Array.from(new TextEncoder().encode(value), (byte) => String.fromCharCode(byte)).join("");
+  const forms = [0, 1, 2].map((offset) => {
+    const encoded = btoa("\0".repeat(offset) + bytes);
+    const length = Math.floor(((offset + bytes.length) * 8) / 6);
+    return encoded.slice(Math.ceil((offset * 8) / 6), length);
+  });
+  const long = forms.filter((form) => form.length >= 8);
+  return [...long, ...long.map((form) => form.replaceAll("+", "-").replaceAll("/", "_"))];
+}
+
+function piecesOf(form: string): readonly string[] {
+  if (form.length <= PIECE) return [form];
+  const pieces: string[] = [];
+  for (let at = 0; at + PIECE < form.length; at += PIECE) pieces.push(form.slice(at, at + PIECE));
+  return [...pieces, form.slice(-PIECE)];
+}
+
+/** A tree of strings: common beginnings are kept once. */
+interface Branch {
+  readonly edges: Map<string, { label: string; to: Branch }>;
+  isEnd: boolean;
+}
+
+function buildTree(forms: Iterable<string>): Branch {
+  const root: Branch = { edges: new Map(), isEnd: false };
+  for (const form of forms) insert(root, form);
+  return root;
+}
+
+function insert(root: Branch, form: string): void {
+  let branch = root;
+  for (let at = 0; at < form.length; ) {
+    const edge = branch.edges.get(form[at] ?? "");
+    if (edge === undefined) {
+      branch.edges.set(form[at] ?? "", { label: form.slice(at), to: { edges: new Map(), isEnd: true } });
+      return;
+    }
+    let same = 1;
+    while (same < edge.label.length && edge.label[same] === form[at + same]) same++;
+    if (same < edge.label.length) {
+      const rest = { label: edge.label.slice(same), to: edge.to };
+      edge.to = { edges: new Map([[rest.label[0] ?? "", rest]]), isEnd: false };
+      edge.label = edge.label.slice(0, same);
+    }
+    branch = edge.to;
+    at += same;
+  }
+  branch.isEnd = true;
+}
+
+/** The first four characters of each form, hashed: most places in a text are ruled out by one lookup. */
+const HASHED = 4;
+const HASH_MASK = 0xffff;
+
+function markStarts(forms: Iterable<string>): Uint8Array {
+  const starts = new Uint8Array(HASH_MASK + 1);
+  for (const form of forms) {
+    let hash = 0;
+    for (let i = 0; i < HASHED; i++) hash = ((hash << 4) ^ form.charCodeAt(i)) & HASH_MASK;
+    starts[hash] = 1;
+  }
+  return starts;
+}
+
+interface Search {
+  readonly tree: Branch;
+  readonly starts: Uint8Array;
+  readonly spans: Span[];
+}
+
+function findAll(view: View, from: number, { tree, starts, spans }: Search): number {
+  const { text, final } = view;
+  let hash = 0;
+  for (let at = from; at < text.length; at++) {
+    hash = ((hash << 4) ^ text.charCodeAt(at)) & HASH_MASK;
+    const start = at - HASHED + 1;
+    if (starts[hash] === 0 || start < from) continue;
+    const { length, isCut } = longestAt(tree, text, start);
+    if (length > 0) spans.push({ start, end: start + length });
+    // A longer value may still come of it.
+    if (isCut && !final) return start;
+  }
+  if (final) return text.length;
+  for (let start = Math.max(from, text.length - HASHED + 1); start < text.length; start++) {
+    if (longestAt(tree, text, start).isCut) return start;
+  }
+  return text.length;
+}
+
+/** The length of the longest value that begins at `start`; `isCut`: the text ended where a longer one was possible. */
+function longestAt(tree: Branch, text: string, start: number): { length: number; isCut: boolean } {
+  let branch = tree;
+  let length = 0;
+  for (let at = start; ; ) {
+    if (branch.isEnd) length = at - start;
+    if (at >= text.length) return { length, isCut: branch.edges.size > 0 };
+    const edge = branch.edges.get(text[at] ?? "");
+    if (edge === undefined) return { length, isCut: false };
+    if (!text.startsWith(edge.label, at)) return { length, isCut: edge.label.startsWith(text.slice(at)) };
+    at += edge.label.length;
+    branch = edge.to;
+  }
+}

@@ -1,0 +1,156 @@
+/** What a secret's name says it is. */
+export type Noun = "password" | "secret" | "token" | "key" | "credential" | "auth" | "authorization";
+
+/** What a name claims of its value. */
+export interface Claim {
+  readonly noun: Noun;
+  /**
+   * any: whatever value is no placeholder, reference or code is a secret.
+   * assigned: only where it is set as in an environment, `NAME=value`; elsewhere as `random`.
+   * random: only a value that looks like one.
+   */
+  readonly strength: "any" | "assigned" | "random";
+  /** Written in capitals, as variables of the environment are. */
+  readonly isUpper: boolean;
+  /** A number under this name is a count, never a secret. */
+  readonly isPlural: boolean;
+}
+
+// oxfmt-ignore
+const NOUNS = new Map<string, Noun>([
+  ["password", "password"], ["passwords", "password"], ["passwd", "password"], ["passphrase", "password"],
+  ["passcode", "password"], ["passwort", "password"], ["pwd", "password"], ["pw", "password"], ["pass", "password"],
+  ["secret", "secret"], ["secrets", "secret"],
+  ["token", "token"], ["tokens", "token"], ["pat", "token"],
+  ["key", "key"], ["keys", "key"],
+  ["credential", "credential"], ["credentials", "credential"], ["creds", "credential"], ["cred", "credential"],
+  ["auth", "auth"], ["authorization", "authorization"],
+  ["密码", "password"], ["口令", "password"], ["密钥", "secret"], ["令牌", "token"],
+]);
+
+/** Names run together. The first group is the noun. */
+const RUN_TOGETHER: readonly (readonly [RegExp, Noun])[] = [
+  [/^[a-z]*(?:password|passwd|passphrase)s?$/, "password"],
+  [
+    /^(?:admin|db|database|enc|ftp|http|key|login|mail|my|mysql|pg|proxy|redis|require|root|smtp|ssh|store|sudo|trust|user|wifi)(?:pass|pwd|pw)$/,
+    "password",
+  ],
+  [/^[a-z]+secrets?$/, "secret"],
+  [/^[a-z]+token$/, "token"],
+  [
+    /^(?:access|account|api|auth|deploy|encryption|license|master|private|secret|shared|signing|ssh|subscription)keys?$/,
+    "key",
+  ],
+];
+
+/** Kinds of key that are secret. The names of services among them stand for their API keys. */
+const SECRET_KEYS = words(`
+  access account admin aes algolia anthropic api app application auth aws azure bot cipher claude client cloudflare
+  cohere connection consumer crypto datadog decrypt decryption deepseek deploy encrypt encryption firebase gemini github
+  gitlab google gpg groq hmac huggingface jwt kms license mailgun maps master mistral newrelic openai openrouter pgp
+  pinecone priv private rapidapi replicate root rsa sas secret secrets security sendgrid sentry serper server service
+  session shared sign signature signing ssh ssl stripe subscription supabase tavily tls twilio webhook wep wpa`);
+
+/** Kinds of key that name a thing and open nothing. */
+const PLAIN_KEYS = words(`
+  any arrow cache composite dedup dedupe foreign hash hot i18n idempotency index lookup object partition primary pub
+  public publishable range row shift shortcut site sort translation unique`);
+
+/** The same in source code. In capitals, as a variable of the environment, they may well be secret. */
+const CODE_KEYS = words(`
+  alternate answer attribute attr base block bucket candidate child class cluster col collection column config context
+  cookie ctrl current custom data date default dict dispatch duplicate edge element entity entry enum env error event
+  every existing feature field file filter first flag form function get global group header host id image input instance
+  is item job join json label lang language last layer local locale location lock log lru map menu message meta metadata
+  metric missing modifier name natural next no node old option order other page param parameter parent path physical
+  policy press prev previous prop property query queue record redis reducer ref registry region rel relation request
+  resource result return role route routing s3 scan schema search section segment selected set setting settings shard
+  short slot some source span state static step storage store stream style tab table tag task template test theme this
+  topic tree type unknown url user valid value variable vary virtual widget with`);
+
+/** Tokens that are counted. */
+const COUNTED_TOKENS = words(`
+  cached completion context estimated generated input max maximum min n num output per prompt reasoning remaining
+  reserved thinking total used`);
+
+/** Tokens of a text, cursors and colours, in source code. */
+const CODE_TOKENS = words(`
+  bos cancel cancellation class cls color comment continuation css current cursor delim delimiter design end eof eos
+  expected first generation identifier image invalid keyword last lex lexer literal lookahead mask new next number
+  operator pad page pagination parser peek prev previous punctuation sentinel sep separator shift significant special start stop
+  string sub syntax template text theme training unexpected unk unknown url variable whitespace xml`);
+
+const CODE_SECRETS = words("existing pull image tls");
+
+/** After one of these words a name no longer names the secret, but something about it: TOKEN_URL, password_length. */
+const PLAIN_ENDINGS = words(`
+  age alg algo algorithm arn attempts bits budget bytes callback cert count counter created css csv date days dir
+  directory disabled doc docs duration enabled encoding endpoint env error errors exists exp expiration expired expires
+  expiry field fields file filename files fingerprint flag folder format function go hash hashes header headers hint
+  host hours html id identifier ids index info interval issuer iterations js json kind label labels len length level
+  lifetime limit limits list location log max maxlength md message meta metadata method min minlength minutes mode name
+  names namespace num number offset option optional options page param parameter parameters params path paths pattern
+  per period permissions placeholder policy port prefix price prompt property provider py quota rate ref reference refs
+  regex regexp region required requirements reset rotation rs rule rules schema scheme scope scopes seconds separator sh
+  size source status stdin step steps strategy strength suffix supported symbol table tag template time timeout timestamp
+  title ts ttl txt type types uri uris url urls usage used username uuid valid validation version versions visibility
+  visible volume width window xml yaml yml`);
+
+/** Words after the noun that leave it what it is: API_KEY_PROD, password2. */
+const NEUTRAL_ENDINGS = words(`
+  admin alt app b64 backup base base64 bot ci current db default dev development encoded encrypted live local main master
+  new old plain plaintext prev previous primary prod production qa raw root sandbox secondary staging stage str string
+  uat v val value`);
+
+/** First words of functions and switches: getToken, showPassword. */
+const VERBS = words(`
+  add allow ask build can change check clear compare confirm copy create decode delete disable do edit enable encode
+  enter extract fetch find forgot format generate get handle has hash hide invalid invalidate is load lookup make match
+  missing must need needs no on open parse print prompt read refresh remove render request require reset resolve
+  retrieve revoke rotate save send set should show skip store test toggle update use validate verify with wrong`);
+
+/** Whether a name is that of a secret, and how sure that is. Linear in the name's length. */
+export function claimOf(name: string): Claim | undefined {
+  const parts = splitName(name);
+  let at = parts.length - 1;
+  while (at >= 0 && nounOf(parts[at] ?? "") === undefined) at--;
+  const noun = nounOf(parts[at] ?? "");
+  if (noun === undefined) return undefined;
+  const own = parts[at] ?? "";
+  const kind = parts[at - 1] ?? "";
+  const endings = parts.slice(at + 1);
+  const isUpper = name === name.toUpperCase() && name !== name.toLowerCase();
+  if (endings.some((each) => PLAIN_ENDINGS.has(each)) || isPlain(noun, kind, isUpper)) return undefined;
+  if (own === "pat" && (kind === "" || !isUpper)) return undefined;
+  if (noun === "key" && kind === "" && NOUNS.has(own)) return undefined;
+
+  const isPlural = own === "tokens" || own === "keys";
+  const claim = { noun, isUpper, isPlural };
+  if (noun === "auth" || own === "pat" || (own === "tokens" && !isUpper)) return { ...claim, strength: "random" };
+  if (/[a-z][A-Z]/.test(name) && VERBS.has(parts[0] ?? "")) return { ...claim, strength: "random" };
+  const isSureKey = noun !== "key" || !NOUNS.has(own) || SECRET_KEYS.has(kind);
+  const isNeutral = endings.every((each) => NEUTRAL_ENDINGS.has(each) || /^\d+$/.test(each));
+  if (isNeutral) return { ...claim, strength: isSureKey ? "any" : "assigned" };
+  return { ...claim, strength: isUpper ? "assigned" : "random" };
+}
+
+/** camelCase, snake_case, kebab-case and dotted names to lower-case words. */
+export function splitName(name: string): readonly string[] {
+  const parts = name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\x00-\x7f]+/g) ?? [];
+  return parts.map((each) => each.toLowerCase());
+}
+
+/** Whether a single word is one of those that name secrets. */
+export function nounOf(word: string): Noun | undefined {
+  return NOUNS.get(word) ?? RUN_TOGETHER.find(([pattern]) => pattern.test(word))?.[1];
+}
+
+function isPlain(noun: Noun, kind: string, isUpper: boolean): boolean {
+  if (noun === "key") return PLAIN_KEYS.has(kind) || (!isUpper && CODE_KEYS.has(kind));
+  if (noun === "token") return COUNTED_TOKENS.has(kind) || (!isUpper && CODE_TOKENS.has(kind));
+  return noun === "secret" && !isUpper && CODE_SECRETS.has(kind);
+}
+
+function words(list: string): ReadonlySet<string> {
+  return new Set(list.trim().split(/\s+/));
+}

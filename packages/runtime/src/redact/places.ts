@@ -1,0 +1,199 @@
+import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
+import type { Span } from "./find-shape.ts";
+import { codeAt, codeBefore, leftOf, restOfLine, rightOf, skipBlanks } from "./view.ts";
+import type { View } from "./view.ts";
+
+/** A name as it stands in the text, with the word in it that was noticed. */
+export interface Name extends Span {
+  readonly text: string;
+  /** How many dashes stand before it: `--token`. */
+  readonly dashes: number;
+}
+
+/** Where the value of a name stands, and what leads to it. */
+export interface Place {
+  readonly at: number;
+  readonly sign: "=" | ":" | "flag";
+  readonly isSpaced: boolean;
+  readonly isNameQuoted: boolean;
+  /** Without quotes it is no value: `'password' => 'x'`, against an arrow function. */
+  readonly mustQuote?: boolean;
+  /** The text of an XML element: it ends at "<". */
+  readonly isElement?: boolean;
+  /** The sign is written %3D or %3A. */
+  readonly isEncoded?: boolean;
+}
+
+/** Names are not longer than this on either side of the noticed word. */
+const NAME_REACH = 64;
+export function nameAround(view: View, anchor: Span): Name | undefined {
+  let { start, end } = anchor;
+  while (anchor.start - start < NAME_REACH && isIn(SETS.dotted, codeBefore(view, start))) start--;
+  while (end - anchor.end < NAME_REACH && isIn(SETS.dotted, codeAt(view, end))) end++;
+  if (end - anchor.end === NAME_REACH) return undefined;
+  while (end > anchor.end && !isIn(SETS.word, view.text.charCodeAt(end - 1))) end--;
+  start += foreignStart(view, start, anchor.start);
+  let first = start;
+  while (first < anchor.start && !isIn(SETS.alphanumeric, view.text.charCodeAt(first))) first++;
+  return { start, end, text: view.text.slice(first, end), dashes: countDashes(view, start, first) };
+}
+
+const FOREIGN_ENDS = setOf("\\[;");
+
+/** How much of what looks like the name belongs to another notation: `\n`, `\u0022`, a terminal's colour. */
+function foreignStart(view: View, start: number, noun: number): number {
+  if (!isIn(FOREIGN_ENDS, codeBefore(view, start))) return 0;
+  const left = leftOf(view, start, 14);
+  const name = view.text.slice(start, noun);
+  if (left.endsWith("\\")) return /^(?:u[0-9a-fA-F]{4}|[nrt])/.exec(name)?.[0].length ?? 0;
+  return /\[[\d;]*$/.test(left) ? (/^\d*m/.exec(name)?.[0].length ?? 0) : 0;
+}
+
+function countDashes(view: View, start: number, first: number): number {
+  return view.text.slice(start, first) === "-".repeat(first - start) ? first - start : 0;
+}
+
+/** Finds the value's place by what follows the name, trying one way of writing after the other. */
+export function placeOf(view: View, name: Name): Place | undefined {
+  const closing = closingQuoteEnd(view, name.end);
+  const isNameQuoted = closing > name.end;
+  const at = skipIndex(view, skipDecoration(view, closing), isNameQuoted);
+  const blanks = skipBlanks(view, at, 32);
+  const sign = signAt(view, blanks);
+  if (sign !== undefined) {
+    const value = valueStart(view, sign.end);
+    if (value === undefined) return undefined;
+    const isSpaced = blanks > at || (sign.sign === "=" && value > sign.end);
+    return { ...sign, at: value, isSpaced, isNameQuoted };
+  }
+  return (
+    elementPlace(view, name, at) ??
+    pairPlace(view, name, at) ??
+    argumentPlace(view, name, { at, isNameQuoted }) ??
+    (blanks > at ? blankPlace(view, name, { blanks, isNameQuoted }) : undefined)
+  );
+}
+
+/** Past a closing quote, with the backslashes that nesting puts before it. */
+function closingQuoteEnd(view: View, at: number): number {
+  let end = at;
+  while (end - at < 16 && codeAt(view, end) === CODE.backslash) end++;
+  if (isQuote(codeAt(view, end))) return end + 1;
+  if (codeAt(view, at) === CODE.percent && restOfLine(view, at, 3) === "%22") return at + 3;
+  return at;
+}
+
+/** Past `]` of `config["password"]`, `[]` and `[64]` of an array in C. */
+function skipIndex(view: View, at: number, isNameQuoted: boolean): number {
+  const code = codeAt(view, at);
+  if (code === CODE.closeBracket && isNameQuoted) return codeAt(view, skipBlanks(view, at + 1)) === CODE.colon ? at : at + 1;
+  if (code !== CODE.openBracket) return at;
+  return at + (/^\[\d{0,6}\]/.exec(restOfLine(view, at, 8))?.[0].length ?? 0);
+}
+
+/** Past a terminal's colours, and the two stars of bold text. */
+function skipDecoration(view: View, at: number): number {
+  const code = codeAt(view, at);
+  if (code !== CODE.escape && code !== CODE.star) return at;
+  const match = /^(?:\x1b\[[\d;]{0,16}m){1,2}|^\*\*(?!\*)/.exec(restOfLine(view, at, 40));
+  return at + (match?.[0].length ?? 0);
+}
+
+type Sign = Pick<Place, "sign" | "mustQuote" | "isEncoded"> & { readonly end: number };
+
+// oxfmt-ignore
+const SIGNS: readonly (readonly [text: string, sign: Omit<Sign, "end"> | undefined])[] = [
+  ["==", undefined], ["=~", undefined], ["::", undefined],
+  ["=>",  { sign: ":", mustQuote: true }],
+  ["??=", { sign: "=" }], ["||=", { sign: "=" }], [":=", { sign: "=" }], ["?=", { sign: "=" }], ["+=", { sign: "=" }],
+  ["<-",  { sign: "=" }], ["?:", { sign: ":" }], ["!:", { sign: ":" }],
+  ["=",   { sign: "=" }], [":",  { sign: ":" }], ["：", { sign: ":" }],
+  ["%3D", { sign: "=", isEncoded: true }], ["%3d", { sign: "=", isEncoded: true }],
+  ["%3A", { sign: ":", isEncoded: true }], ["%3a", { sign: ":", isEncoded: true }],
+];
+const SIGN_STARTS = setOf("=:?|+<!%");
+
+function signAt(view: View, at: number): Sign | undefined {
+  const code = codeAt(view, at);
+  if (!isIn(SIGN_STARTS, code) && code !== CODE.fullWidthColon) return undefined;
+  const text = restOfLine(view, at, 3);
+  const found = SIGNS.find(([each]) => text.startsWith(each));
+  return found?.[1] === undefined ? undefined : { ...found[1], end: at + found[0].length };
+}
+
+/** Past blanks; onto the next line only where a quoted value waits there. */
+function valueStart(view: View, at: number): number | undefined {
+  const start = skipBlanks(view, skipDecoration(view, at));
+  const decorated = skipDecoration(view, start);
+  if (view.text.startsWith("%22", decorated)) return decorated + 3;
+  if (!isNewline(codeAt(view, decorated))) return decorated;
+  const match = /^\r?\n[ \t]{0,60}(?=["'`])/.exec(rightOf(view, decorated, 64));
+  return match === null ? undefined : decorated + match[0].length;
+}
+
+/** `<password>x</password>`, `<string name="api_key">x</string>`, `<key>API_KEY</key><string>x</string>`. */
+function elementPlace(view: View, name: Name, at: number): Place | undefined {
+  const place = { sign: ":", isSpaced: false, isNameQuoted: true, isElement: true } as const;
+  const code = codeAt(view, at);
+  if (code === CODE.greater) {
+    const before = leftOf(view, name.start, 8);
+    return /<$|name=["']$/.test(before) ? { ...place, at: at + 1 } : undefined;
+  }
+  if (code !== CODE.less) return undefined;
+  const match = /^<\/key>\s{0,20}<string>/.exec(rightOf(view, at, 40));
+  return match === null ? undefined : { ...place, at: at + match[0].length };
+}
+
+/** `name: DB_PASSWORD` and then `value: x`, in YAML, JSON or XML. */
+function pairPlace(view: View, name: Name, at: number): Place | undefined {
+  if (!/(?:name|key)\\?["']?\s?[:=]\s?\\?["']?$/i.test(leftOf(view, name.start, 12))) return undefined;
+  const match = /^[\s,]{1,60}\\?["']?value\\?["']?\s?[:=]\s?/i.exec(rightOf(view, at, 80));
+  if (match === null) return undefined;
+  return { at: at + match[0].length, sign: ":", isSpaced: false, isNameQuoted: true };
+}
+
+const SETTER = /(?:define|set[A-Za-z]*|put[A-Za-z]*|add[A-Za-z]*|append|header|env|get|getenv)\(\s?["']$/i;
+
+/** `["--token", "x"]`, `define('DB_PASSWORD', 'x')`. */
+function argumentPlace(view: View, name: Name, { at, isNameQuoted }: { at: number; isNameQuoted: boolean }): Place | undefined {
+  if (!isNameQuoted || codeAt(view, at) !== CODE.comma) return undefined;
+  const isFlag = name.dashes === 1 || name.dashes === 2;
+  if (!isFlag && !SETTER.test(leftOf(view, name.start, 24))) return undefined;
+  const match = /^,\s{0,20}(?=\\{0,7}["'](?!-))/.exec(rightOf(view, at, 32));
+  if (match === null) return undefined;
+  return { at: at + match[0].length, sign: isFlag ? "flag" : ":", isSpaced: false, isNameQuoted };
+}
+
+/** Words after which a name and its value follow with nothing but a blank between. */
+const SETS_BY_BLANK =
+  /(?:^|[\s;&|"'`(])(?:ENV|ARG|setenv|SetEnv|setx|fastcgi_param|config(?:ure)?(?: --?\w{1,12}){0,2}(?: set)?|set -\w{1,3})[ \t]+["']?$/;
+const IN_NETRC = /(?:login|machine|account)\s+\S{1,64}\s+$/;
+const IN_SQL = /\b(?:with|user|role|set|alter|create|encrypted|identified)\b[^;]{0,60}$/i;
+
+const BEFORE_FLAG = setOf("([,=|\\");
+
+function blankPlace(view: View, name: Name, { blanks, isNameQuoted }: { blanks: number; isNameQuoted: boolean }): Place | undefined {
+  const place = { at: blanks, sign: "flag", isSpaced: false, isNameQuoted } as const;
+  const next = codeAt(view, blanks);
+  if (next === CODE.dash) return name.text === "sshpass" ? sshpassPlace(view, blanks) : undefined;
+  if (name.dashes === 1 || name.dashes === 2) {
+    const before = codeBefore(view, name.start);
+    if (before >= 0 && !isSpace(before) && !isQuote(before) && !isIn(BEFORE_FLAG, before)) return undefined;
+    const onNextLine = next === CODE.backslash ? /^\\\r?\n[ \t]{0,40}/.exec(rightOf(view, blanks, 48)) : null;
+    return { ...place, at: blanks + (onNextLine?.[0].length ?? 0) };
+  }
+  if (isNameQuoted) return undefined;
+  const left = leftOf(view, name.start, 80);
+  if (SETS_BY_BLANK.test(left) || name.text === "requirepass") return place;
+  if (name.text === "password" && IN_NETRC.test(left)) return place;
+  const isTyped = /^(?:string|String|str|\[\]byte|text)\s?=\s?(?=["'`])/.exec(restOfLine(view, blanks, 24));
+  if (isTyped !== null) return { ...place, at: blanks + isTyped[0].length, sign: "=", isSpaced: true };
+  if (!isQuote(next)) return undefined;
+  if (left.endsWith(":") || (/^password$/i.test(name.text) && IN_SQL.test(left))) return { ...place, sign: ":" };
+  return undefined;
+}
+
+function sshpassPlace(view: View, at: number): Place | undefined {
+  const match = /^-p\s?/.exec(restOfLine(view, at, 4));
+  return match === null ? undefined : { at: at + match[0].length, sign: "flag", isSpaced: false, isNameQuoted: false };
+}

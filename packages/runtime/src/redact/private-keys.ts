@@ -1,0 +1,35 @@
+import type { Found, Span } from "./find-shape.ts";
+import { rightOf } from "./view.ts";
+import type { View } from "./view.ts";
+
+/** The longest private key: 16,384 bits of RSA are 13 kB, a PGP key ring more. Without an end by then it has none. */
+export const KEY_WINDOW = 65_536;
+
+const BEGIN = /^-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/;
+const END = /^-----END [A-Z0-9 ]{0,40}-----/;
+
+/** A private key in PEM, OpenSSH or PGP form, from its first line to its last; without one, to the end of its body. */
+export function findPrivateKey(view: View, { start }: Span): Found | undefined {
+  const header = BEGIN.exec(rightOf(view, start, 80));
+  if (header === null) return undefined;
+  const bodyStart = start + header[0].length;
+  const window = view.text.slice(bodyStart, bodyStart + KEY_WINDOW);
+  // The end of the next block is not the end of this one. Looking no further also keeps many headers cheap.
+  const next = window.indexOf("-----BEGIN ");
+  const body = next < 0 ? window : window.slice(0, next);
+  const footer = body.indexOf("-----END ");
+  if (footer >= 0) {
+    const at = bodyStart + footer;
+    return { start, end: at + (END.exec(rightOf(view, at, 60))?.[0].length ?? "-----END ".length) };
+  }
+  if (next < 0 && window.length < KEY_WINDOW && !view.final) view.short = true;
+  return { start, end: bodyStart, tail: { kind: "key-body" } };
+}
+
+/** The private half of a PuTTY key: `Private-Lines: 14` and so many lines of base64. */
+export function findPuttyKey(view: View, { end }: Span): Found | undefined {
+  const count = /^:[ \t]{0,4}\d{1,3}(?:\r?\n|\\{1,4}r?\\{0,4}n)/.exec(rightOf(view, end, 24));
+  if (count === null) return undefined;
+  const start = end + count[0].length;
+  return /^[A-Za-z0-9+/]{16}/.test(rightOf(view, start, 16)) ? { start, end: start, tail: { kind: "key-body" } } : undefined;
+}

@@ -1,0 +1,68 @@
+import { extend } from "./extent.ts";
+import type { Tail } from "./extent.ts";
+import type { Found, Span } from "./find-shape.ts";
+import { ANCHORS, RULES } from "./rules.ts";
+import { isSpace } from "./characters.ts";
+import type { View } from "./view.ts";
+
+/** How far rules got. Before `settled` nothing changes any more, whatever text follows. */
+export interface Progress {
+  readonly settled: number;
+  /** The last secret was not over when the text was: it goes on like this. */
+  readonly open: Tail | undefined;
+}
+
+/** No word of a rule is longer than this, together with the part of a secret that may lie before it. */
+const HOLD = 72;
+
+/**
+ * Finds secrets from `from` on and appends their places to `spans`, in order. In a text that may go on it stops before
+ * what cannot be decided yet. Linear: one step of a table a character, and a bounded look where a word was found.
+ */
+export function scan(view: View, from: number, spans: Span[]): Progress {
+  const { text } = view;
+  const { classes, next, firstHit, hits, width } = ANCHORS;
+  let settled = from;
+  let state = 0;
+  for (let at = from; at < text.length; ) {
+    state = next[state + (classes[text.charCodeAt(at++)] as number)] as number;
+    if (state < firstHit) continue;
+    const found = tryRules(view, at, hits[(state - firstHit) / width] as readonly number[]);
+    if (view.short) {
+      view.short = false;
+      return { settled: Math.max(settled, at - HOLD), open: undefined };
+    }
+    if (found === undefined) continue;
+    const { end, open } = found.tail === undefined ? { end: found.end, open: false } : extend(view, found.end, found.tail);
+    addSpans(spans, found, { end, floor: view.floor });
+    view.floor = end;
+    settled = end;
+    if (open) return { settled, open: found.tail };
+    at = end;
+    state = 0;
+  }
+  return { settled: view.final ? text.length : Math.max(settled, lastBorder(text)), open: undefined };
+}
+
+function tryRules(view: View, end: number, hits: readonly number[]): Found | undefined {
+  for (const hit of hits) {
+    const rule = RULES[hit] as (typeof RULES)[number];
+    const found = rule.find(view, { start: end - rule.word.length, end });
+    if (found !== undefined || view.short) return found;
+  }
+  return undefined;
+}
+
+function addSpans(spans: Span[], found: Found, { end, floor }: { end: number; floor: number }): void {
+  if (found.before !== undefined) spans.push(...found.before);
+  const start = Math.max(found.start, floor);
+  if (end > start) spans.push({ start, end });
+}
+
+/** Words have no white space in them, so none is cut after one. */
+function lastBorder(text: string): number {
+  const limit = Math.max(0, text.length - HOLD);
+  let at = text.length;
+  while (at > limit && !isSpace(text.charCodeAt(at - 1))) at--;
+  return at;
+}

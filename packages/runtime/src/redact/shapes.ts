@@ -1,0 +1,199 @@
+import { SETS, setOf } from "./characters.ts";
+import type { CharacterSet } from "./characters.ts";
+
+/** A key or token that can be told by how it begins: a fixed beginning, then so many characters of one set. */
+export interface Shape {
+  readonly service: string;
+  /** In the case it is written in. */
+  readonly prefix: string;
+  readonly of: CharacterSet;
+  /** How many characters at least follow the prefix. Less than real ones have, where the prefix alone says enough. */
+  readonly least: number;
+  /** More than this, and it is something else. */
+  readonly most?: number;
+  /** The prefix also occurs inside other words and data: no letter or digit may stand before it. */
+  readonly alone?: true;
+  /** The prefix is the public part, as in an address, and stays. */
+  readonly keepPrefix?: true;
+  /** What else must be true of the first 200 characters after the prefix. */
+  readonly check?: RegExp;
+}
+
+const { hex, alphanumeric, word, url64, dotted, path, base64 } = SETS;
+const upperDigits = setOf("A-Z0-9");
+const upper = setOf("A-Z0-9-");
+const slack = setOf("A-Za-z0-9_.-");
+const signature = setOf("A-Za-z0-9%+/=_-");
+const macaroon = setOf("A-Za-z0-9+/=_,-");
+
+/** A long run of letters and digits, or a shorter one with digits in it: not a name made of words. */
+const SOLID = /[A-Za-z0-9]{20}|(?=[^]*\d)[A-Za-z0-9]{10}/;
+const LONG_RUN = /[A-Za-z0-9]{16}/;
+const HAS_DIGIT = /\d/;
+
+// oxfmt-ignore
+export const SHAPES: readonly Shape[] = [
+  // Code hosting and packages
+  { service: "GitHub personal token",     prefix: "ghp_",         of: dotted,       least: 20, check: LONG_RUN },
+  { service: "GitHub OAuth token",        prefix: "gho_",         of: dotted,       least: 20, check: LONG_RUN },
+  { service: "GitHub user token",         prefix: "ghu_",         of: dotted,       least: 20, check: LONG_RUN },
+  { service: "GitHub server token",       prefix: "ghs_",         of: dotted,       least: 20, check: LONG_RUN },
+  { service: "GitHub refresh token",      prefix: "ghr_",         of: dotted,       least: 20, check: LONG_RUN },
+  { service: "GitHub fine-grained token", prefix: "github_pat_",  of: word,         least: 20 },
+  { service: "GitLab personal token",     prefix: "glpat-",       of: dotted,       least: 16 },
+  { service: "GitLab deploy token",       prefix: "gldt-",        of: dotted,       least: 16 },
+  { service: "GitLab runner token",       prefix: "glrt-",        of: dotted,       least: 16 },
+  { service: "GitLab job token",          prefix: "glcbt-",       of: dotted,       least: 16 },
+  { service: "GitLab trigger token",      prefix: "glptt-",       of: dotted,       least: 16 },
+  { service: "GitLab feed token",         prefix: "glft-",        of: dotted,       least: 16 },
+  { service: "GitLab OAuth secret",       prefix: "gloas-",       of: dotted,       least: 16 },
+  { service: "GitLab agent token",        prefix: "glagent-",     of: dotted,       least: 16 },
+  { service: "GitLab SCIM token",         prefix: "glsoat-",      of: dotted,       least: 16 },
+  { service: "Bitbucket app password",    prefix: "ATBB",         of: alphanumeric, least: 24, alone: true },
+  { service: "Atlassian token",           prefix: "ATATT",        of: base64,       least: 30, alone: true },
+  { service: "Atlassian access token",    prefix: "ATCTT",        of: base64,       least: 30, alone: true },
+  { service: "npm token",                 prefix: "npm_",         of: alphanumeric, least: 30 },
+  { service: "PyPI token",                prefix: "pypi-",        of: url64,        least: 40, check: LONG_RUN },
+  { service: "RubyGems key",              prefix: "rubygems_",    of: alphanumeric, least: 32 },
+  { service: "NuGet key",                 prefix: "oy2",          of: alphanumeric, least: 43, most: 43, alone: true },
+  { service: "Clojars token",             prefix: "CLOJARS_",     of: alphanumeric, least: 40 },
+  { service: "Docker token",              prefix: "dckr_pat_",    of: url64,        least: 20 },
+  { service: "Docker organisation token", prefix: "dckr_oat_",    of: url64,        least: 20 },
+  { service: "Sourcegraph token",         prefix: "sgp_",         of: word,         least: 36, check: LONG_RUN },
+  // Clouds and infrastructure
+  { service: "Google API key",            prefix: "AIza",         of: url64,        least: 32, alone: true },
+  { service: "Google OAuth token",        prefix: "ya29.",        of: dotted,       least: 20 },
+  { service: "Google client secret",      prefix: "GOCSPX-",      of: url64,        least: 20 },
+  { service: "Google refresh token",      prefix: "1//0",         of: url64,        least: 30, alone: true },
+  { service: "Firebase messaging key",    prefix: ":APA91b",      of: url64,        least: 60 },
+  { service: "Azure signature",           prefix: "sig=",         of: signature,    least: 40, alone: true, keepPrefix: true },
+  { service: "AWS request signature",     prefix: "Signature=",   of: hex,          least: 40, keepPrefix: true },
+  { service: "AWS key id, bearer",        prefix: "ABIA",         of: upperDigits,  least: 16, most: 16, alone: true },
+  { service: "AWS key id, context",       prefix: "ACCA",         of: upperDigits,  least: 16, most: 16, alone: true },
+  { service: "AWS marketplace token",     prefix: "amzn.mws.",    of: url64,        least: 30 },
+  { service: "Alibaba key id",            prefix: "LTAI",         of: alphanumeric, least: 12, most: 24, alone: true, check: HAS_DIGIT },
+  { service: "Tencent key id",            prefix: "AKID",         of: alphanumeric, least: 28, most: 40, alone: true },
+  { service: "DigitalOcean token",        prefix: "dop_v1_",      of: alphanumeric, least: 32 },
+  { service: "DigitalOcean OAuth token",  prefix: "doo_v1_",      of: alphanumeric, least: 32 },
+  { service: "DigitalOcean refresh",      prefix: "dor_v1_",      of: alphanumeric, least: 32 },
+  { service: "Cloudflare origin key",     prefix: "v1.0-",        of: url64,        least: 60, alone: true, check: /^[0-9a-f]{24}-/ },
+  { service: "Databricks token",          prefix: "dapi",         of: url64,        least: 32, alone: true, check: /^[0-9a-f]{32}/ },
+  { service: "Vault service token",       prefix: "hvs.",         of: url64,        least: 20, alone: true, check: LONG_RUN },
+  { service: "Vault batch token",         prefix: "hvb.",         of: url64,        least: 20, alone: true, check: LONG_RUN },
+  { service: "Vault recovery token",      prefix: "hvr.",         of: url64,        least: 20, alone: true, check: LONG_RUN },
+  { service: "age identity",              prefix: "AGE-SECRET-KEY-", of: alphanumeric, least: 40 },
+  { service: "age plugin identity",       prefix: "AGE-PLUGIN-",  of: upper,        least: 20 },
+  { service: "OpenSSH private key body",  prefix: "b3BlbnNzaC1rZXktdjE", of: base64, least: 20 },
+  { service: "Doppler token",             prefix: "dp.",          of: dotted,       least: 30, alone: true, check: /^(?:pt|st|ct|sa|scim|audit)\.[\w.-]*[A-Za-z0-9]{24}/ },
+  { service: "Fly token",                 prefix: "fo1_",         of: url64,        least: 30, alone: true },
+  { service: "Fly macaroon",              prefix: "fm1",          of: macaroon,     least: 40, alone: true, check: /^[ar]_/ },
+  { service: "Fly macaroon v2",           prefix: "fm2_",         of: macaroon,     least: 40, alone: true },
+  { service: "Heroku key",                prefix: "HRKU-",        of: url64,        least: 30 },
+  { service: "Netlify token",             prefix: "nfp_",         of: alphanumeric, least: 30 },
+  { service: "Pulumi token",              prefix: "pul-",         of: alphanumeric, least: 40, alone: true },
+  { service: "PlanetScale password",      prefix: "pscale_pw_",   of: dotted,       least: 30 },
+  { service: "PlanetScale token",         prefix: "pscale_tkn_",  of: dotted,       least: 30 },
+  { service: "PlanetScale OAuth token",   prefix: "pscale_oauth_", of: dotted,      least: 30 },
+  { service: "Supabase token",            prefix: "sbp_",         of: word,         least: 32, check: LONG_RUN },
+  { service: "Supabase secret key",       prefix: "sb_secret_",   of: url64,        least: 20 },
+  { service: "Tailscale key",             prefix: "tskey-",       of: url64,        least: 20, check: HAS_DIGIT },
+  { service: "Render key",                prefix: "rnd_",         of: alphanumeric, least: 24, alone: true, check: HAS_DIGIT },
+  { service: "Buildkite token",           prefix: "bkua_",        of: alphanumeric, least: 30 },
+  { service: "CircleCI token",            prefix: "CCIPAT_",      of: word,         least: 30 },
+  { service: "Dynatrace token",           prefix: "dt0c01.",      of: dotted,       least: 60 },
+  { service: "Grafana service token",     prefix: "glsa_",        of: word,         least: 24 },
+  { service: "Grafana cloud token",       prefix: "glc_",         of: base64,       least: 32, alone: true, check: LONG_RUN },
+  { service: "New Relic user key",        prefix: "NRAK-",        of: alphanumeric, least: 20 },
+  { service: "New Relic insert key",      prefix: "NRII-",        of: url64,        least: 20 },
+  { service: "Sentry organisation token", prefix: "sntrys_",      of: base64,       least: 30 },
+  { service: "Sentry user token",         prefix: "sntryu_",      of: alphanumeric, least: 32 },
+  { service: "1Password service token",   prefix: "ops_eyJ",      of: base64,       least: 40 },
+  { service: "1Password secret key",      prefix: "A3-",          of: upper,        least: 30, alone: true, check: /^[A-Z0-9]{6}-(?:[A-Z0-9]{5,11}-){3}/ },
+  // Models
+  { service: "OpenAI or Anthropic key",   prefix: "sk-",          of: url64,        least: 20, alone: true, check: SOLID },
+  { service: "Hugging Face token",        prefix: "hf_",          of: alphanumeric, least: 30, alone: true },
+  { service: "Hugging Face org token",    prefix: "api_org_",     of: alphanumeric, least: 30 },
+  { service: "Replicate token",           prefix: "r8_",          of: alphanumeric, least: 32, alone: true },
+  { service: "Groq key",                  prefix: "gsk_",         of: alphanumeric, least: 40, alone: true },
+  { service: "xAI key",                   prefix: "xai-",         of: alphanumeric, least: 40, alone: true },
+  { service: "Perplexity key",            prefix: "pplx-",        of: alphanumeric, least: 32, alone: true },
+  { service: "NVIDIA key",                prefix: "nvapi-",       of: url64,        least: 40 },
+  { service: "Tavily key",                prefix: "tvly-",        of: url64,        least: 20, check: SOLID },
+  { service: "LangSmith key",             prefix: "lsv2_",        of: word,         least: 30, alone: true },
+  { service: "Pinecone key",              prefix: "pcsk_",        of: word,         least: 40 },
+  { service: "Jina key",                  prefix: "jina_",        of: url64,        least: 40, check: LONG_RUN },
+  // Messages and mail
+  { service: "Slack bot token",           prefix: "xoxb-",        of: slack,        least: 10 },
+  { service: "Slack user token",          prefix: "xoxp-",        of: slack,        least: 10 },
+  { service: "Slack workspace token",     prefix: "xoxa-",        of: slack,        least: 10 },
+  { service: "Slack refresh token",       prefix: "xoxr-",        of: slack,        least: 10 },
+  { service: "Slack session token",       prefix: "xoxs-",        of: slack,        least: 10 },
+  { service: "Slack configuration token", prefix: "xoxe",         of: slack,        least: 16, alone: true, check: /^[.-]/ },
+  { service: "Slack client token",        prefix: "xoxc-",        of: slack,        least: 10 },
+  { service: "Slack cookie",              prefix: "xoxd-",        of: signature,    least: 10 },
+  { service: "Slack app token",           prefix: "xapp-",        of: url64,        least: 16, check: HAS_DIGIT },
+  { service: "Slack webhook",             prefix: "hooks.slack.com/services/", of: path, least: 20, keepPrefix: true },
+  { service: "Slack workflow",            prefix: "hooks.slack.com/workflows/", of: path, least: 20, keepPrefix: true },
+  { service: "Discord webhook",           prefix: "discord.com/api/webhooks/", of: path, least: 20, keepPrefix: true },
+  { service: "Discord webhook, old name", prefix: "discordapp.com/api/webhooks/", of: path, least: 20, keepPrefix: true },
+  { service: "Teams webhook",             prefix: ".webhook.office.com/webhookb2/", of: setOf("A-Za-z0-9_@./-"), least: 30, keepPrefix: true },
+  { service: "SendGrid key",              prefix: "SG.",          of: dotted,       least: 36, alone: true, check: /^[\w-]{16,}\.[\w-]{16,}/ },
+  { service: "Mailgun key",               prefix: "key-",         of: alphanumeric, least: 32, most: 32, alone: true },
+  { service: "Brevo key",                 prefix: "xkeysib-",     of: url64,        least: 40 },
+  { service: "MailerSend token",          prefix: "mlsn.",        of: alphanumeric, least: 40 },
+  { service: "Resend key",                prefix: "re_",          of: word,         least: 24, alone: true, check: /^[A-Za-z0-9]{6,12}_[A-Za-z0-9]{16,}/ },
+  { service: "Twilio key",                prefix: "SK",           of: hex,          least: 32, most: 32, alone: true },
+  { service: "Twilio account",            prefix: "AC",           of: hex,          least: 32, most: 32, alone: true },
+  // Money and shops
+  { service: "Stripe live key",           prefix: "sk_live_",     of: word,         least: 12 },
+  { service: "Stripe test key",           prefix: "sk_test_",     of: word,         least: 12, check: SOLID },
+  { service: "Stripe restricted key",     prefix: "rk_live_",     of: word,         least: 12 },
+  { service: "Stripe restricted test key", prefix: "rk_test_",    of: word,         least: 12, check: SOLID },
+  { service: "Stripe webhook secret",     prefix: "whsec_",       of: base64,       least: 16 },
+  { service: "ElevenLabs key",            prefix: "sk_",          of: alphanumeric, least: 40, alone: true },
+  { service: "Shopify token",             prefix: "shpat_",       of: alphanumeric, least: 24 },
+  { service: "Shopify shared secret",     prefix: "shpss_",       of: alphanumeric, least: 24 },
+  { service: "Shopify custom token",      prefix: "shpca_",       of: alphanumeric, least: 24 },
+  { service: "Shopify private token",     prefix: "shppa_",       of: alphanumeric, least: 24 },
+  { service: "Square token",              prefix: "sq0atp-",      of: url64,        least: 20 },
+  { service: "Square secret",             prefix: "sq0csp-",      of: url64,        least: 20 },
+  { service: "Square or Facebook token",  prefix: "EAA",          of: url64,        least: 56, alone: true },
+  { service: "Braintree token",           prefix: "access_token$production$", of: word, least: 20 },
+  { service: "EasyPost key",              prefix: "EZAK",         of: alphanumeric, least: 40, alone: true },
+  { service: "Flutterwave key",           prefix: "FLWSECK",      of: url64,        least: 12, check: HAS_DIGIT },
+  // Work tools
+  { service: "Linear key",                prefix: "lin_api_",     of: alphanumeric, least: 30 },
+  { service: "Linear OAuth token",        prefix: "lin_oauth_",   of: alphanumeric, least: 30 },
+  { service: "Notion secret",             prefix: "secret_",      of: alphanumeric, least: 40, alone: true },
+  { service: "Notion token",              prefix: "ntn_",         of: alphanumeric, least: 36, alone: true },
+  { service: "Postman key",               prefix: "PMAK-",        of: url64,        least: 30 },
+  { service: "Figma token",               prefix: "figd_",        of: url64,        least: 30 },
+  { service: "HubSpot token",             prefix: "pat-",         of: url64,        least: 30, alone: true, check: /^(?:na|eu)\d-/ },
+  { service: "Contentful token",          prefix: "CFPAT-",       of: url64,        least: 36 },
+  { service: "Dropbox token",             prefix: "sl.",          of: url64,        least: 60, alone: true, check: LONG_RUN },
+  { service: "Yandex token",              prefix: "y0_",          of: url64,        least: 40, alone: true, check: LONG_RUN },
+];
+
+/** A token without a beginning of its own: what tells it is a sign in its middle, and what lies on both sides of it. */
+export interface SplitShape {
+  readonly service: string;
+  readonly sign: string;
+  /** The part before the sign, up to the sign. */
+  readonly before: RegExp;
+  /** The part after the sign: its first `window` characters, all of them of the set `of`. */
+  readonly after: RegExp;
+  readonly window: number;
+  readonly of: CharacterSet;
+  /** A character at a fixed distance from the sign, where the sign alone is too common to look further. */
+  readonly hint?: { readonly offset: number; readonly is: string };
+}
+
+// oxfmt-ignore
+export const SPLIT_SHAPES: readonly SplitShape[] = [
+  { service: "Telegram bot token",  sign: ":A",        before: /(?<!\d)\d{6,12}$/,                       after: /^[\w-]{30,}/,            window: 40, of: url64 },
+  { service: "Discord token",       sign: ".",         before: /(?<![\w-])[MNO][\w-]{22,29}$/,           after: /^[\w-]{6}\.[\w-]{25,}/, window: 40, of: dotted, hint: { offset: 7, is: "." } },
+  { service: "Airtable token",      sign: ".",         before: /(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}$/,    after: /^[0-9a-f]{60}/,          window: 60, of: alphanumeric, hint: { offset: -17, is: "p" } },
+  { service: "Azure client secret", sign: "Q~",        before: /(?<![\w~.-])[\w~.-]{3}[78]$/,            after: /^[\w~.-]{30,}/,          window: 40, of: setOf("A-Za-z0-9_~.-") },
+  { service: "Terraform token",     sign: ".atlasv1.", before: /(?<![A-Za-z0-9])[A-Za-z0-9]{14}$/,       after: /^[\w=-]{40,}/,           window: 48, of: setOf("A-Za-z0-9_=-") },
+  { service: "Mailchimp key",       sign: "-us",       before: /(?<![A-Za-z0-9])[0-9a-f]{32}$/,          after: /^\d{1,2}(?![\w-])/,      window: 4,  of: setOf("0-9") },
+];

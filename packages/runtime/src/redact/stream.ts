@@ -1,0 +1,135 @@
+import { extend } from "./extent.ts";
+import type { Tail } from "./extent.ts";
+import type { Span } from "./find-shape.ts";
+import type { KnownValues } from "./known-values.ts";
+import { MARKER } from "./marker.ts";
+import { scan } from "./scan.ts";
+import { mergeSpans } from "./spans.ts";
+import { LOOK_BACK } from "./view.ts";
+import type { View } from "./view.ts";
+
+/**
+ * Redacts a text that comes in pieces. What comes out, put together, is what the whole text redacted would be,
+ * wherever the pieces were cut. At most 68 KiB are held back: 64 KiB while a private key's end is awaited, 12 KiB for a
+ * known value, 4 KiB otherwise, and as a rule the last word. A secret of any length is swallowed, not held.
+ */
+export interface StreamRedactor {
+  /** Gives back what is settled. Ends of lines settle most. */
+  push(chunk: string): string;
+  /** Gives back the rest. Nothing may be pushed afterwards. */
+  end(): string;
+  /** Something was replaced so far. */
+  readonly redacted: boolean;
+}
+
+export function createStream(known: KnownValues | undefined): StreamRedactor {
+  return new Stream(known);
+}
+
+class Stream implements StreamRedactor {
+  readonly #known: KnownValues | undefined;
+  /** Some text that is already out, for rules that look back; then what is held. */
+  #text = "";
+  /** Up to here text is out. */
+  #out = 0;
+  /** Up to here rules, and known values, are settled. */
+  #ruled = 0;
+  #matched = 0;
+  #floor = -1;
+  #open: Tail | undefined;
+  /** Found, and not out yet. */
+  #spans: Span[] = [];
+  /** What went out last was a marker: a secret that goes on from there needs no second one. */
+  #isMarked = false;
+  /** How much was held after the last look. */
+  #held = 0;
+  #isEnded = false;
+  redacted = false;
+
+  constructor(known: KnownValues | undefined) {
+    this.#known = known;
+  }
+
+  push(chunk: string): string {
+    if (this.#isEnded) throw new Error("Cannot push to a redaction stream: it has ended");
+    this.#text += chunk;
+    return this.#isWorthALook(chunk) ? this.#advance(false) : "";
+  }
+
+  end(): string {
+    this.#isEnded = true;
+    return this.#advance(true);
+  }
+
+  /** Looking again at all that is held for each character that comes would take quadratic time. */
+  #isWorthALook(chunk: string): boolean {
+    const pending = this.#text.length - this.#out;
+    if (pending >= this.#held + 64 + (this.#held >> 3)) return true;
+    return this.#held < 4096 && chunk.includes("\n");
+  }
+
+  #advance(final: boolean): string {
+    const view: View = { text: this.#text, final, floor: this.#floor, short: false };
+    if (this.#open !== undefined) this.#swallow(view, this.#open);
+    if (this.#open === undefined) {
+      const { settled, open } = scan(view, this.#ruled, this.#spans);
+      this.#ruled = settled;
+      this.#open = open;
+      this.#floor = view.floor;
+    }
+    this.#matched = this.#known?.find(view, this.#matched, this.#spans) ?? this.#text.length;
+    const result = this.#release(Math.min(this.#ruled, this.#matched));
+    this.#forget();
+    this.#held = this.#text.length - this.#out;
+    return result;
+  }
+
+  /** Takes more of a secret that had not ended. */
+  #swallow(view: View, tail: Tail): void {
+    const { end, open } = extend(view, this.#ruled, tail);
+    if (end > this.#ruled) this.#spans.push({ start: this.#ruled, end });
+    this.#ruled = end;
+    view.floor = end;
+    this.#floor = end;
+    if (!open) this.#open = undefined;
+  }
+
+  #release(limit: number): string {
+    let result = "";
+    const left: Span[] = [];
+    for (const { start, end } of mergeSpans(this.#spans)) {
+      if (start >= limit) {
+        left.push({ start, end });
+        continue;
+      }
+      if (start > this.#out) {
+        result += this.#text.slice(this.#out, start);
+        this.#isMarked = false;
+      }
+      if (!this.#isMarked) result += MARKER;
+      this.#isMarked = true;
+      this.redacted = true;
+      this.#out = Math.max(this.#out, Math.min(end, limit));
+      if (end > limit) left.push({ start: limit, end });
+    }
+    if (limit > this.#out) {
+      result += this.#text.slice(this.#out, limit);
+      this.#isMarked = false;
+      this.#out = limit;
+    }
+    this.#spans = left;
+    return result;
+  }
+
+  /** Drops what no rule will look back at. */
+  #forget(): void {
+    const cut = Math.min(this.#out, this.#ruled, this.#matched) - LOOK_BACK;
+    if (cut < LOOK_BACK) return;
+    this.#text = this.#text.slice(cut);
+    this.#out -= cut;
+    this.#ruled -= cut;
+    this.#matched -= cut;
+    this.#floor = Math.max(-1, this.#floor - cut);
+    this.#spans = this.#spans.map(({ start, end }) => ({ start: start - cut, end: end - cut }));
+  }
+}

@@ -1,0 +1,67 @@
+import { CODE, isQuote, isSpace } from "./characters.ts";
+import type { Found, Span } from "./find-shape.ts";
+import { isStandIn } from "./values.ts";
+import { codeAt, restOfLine } from "./view.ts";
+import type { View } from "./view.ts";
+
+/** Names, passwords and hosts are shorter than this. */
+const AUTHORITY_WINDOW = 1024;
+/** How far the "@" may be when the password holds a "/", "?" or "#" that should have been encoded. */
+const ODD_PASSWORD_WINDOW = 256;
+
+/** `scheme://user:password@host`: the password. `anchor` is the "://". */
+export function findUrlPassword(view: View, { end: start }: Span): Found | undefined {
+  const end = authorityEnd(view, start);
+  const authority = view.text.slice(start, end);
+  const at = authority.lastIndexOf("@");
+  if (at < 0) return findOddPassword(view, start, authority);
+  const colon = authority.indexOf(":");
+  if (colon >= 0 && colon < at) return passwordIn(view, start + colon + 1, start + at);
+  // A token in the place of the user, as `https://TOKEN@host`.
+  const isToken = at >= 20 && /\d/.test(authority.slice(0, at)) && /^[\w-]+$/.test(authority.slice(0, at));
+  return isToken ? { start, end: start + at } : undefined;
+}
+
+function authorityEnd(view: View, start: number): number {
+  let end = start;
+  while (end < start + AUTHORITY_WINDOW) {
+    const code = codeAt(view, end);
+    if (code < 0 || isSpace(code) || isQuote(code)) break;
+    if (code === CODE.slash || code === CODE.question || code === 35 || code === CODE.less || code === CODE.greater) break;
+    end++;
+  }
+  return end;
+}
+
+function findOddPassword(view: View, start: number, authority: string): Found | undefined {
+  const colon = authority.indexOf(":");
+  const next = codeAt(view, start + authority.length);
+  if (colon < 0 || authority.startsWith("[") || (next !== CODE.slash && next !== CODE.question && next !== 35)) return undefined;
+  if (/^\d{0,5}$/.test(authority.slice(colon + 1))) return undefined;
+  const from = start + colon + 1;
+  const rest = /^[^\s"'`<>@]{1,255}(?=@)/.exec(restOfLine(view, from, ODD_PASSWORD_WINDOW));
+  return rest === null ? undefined : passwordIn(view, from, from + rest[0].length);
+}
+
+function passwordIn(view: View, start: number, end: number): Found | undefined {
+  const text = view.text.slice(start, end);
+  // `docker://image:tag@sha256:…` names an image.
+  if (text === "" || isReferenceToPassword(text) || view.text.startsWith("@sha256:", end)) return undefined;
+  return { start, end };
+}
+
+function isReferenceToPassword(text: string): boolean {
+  return isStandIn(text) || /^\$|^%[A-Z_]+%$|^[:*]+$/.test(text);
+}
+
+const USER_FLAG = /\s(?:-[a-zA-Z]{0,8}u|--user|--proxy-user)[ =]?["']?([^\s:"']{1,64}):([^\s"']{3,200})/;
+
+/** `curl -u user:password`. `anchor` is the word "curl". */
+export function findCurlUser(view: View, { end }: Span): Found | undefined {
+  if (!isSpace(codeAt(view, end))) return undefined;
+  const line = restOfLine(view, end, 400);
+  const match = USER_FLAG.exec(line);
+  if (match === null || isReferenceToPassword(match[2] ?? "")) return undefined;
+  const stop = end + match.index + match[0].length;
+  return { start: stop - (match[2] ?? "").length, end: stop };
+}

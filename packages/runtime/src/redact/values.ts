@@ -1,0 +1,225 @@
+import { MARKER } from "./marker.ts";
+import { nounOf, splitName } from "./names.ts";
+import type { Claim, Noun } from "./names.ts";
+
+/** A value that stands under a secret's name. Is it the secret, or code, a reference, a placeholder, a type? */
+export interface Candidate {
+  readonly text: string;
+  readonly claim: Claim;
+  readonly isQuoted: boolean;
+  /** The sign between name and value. `flag`: none, as in `--token x` and `ENV TOKEN x`. */
+  readonly sign: "=" | ":" | "flag";
+  /** Spaces stand round the sign: the way of code, INI and TOML rather than of the environment. */
+  readonly isSpaced: boolean;
+  /** What follows the value on its line: a few characters. */
+  readonly after: string;
+}
+
+const SHORTEST = 4;
+
+export function isSecretValue(candidate: Candidate): boolean {
+  const { text, claim, isQuoted } = candidate;
+  if (text.length < SHORTEST || text.includes(MARKER)) return false;
+  const core = isQuoted ? text : text.replace(/[)\]}.,;:!?]{1,4}$/, "");
+  if (isPlaceholder(core) || isReference(text, isQuoted) || isMeasure(core) || isPlace(core)) return false;
+  if (PLAIN_VALUES.has(core.toLowerCase())) return false;
+  if (INTEGER.test(core)) return isSecretNumber(core, candidate);
+  if (!isStrongEnough(candidate)) return false;
+  return isQuoted ? isQuotedSecret(text, claim) : isBareSecret(candidate, core);
+}
+
+/** Whether a value stands for another one or for nothing, whatever name it has: `${TOKEN}`, `<token>`, `xxx`. */
+export function isStandIn(text: string): boolean {
+  return text.includes(MARKER) || isPlaceholder(text) || isReference(text, true);
+}
+
+/** Set as in an environment: NAME=value, NAME: value, --name value. */
+function isAssigned({ claim, sign, isSpaced }: Candidate): boolean {
+  return sign === "flag" || (claim.isUpper && (sign === ":" || !isSpaced));
+}
+
+function isStrongEnough(candidate: Candidate): boolean {
+  const { claim, text } = candidate;
+  if (claim.strength === "any") return true;
+  if (claim.strength === "assigned" && claim.isUpper && isAssigned(candidate)) return true;
+  if (claim.noun === "auth" && /^[\w.@-]{2,64}:[^\s/:]{4,}$/.test(text)) return true;
+  return looksRandom(text, claim.strength);
+}
+
+const HASH = /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})$/i;
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+/** Changes between letters and digits that a name of words and numbers does not have. */
+const MANY_CHANGES = /[A-Za-z]\d+[A-Za-z]+\d|\d[A-Za-z]+\d+[A-Za-z]/;
+
+/** Letters and digits mixed as no word, path, sum or identifier has them. `assigned` asks for less. */
+function looksRandom(text: string, strength: Claim["strength"]): boolean {
+  if (text.length < 8 || !/^[\x21-\x7e]+$/.test(text) || /[(){}[\]<>;,"'`|]/.test(text)) return false;
+  if (!/\d/.test(text) || !/[A-Za-z]/.test(text)) return false;
+  if (HASH.test(text) || UUID.test(text) || /^sha\d{1,3}[-:]/.test(text)) return false;
+  if (/^[a-z]+[-_.:]?\d{1,3}$/i.test(text)) return false;
+  if (text.split(/[/:.]/).every((part) => part.length < 8 || !/\d/.test(part))) return false;
+  return strength === "assigned" || MANY_CHANGES.test(text);
+}
+
+const PLACEHOLDERS: readonly RegExp[] = [
+  /^[xX*•.…#?_=~:+-]+$/,
+  /^(.)\1+$/s,
+  /^your/i,
+  /^(?:change|replace|insert|enter|put|fill|paste|set)[-_ ]?(?:me|this|it|your|with|in|here|the|a|an|token|key|password|secret)(?![a-z]*\d)/i,
+  /[-_ ]here$/i,
+  /^(?:example|sample|dummy|placeholder|fake)[a-z_ -]*$/i,
+  /^.{0,21}(?:\.\.\.|…)$/s,
+  /^\(.*\)$/s,
+];
+
+function isPlaceholder(text: string): boolean {
+  return PLACEHOLDERS.some((each) => each.test(text));
+}
+
+const REFERENCES: readonly RegExp[] = [
+  /^\$[A-Za-z_]\w*$/,
+  /^\$\$?[{([]/,
+  /^%[A-Za-z_]\w*%$/,
+  /^%(?:\(\w+\))?[-+#0]?\d*[a-zA-Z]$/,
+  /^\{\{|^\{[\w.:!-]*\}$|^<[^>]*>|^<[^>]*$|^\[[^\]]*\]$|^#\{|^@\{/,
+  /^(?:arn|env|file|gcp-sm|keychain|keyring|op|ref|secretsmanager|sops|ssm|vault):/i,
+  /^ENC\[/,
+];
+const INSERTION = /\$\{[^}]{0,200}\}|\{\{.{0,200}?\}\}|#\{[^}]{0,200}\}|\$\([^)]{0,200}\)|<%|%s|\{\d?\}/s;
+const CONSTANT = /^[A-Z]+(?:_[A-Z]+)*$/;
+
+function isReference(text: string, isQuoted: boolean): boolean {
+  if (REFERENCES.some((each) => each.test(text))) return true;
+  if (isQuoted && (INSERTION.test(text) || /^[\w -]*\{\w*\}$/.test(text))) return true;
+  return CONSTANT.test(text) && hasNoun(text);
+}
+
+const INTEGER = /^[-+]?\d[\d_,]*$/;
+const DECIMAL = /^[-+]?\d[\d_,]*\.\d+$|^[-+]?\d+(?:\.\d+)?[eE][-+]?\d+$|^0x[0-9a-fA-F]{1,16}$/;
+const WITH_UNIT = /^\d+(?:\.\d+)?\s?(?:ns|us|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?|y|years?|[kmgt]i?b?|%)$/i;
+const VERSION = /^[v^~<>=*\dx|\s.-]*\d\.[\dx*][v^~<>=*\dx|\s.-]*(?:[-+][A-Za-z0-9.+-]*)?$/;
+const SHIFT_OR_COLOUR = /^\d+\s?<<|^#(?:[0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})$/;
+const DATE = /^\d{4}-\d\d-\d\d(?:[T ][\d:.,+Z-]*)?$/;
+
+/** Decimal numbers, durations, sizes, versions, dates, colours. */
+function isMeasure(text: string): boolean {
+  return DECIMAL.test(text) || WITH_UNIT.test(text) || VERSION.test(text) || DATE.test(text) || SHIFT_OR_COLOUR.test(text);
+}
+
+/** Digits are a password from 4 on; for a token 6, since fewer are a count. `token = 1048576` is code. */
+function isSecretNumber(text: string, { claim, sign, isSpaced }: Candidate): boolean {
+  if (claim.isPlural || claim.strength === "random" || !/^\d+$/.test(text)) return false;
+  if (claim.noun === "password") return text.length >= SHORTEST;
+  return text.length >= 6 && (claim.isUpper || sign !== "=" || !isSpaced);
+}
+
+const ADDRESS = /^[a-z][a-z0-9+.-]{1,20}:\/\//i;
+const PATH = /^(?:~|\.{1,2}|[A-Za-z]:)?[\\/](?:[\w@.+~ -]*[\\/])*[\w@.+~-]*$/;
+const FILE = /\.(?:asc|age|cer|cfg|conf|crt|csv|enc|env|go|gpg|html|ini|java|jks|js|json|kdbx|key|log|md|p12|pem|pfx|py|rs|sh|sql|toml|tsx?|txt|xml|ya?ml)$/i;
+const RANDOM_PART = /(?=[^/\\]*[a-z])(?=[^/\\]*[A-Z])(?=[^/\\]*\d)[^/\\]{16}/;
+
+/** An address, a path or a file: where the secret is, not what it is. */
+function isPlace(text: string): boolean {
+  if (ADDRESS.test(text)) return true;
+  if (FILE.test(text) && /^[\w@.~+\\/:-]+$/.test(text)) return true;
+  return PATH.test(text) && !RANDOM_PART.test(text);
+}
+
+function isQuotedSecret(text: string, { noun, isUpper }: Claim): boolean {
+  if (!/\s/.test(text)) return isUpper || !isLabel(text, noun);
+  if (noun === "token" || noun === "key" || noun === "auth") return isUpper && !isProse(text);
+  return !isProse(text);
+}
+
+/** `"password": "Password"`, `"token": "auth.token.title"`: a word or a dotted name for people or programs. */
+function isLabel(text: string, noun: Noun): boolean {
+  if (/^[A-Za-z]+[:*]*$/.test(text) && nounOf(text.replace(/[:*]+$/, "").toLowerCase()) !== undefined) return true;
+  const isDotted = /^[A-Za-z][A-Za-z_-]*(?:\.[A-Za-z][A-Za-z_-]*)+$/.test(text);
+  // "mySecretPassword" may be somebody's password; as a token it is the name of one.
+  const isName = (noun === "token" || noun === "key") && /^_?[A-Za-z]+(?:[A-Z][a-z]+)+$/.test(text);
+  return (isDotted || isName) && hasNoun(text);
+}
+
+/** Text for people: it has words that no passphrase would be made of. */
+export function isProse(text: string): boolean {
+  const words = text.toLowerCase().match(/[a-z']+/g) ?? [];
+  return words.length > 1 && words.some((each) => FILLERS.has(each) || nounOf(each) !== undefined);
+}
+
+const IDENTIFIER = /^[A-Za-z_$][\w$]*[!?]?$/;
+const CHAIN = /^[A-Za-z_$][\w$]*[!?]?(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*[!?]?)+$/;
+const CALL_OR_INDEX = /^[A-Za-z_$@&*!][\w$.:!?>-]*[([]/;
+const WELL_KNOWN_OBJECT =
+  /^(?:app|args|auth|body|cfg|client|cls|conf|config|context|ctx|data|env|event|form|import|input|local|module|options|opts|os|params|process|props|req|request|res|response|secrets|self|session|settings|state|store|System|this|user|vars?|window)(?:\?\.|\.|::|->)/;
+/** What may follow a name in code, and not a value in a file of settings. */
+const CODE_AFTER = /^\s*(?:[;,)\]}([?<|&+*.]|=>|[!=]=)/;
+
+function isBareSecret(candidate: Candidate, core: string): boolean {
+  const { text, sign, after, isSpaced } = candidate;
+  const assigned = isAssigned(candidate);
+  if (/^[{[(]/.test(text) || CALL_OR_INDEX.test(text) || WELL_KNOWN_OBJECT.test(text)) return false;
+  if (sign === ":" && /^[A-Z]\w*</.test(text + after)) return false;
+  if (!assigned && /^[|>!&*@`:?]/.test(text)) return false;
+  if (isSpaced && /^(?:#|\/[\^([\\.?*+])/.test(text)) return false;
+  if (/^[^\x00-\x7f]+$/.test(core)) return false;
+  if (sign === "flag" && (FILLERS.has(core.toLowerCase()) || /^[A-Z]+$/.test(core))) return false;
+  if (assigned) return !(sign === ":" && isSentence(core, after));
+  // "a,b" in one word is a list in code, of which the first part tells.
+  const head = /^[^,;]+(?=[,;])/.exec(core)?.[0] ?? core;
+  const isCode = head !== core || CODE_AFTER.test(after);
+  if (CHAIN.test(head)) return !(isCode || (sign === "=" && isSpaced) || isNamedLikeCode(head));
+  return !(IDENTIFIER.test(head) && isCodeName(candidate, head, isCode));
+}
+
+/** One word and then another. */
+function isSentence(word: string, after: string): boolean {
+  return /^[A-Za-z'-]+$/.test(word) && /^[ \t]+[A-Za-z(@]/.test(after);
+}
+
+function isNamedLikeCode(text: string): boolean {
+  return /[a-z][A-Z]/.test(text) || hasNoun(text);
+}
+
+function hasNoun(text: string): boolean {
+  return splitName(text).some((each) => nounOf(each) !== undefined);
+}
+
+function isCodeName({ claim, text, sign, isSpaced, after }: Candidate, core: string, isCode: boolean): boolean {
+  const isSpacedEquals = sign === "=" && isSpaced;
+  if (nounOf(core.toLowerCase()) !== undefined) return true;
+  if (isNamedLikeCode(core) && (isCode || isSpacedEquals)) return true;
+  if (/\d/.test(core)) return false;
+  if (isSentence(core, after)) return true;
+  if (/[a-z][A-Z]/.test(core) && (hasNoun(core) || /^[A-Z]/.test(core))) return true;
+  if (/^[A-Z].*[!?]$/.test(text)) return true;
+  // A token or key without a single digit is a variable; a password may well be a word.
+  if (isSpacedEquals && (claim.noun !== "password" || core.includes("_")) && claim.noun !== "secret") return true;
+  return isCode && (sign === ":" || isSpaced);
+}
+
+/** Words that stand for a kind of value, a state or a way of doing things, never for a secret. */
+const PLAIN_VALUES = words(`
+  absent active after allow any apikey api_key apitoken argon2 array arraybuffer ask async auto automatic await base64 base64url basic
+  bcrypt bearer before bigint binary blob body bool boolean boolval buffer byte bytea bytes bytestring changeit char
+  checked class configured const cookie date datetime decimal default delete denied deny dict digest disabled double
+  email empty enabled env error es256 expired export extends failed false file filtered float focus forbidden form
+  from function github gitlab google header hidden hmac hover hs256 iam import include inherit inline input int int64
+  integer invalid json jwt kerberos keychain keyof lambda ldap list manual map masked md5 missing mtls n/a never none
+  not_set ntlm null number numeric oauth oauth2 object omit omitted openid option optional otherwise params placeholder
+  plain plaintext present private prompt protected public query random read readonly redacted removed required return
+  returns rs256 same-origin saml scram-sha-256 secretstr securestring self sha256 sha512 static stdin str string strings struct super symbol tbd text
+  this todo true true, typeof uint8array undefined uninitialized unknown unset uuid valid value varchar vault void
+  write yield`);
+
+/** Common words of sentences, and those that error messages and forms are made of. */
+const FILLERS = words(`
+  a about add after all an and any are argument as at based be because been before but by can cannot characters
+  contains could default did do does enter error example expired failed field file flag for found from get given had has
+  have if in instead into invalid is isn't it its least like may missing more must need needs no not of off on once one
+  only option optional options or our out parameter please provide provided required reset rotated same should so some string
+  such switch than that the their them then there these they this those to too type until up use used user users
+  using value via was we were what when where which who will with within without would wrong you your`);
+
+function words(list: string): ReadonlySet<string> {
+  return new Set(list.trim().split(/\s+/));
+}
