@@ -40,8 +40,12 @@ async function benchLs(): Promise<void> {
   const floor = await measure(5000, () => readdirSync(workspace));
   const governed = await measure(5000, () => runtime.call({ name: "ls", args: { path: "." } }));
   await runtime.close();
-  console.log(`ls of 50 entries, governed: p50 ${(governed.p50 * 1000).toFixed(0)} µs, ${governed.perSecond.toFixed(0)} calls/s (target 2000)`);
-  console.log(`  bare readdir: p50 ${(floor.p50 * 1000).toFixed(0)} µs; ratio ${(governed.p50 / floor.p50).toFixed(1)}`);
+  console.log(
+    `ls of 50 entries, governed: p50 ${(governed.p50 * 1000).toFixed(0)} µs, ${governed.perSecond.toFixed(0)} calls/s (target 2000)`,
+  );
+  console.log(
+    `  bare readdir: p50 ${(floor.p50 * 1000).toFixed(0)} µs; ratio ${(governed.p50 / floor.p50).toFixed(1)}`,
+  );
 }
 
 async function benchColdStart(): Promise<void> {
@@ -64,7 +68,9 @@ async function benchColdStart(): Promise<void> {
   }
   const bare = figuresOf(samples.bare);
   const call = figuresOf(samples.call);
-  console.log(`cold start of autonous call ls: p50 ${call.p50.toFixed(0)} ms; node -e 0: ${bare.p50.toFixed(0)} ms; ratio ${(call.p50 / bare.p50).toFixed(2)} (target 2.5)`);
+  console.log(
+    `cold start of autonous call ls: p50 ${call.p50.toFixed(0)} ms; node -e 0: ${bare.p50.toFixed(0)} ms; ratio ${(call.p50 / bare.p50).toFixed(2)} (target 2.5)`,
+  );
 }
 
 const BENCHES: Readonly<Record<string, () => Promise<void>>> = { ls: benchLs, "cold-start": benchColdStart };

@@ -11,7 +11,10 @@ for (const name of ["runtime", "autonous"]) {
   const folder = join(root, "packages", name);
   rmSync(join(folder, "dist"), { recursive: true, force: true });
   // Without our own condition, so that one package sees the other as whoever installs it does.
-  execFileSync(compiler, ["-p", join(folder, "tsconfig.build.json")], { stdio: "inherit", env: { ...process.env, NODE_OPTIONS: "" } });
+  execFileSync(compiler, ["-p", join(folder, "tsconfig.build.json")], {
+    stdio: "inherit",
+    env: { ...process.env, NODE_OPTIONS: "" },
+  });
 }
 
 const product = join(root, "packages/autonous");
@@ -20,7 +23,12 @@ await build({
   input: { autonous: join(product, "src/cli/bin.ts") },
   platform: "node",
   resolve: { conditionNames: ["@autonous/source", "import", "node", "default"] },
-  output: { dir: join(product, "dist/bin"), entryFileNames: "[name].js", chunkFileNames: "[name]-[hash].js", minify: { mangle: false, compress: true, codegen: true } },
+  output: {
+    dir: join(product, "dist/bin"),
+    entryFileNames: "[name].js",
+    chunkFileNames: "[name]-[hash].js",
+    minify: { mangle: false, compress: true, codegen: true },
+  },
   logLevel: "warn",
 });
 chmodSync(join(product, "dist/bin/autonous.js"), 0o755);

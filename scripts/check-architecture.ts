@@ -54,7 +54,8 @@ export function findBreaches(packagesFolder: string): { readonly problems: reado
       files++;
       const text = readFileSync(join(root, file), "utf8");
       const lines = text.split("\n").length - 1;
-      if (lines > MAX_LINES && !file.includes("/migrations/")) problems.push(`${packageName}/${file}: ${lines} lines, at most ${MAX_LINES}`);
+      if (lines > MAX_LINES && !file.includes("/migrations/"))
+        problems.push(`${packageName}/${file}: ${lines} lines, at most ${MAX_LINES}`);
       problems.push(...checkImports(text, { packageName, file }));
     }
   }
@@ -69,8 +70,11 @@ function checkImports(text: string, { packageName, file }: { packageName: string
   const problems: string[] = [];
   for (const match of text.matchAll(IMPORT)) {
     const target = match[1] ?? match[2] ?? match[3] ?? "";
-    const inside = target.startsWith(".") ? folderOf(relative(".", join(dirname(file), target))) || "(src root)" : undefined;
-    const allowed = inside === undefined ? rule.outside.includes(target) : inside === folder || rule.ours.includes(inside);
+    const inside = target.startsWith(".")
+      ? folderOf(relative(".", join(dirname(file), target))) || "(src root)"
+      : undefined;
+    const allowed =
+      inside === undefined ? rule.outside.includes(target) : inside === folder || rule.ours.includes(inside);
     if (!allowed) problems.push(`${packageName}/${file}: "${folder}" may not import "${inside ?? target}"`);
   }
   return problems;

@@ -14,7 +14,9 @@ const { packages } = JSON.parse(text) as { packages: Readonly<Record<string, Loc
 const have = new Set(Object.keys(packages).map((path) => path.replace(/^.*node_modules\//, "")));
 
 const problems = Object.entries(packages).flatMap(([path, locked]) => [
-  ...Object.keys(locked.optionalDependencies ?? {}).filter((name) => !have.has(name)).map((name) => `${path || "the root"} names ${name}, which is not locked`),
+  ...Object.keys(locked.optionalDependencies ?? {})
+    .filter((name) => !have.has(name))
+    .map((name) => `${path || "the root"} names ${name}, which is not locked`),
   ...(locked.hasInstallScript === true ? [`${path} runs a script when it is installed`] : []),
   ...(/^https?:/.test(locked.resolved ?? "") ? [`${path} is tied to one registry`] : []),
 ]);

@@ -27,28 +27,58 @@ function events(): string {
 }
 
 function settings(): string {
-  const rows = Object.entries(SETTINGS).map(([name, row]) => [code(row.variable), code(name), row.default === undefined ? "none" : code(String(row.default)), row.meaning]);
+  const rows = Object.entries(SETTINGS).map(([name, row]) => [
+    code(row.variable),
+    code(name),
+    row.default === undefined ? "none" : code(String(row.default)),
+    row.meaning,
+  ]);
   return `# Settings\n\nThe environment comes first, then the user's \`$XDG_CONFIG_HOME/autonous/config.json\`, then the default. \`autonous doctor\` shows what is in force and where it came from.\n\n${table(["variable", "in the file", "default", "meaning"], rows)}\n\nThe file may also hold \`tools\`, \`rules\` and \`quotas\`: see [policy.md](policy.md).\n`;
 }
 
 function commands(): string {
   const parts = COMMANDS.map((command) => {
     const usage = ["autonous", command.name, ...(command.args ?? []).map(({ name }) => name)].join(" ");
-    const options = [...(command.args ?? []), ...(command.options ?? [])].map(({ name, meaning }) => [code(name), meaning]);
-    return [`## ${command.name}`, "", `${command.summary}.`, "", "```", usage, "```", "", ...(options.length === 0 ? [] : [table(["argument", "meaning"], options), ""])].join("\n");
+    const options = [...(command.args ?? []), ...(command.options ?? [])].map(({ name, meaning }) => [
+      code(name),
+      meaning,
+    ]);
+    return [
+      `## ${command.name}`,
+      "",
+      `${command.summary}.`,
+      "",
+      "```",
+      usage,
+      "```",
+      "",
+      ...(options.length === 0 ? [] : [table(["argument", "meaning"], options), ""]),
+    ].join("\n");
   });
-  const common = "Every command takes `--json` (one JSON document on stdout, people's text on stderr) and `--help`; those that work on a workspace also `--root <folder...>` and `--state-dir <folder>`.";
-  const exits = "Exit codes: 0 done, 1 the thing failed, 2 used wrongly or validation, 3 denied by policy, 4 approval needed, 124 timed out, 130 interrupted. With `-`: 0 once every line is answered.";
+  const common =
+    "Every command takes `--json` (one JSON document on stdout, people's text on stderr) and `--help`; those that work on a workspace also `--root <folder...>` and `--state-dir <folder>`.";
+  const exits =
+    "Exit codes: 0 done, 1 the thing failed, 2 used wrongly or validation, 3 denied by policy, 4 approval needed, 124 timed out, 130 interrupted. With `-`: 0 once every line is answered.";
   return `# Commands\n\n${common}\n\n${exits}\n\n${parts.join("\n")}`;
 }
 
 async function tools(): Promise<string> {
-  const runtime = await createRuntime({ roots: [import.meta.dirname], state_dir: join(import.meta.dirname, "../node_modules/.cache/autonous-docs") });
+  const runtime = await createRuntime({
+    roots: [import.meta.dirname],
+    state_dir: join(import.meta.dirname, "../node_modules/.cache/autonous-docs"),
+  });
   const offered = runtime.tools();
   await runtime.close();
   const parts = offered.map((tool) => {
-    const properties = Object.entries(tool.args_schema["properties"] as Record<string, { description?: string; type?: string; default?: unknown }>);
-    const rows = properties.map(([name, { description = "", type = "", default: fallback }]) => [code(name), type, fallback === undefined ? "" : code(JSON.stringify(fallback)), description]);
+    const properties = Object.entries(
+      tool.args_schema["properties"] as Record<string, { description?: string; type?: string; default?: unknown }>,
+    );
+    const rows = properties.map(([name, { description = "", type = "", default: fallback }]) => [
+      code(name),
+      type,
+      fallback === undefined ? "" : code(JSON.stringify(fallback)),
+      description,
+    ]);
     const facts = `Risk ${tool.risk ?? "depends on the arguments"}; permissions ${tool.required_permissions.join(", ") || "none"}; aliases ${tool.aliases.join(", ") || "none"}.`;
     return `## ${tool.name}\n\n${tool.description}\n\n${facts}\n\n${table(["argument", "type", "default", "meaning"], rows)}\n`;
   });

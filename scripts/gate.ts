@@ -12,7 +12,13 @@ const report = join(cache, "tests.json");
 mkdirSync(cache, { recursive: true });
 rmSync(report, { force: true });
 
-const COVERAGE = ["--coverage", "--coverage.provider=v8", "--coverage.include=packages/runtime/src/policy/**", "--coverage.thresholds.branches=100", "--coverage.reporter=text-summary"];
+const COVERAGE = [
+  "--coverage",
+  "--coverage.provider=v8",
+  "--coverage.include=packages/runtime/src/policy/**",
+  "--coverage.thresholds.branches=100",
+  "--coverage.reporter=text-summary",
+];
 
 // oxfmt-ignore
 const CHECKS: readonly (readonly [name: string, program: string, ...words: string[]])[] = [
@@ -62,5 +68,7 @@ const failedChecks = failed.filter((name) => name !== "tests").length;
 // A suite that broke before its tests ran has no failed test to count.
 const failedTests = failed.includes("tests") ? Math.max(1, numFailedTests) : numFailedTests;
 const wrong = failedChecks + failedTests + (skipsMatter ? 1 : 0);
-console.log(`${numPassedTests + checks - failedChecks} passed, ${wrong} failed${numPendingTests > 0 ? `, ${numPendingTests} skipped` : ""}`);
+console.log(
+  `${numPassedTests + checks - failedChecks} passed, ${wrong} failed${numPendingTests > 0 ? `, ${numPendingTests} skipped` : ""}`,
+);
 process.exitCode = wrong === 0 && numPassedTests > 0 ? 0 : 1;

@@ -42,13 +42,37 @@ test("a call gives the result envelope, two chained events and one audit record"
   const { runtime, make, events } = await scratch();
   await make({ "root/a.txt": "a" });
   const result = await runtime.call({ name: "ls", args: { path: "." } });
-  expect(toolCallResult.parse(result)).toMatchObject({ ok: true, error: null, redacted: false, payload: { stdout: "a.txt\n", exit_code: 0 } });
+  expect(toolCallResult.parse(result)).toMatchObject({
+    ok: true,
+    error: null,
+    redacted: false,
+    payload: { stdout: "a.txt\n", exit_code: 0 },
+  });
   const [started, completed, ...rest] = await events();
   expect(rest).toEqual([]);
-  expect(runtimeEvent.parse(started)).toMatchObject({ seq: 1, type: "tool_call.started", parent_id: null, payload: { tool_name: "ls", arguments: { path: "." } } });
-  expect(runtimeEvent.parse(completed)).toMatchObject({ seq: 2, type: "tool_call.completed", parent_id: started!.event_id, prev_hash: started!.hash, payload: { tool_name: "ls", exit_code: 0, truncated_lines: false, truncated_bytes: false } });
+  expect(runtimeEvent.parse(started)).toMatchObject({
+    seq: 1,
+    type: "tool_call.started",
+    parent_id: null,
+    payload: { tool_name: "ls", arguments: { path: "." } },
+  });
+  expect(runtimeEvent.parse(completed)).toMatchObject({
+    seq: 2,
+    type: "tool_call.completed",
+    parent_id: started!.event_id,
+    prev_hash: started!.hash,
+    payload: { tool_name: "ls", exit_code: 0, truncated_lines: false, truncated_bytes: false },
+  });
   const audit = auditRecord.parse(completed!.payload["audit"]);
-  expect(audit).toMatchObject({ tool: "ls", version: "1.0.0", risk: "low", operation: "read", result: { ok: true, error_code: null }, policy: { decision: "ALLOW", approved: null }, sandbox: "none" });
+  expect(audit).toMatchObject({
+    tool: "ls",
+    version: "1.0.0",
+    risk: "low",
+    operation: "read",
+    result: { ok: true, error_code: null },
+    policy: { decision: "ALLOW", approved: null },
+    sandbox: "none",
+  });
 });
 
 // oxfmt-ignore
@@ -80,7 +104,11 @@ for (const { title, request, code, says } of BAD_REQUESTS) {
   test(`${title} is refused with ${code}, and the refusal is on record`, async () => {
     const { runtime, events } = await scratch();
     const result = toolCallResult.parse(await runtime.call(request as never));
-    expect(result).toMatchObject({ ok: false, payload: null, error: { code, message: expect.stringMatching(says) as string } });
+    expect(result).toMatchObject({
+      ok: false,
+      payload: null,
+      error: { code, message: expect.stringMatching(says) as string },
+    });
     const [failed, ...rest] = await events();
     expect(rest).toEqual([]);
     expect(failed).toMatchObject({ type: "tool_call.failed", payload: { error: { code }, error_class: "validation" } });
@@ -93,7 +121,11 @@ test("arguments without end are refused, whichever way they go on", async () => 
   const cycle: Record<string, unknown> = {};
   cycle["ignore_globs"] = [cycle];
   const deep = JSON.parse(`${'{"a":'.repeat(5000)}1${"}".repeat(5000)}`) as unknown;
-  for (const args of [cycle, deep]) expect((await call("ls", args)).error).toMatchObject({ code: "InvalidArguments", message: expect.stringMatching(/64 levels/) as string });
+  for (const args of [cycle, deep])
+    expect((await call("ls", args)).error).toMatchObject({
+      code: "InvalidArguments",
+      message: expect.stringMatching(/64 levels/) as string,
+    });
 });
 
 test("arguments that change after the call was made change nothing", async () => {
@@ -111,20 +143,27 @@ test("a denied call is recorded with the decision and the rule, and never starte
   expect(result).toMatchObject({ ok: false, payload: null, error: { code: "PathTraversalBlocked", class: "policy" } });
   const recorded = await events();
   expect(recorded.map((event) => event.type)).toEqual(["tool_call.failed"]);
-  expect((recorded[0]!.payload["audit"] as AuditRecord).policy).toMatchObject({ decision: "DENY", rule: "floor:roots" });
+  expect((recorded[0]!.payload["audit"] as AuditRecord).policy).toMatchObject({
+    decision: "DENY",
+    rule: "floor:roots",
+  });
 });
 
 test("registering a name or an alias twice is refused, and registers nothing", async () => {
   const { runtime } = await scratch();
   expect(() => runtime.register(counter({ name: "ls" }).tool)).toThrow(/"ls" is taken/);
-  expect(() => runtime.register(counter({ aliases: [{ name: "list_dir" }] }).tool)).toThrow(/"list_dir" is taken by "ls"/);
+  expect(() => runtime.register(counter({ aliases: [{ name: "list_dir" }] }).tool)).toThrow(
+    /"list_dir" is taken by "ls"/,
+  );
   expect(() => runtime.register(counter({ aliases: [{ name: "twice" }, { name: "twice" }] }).tool)).toThrow(/"twice"/);
   expect((await runtime.call({ name: "count", args: {} })).error?.code).toBe("UnknownTool");
 });
 
 test("an older major version is adapted where the tool has an adapter, an older minor is served as it is", async () => {
   const { runtime } = await scratch();
-  runtime.register(counter({ old_versions: [{ major: 1, adapt: ({ message, ...rest }) => ({ text: message, ...rest }) }] }).tool);
+  runtime.register(
+    counter({ old_versions: [{ major: 1, adapt: ({ message, ...rest }) => ({ text: message, ...rest }) }] }).tool,
+  );
   const old = await runtime.call({ name: "count", version: "1.4.0", args: { message: "hi" } });
   expect(old.payload?.stdout).toBe('{"text":"hi","n":1}');
   expect((await runtime.call({ name: "count", version: "2.0.3", args: {} })).ok).toBe(true);
@@ -134,8 +173,22 @@ test("an older major version is adapted where the tool has an adapter, an older 
 test("a tool that declares little is taken to be dangerous: asked for, high risk, alone, not run again", async () => {
   const { tool } = counter();
   expect(tool).toMatchObject({ concurrency_safe: false, idempotent: false, read_only: false, destructive: false });
-  const bare = defineTool({ name: "bare", version: "1.0.0", description: "b", args: z.strictObject({}), returns: z.strictObject({}), required_permissions: [], side_effects: ["message"], execute: async () => ({ data: {} }) });
-  expect(bare).toMatchObject({ risk: "high", permission_class: "generic", audit_operation: "invoke", requires_checkpoint: false });
+  const bare = defineTool({
+    name: "bare",
+    version: "1.0.0",
+    description: "b",
+    args: z.strictObject({}),
+    returns: z.strictObject({}),
+    required_permissions: [],
+    side_effects: ["message"],
+    execute: async () => ({ data: {} }),
+  });
+  expect(bare).toMatchObject({
+    risk: "high",
+    permission_class: "generic",
+    audit_operation: "invoke",
+    requires_checkpoint: false,
+  });
   const { runtime } = await scratch();
   runtime.register(bare);
   expect((await runtime.call({ name: "bare", args: {} })).error?.code).toBe("ApprovalRequired");
@@ -145,7 +198,9 @@ const asked = { permission_class: "generic", risk: "high" } as const;
 
 test("a confirmation is asked for once a call, with everything that it would do, and recorded", async () => {
   const requests: ApprovalRequest[] = [];
-  const { runtime, events } = await scratch({ onApproval: (request) => (requests.push(request), { answer: "grant", by: "ada" }) });
+  const { runtime, events } = await scratch({
+    onApproval: (request) => (requests.push(request), { answer: "grant", by: "ada" }),
+  });
   const { tool, ran } = counter(asked);
   runtime.register(tool);
   for (let i = 0; i < 2; i++) expect((await runtime.call({ name: "count", args: { text: "a\u202eb" } })).ok).toBe(true);
@@ -154,8 +209,18 @@ test("a confirmation is asked for once a call, with everything that it would do,
   expect(requests[0]).toMatchObject({ tool: "count", risk: "high", params: { text: "a\\u{202e}b" }, scope: "call" });
   expect(requests[0]!.digest).toBe(requests[1]!.digest);
   const types = (await events()).map((event) => event.type);
-  expect(types.slice(0, 4)).toEqual(["approval_required", "approval_granted", "tool_call.started", "tool_call.completed"]);
-  expect(((await events())[3]!.payload["audit"] as AuditRecord).policy).toMatchObject({ decision: "REQUIRE_CONFIRMATION", approved: true, approval_scope: "call", approved_by: "ada" });
+  expect(types.slice(0, 4)).toEqual([
+    "approval_required",
+    "approval_granted",
+    "tool_call.started",
+    "tool_call.completed",
+  ]);
+  expect(((await events())[3]!.payload["audit"] as AuditRecord).policy).toMatchObject({
+    decision: "REQUIRE_CONFIRMATION",
+    approved: true,
+    approval_scope: "call",
+    approved_by: "ada",
+  });
 });
 
 test("an approval for the run is good for exactly the same call again, and for no other", async () => {
@@ -185,7 +250,8 @@ for (const { title, options, code } of UNAPPROVED) {
     expect(result).toMatchObject({ ok: false, payload: null, error: { code } });
     expect(ran()).toBe(0);
     expect((await events()).at(-1)).toMatchObject({ type: "tool_call.failed" });
-    if (code === "ApprovalRequired") expect(result.error?.replay).toMatch(/^autonous call count '\{"n":1\}' --approve [0-9a-f]{64}$/);
+    if (code === "ApprovalRequired")
+      expect(result.error?.replay).toMatch(/^autonous call count '\{"n":1\}' --approve [0-9a-f]{64}$/);
     if (code === "ApprovalDenied") expect(result.error?.message).toMatch(/not today/);
   });
 }
@@ -195,7 +261,9 @@ test("a checkpoint tool runs only when its handler lets it", async () => {
   const without = await scratch();
   without.runtime.register(counter(checkpoint).tool);
   expect((await without.call("count")).error?.code).toBe("CheckpointDenied");
-  const { runtime, call } = await scratch({ onCheckpoint: ({ args }) => ({ answer: args["n"] === 1 ? "grant" : "deny", by: "ops" }) });
+  const { runtime, call } = await scratch({
+    onCheckpoint: ({ args }) => ({ answer: args["n"] === 1 ? "grant" : "deny", by: "ops" }),
+  });
   runtime.register(counter(checkpoint).tool);
   expect((await call("count", { n: 1 })).ok).toBe(true);
   expect((await call("count", { n: 2 })).error?.code).toBe("CheckpointDenied");
@@ -203,10 +271,15 @@ test("a checkpoint tool runs only when its handler lets it", async () => {
 
 test("reverse thinking can stop a call, and what it found stays with the record", async () => {
   const found = { hidden_assumptions: ["a"], failure_scenarios: ["b"], verdict_reason: "because" } as const;
-  const { runtime, call, events } = await scratch({ onReverseThinking: ({ args }) => ({ ...found, verdict: args["n"] === 1 ? "proceed" : "revise" } as never) });
+  const { runtime, call, events } = await scratch({
+    onReverseThinking: ({ args }) => ({ ...found, verdict: args["n"] === 1 ? "proceed" : "revise" }) as never,
+  });
   runtime.register(counter({ requires_reverse_thinking: true }).tool);
   expect((await call("count", { n: 1 })).ok).toBe(true);
-  expect((await call("count", { n: 2 })).error).toMatchObject({ code: "ReverseThinkingStopped", message: expect.stringMatching(/revise: because/) as string });
+  expect((await call("count", { n: 2 })).error).toMatchObject({
+    code: "ReverseThinkingStopped",
+    message: expect.stringMatching(/revise: because/) as string,
+  });
   expect((await events()).at(-1)!.payload["audit"]).toMatchObject({ reverse_thinking: { verdict: "revise" } });
   const without = await scratch();
   without.runtime.register(counter({ requires_reverse_thinking: true }).tool);
@@ -216,7 +289,8 @@ test("reverse thinking can stop a call, and what it found stays with the record"
 test("a quota ends the calls of a run, and another run starts afresh", async () => {
   const { runtime } = await scratch({ config: { quotas: { calls_per_run: 2 } } });
   const codes = [];
-  for (const run_id of ["r1", "r1", "r1", "r2"]) codes.push((await runtime.call({ name: "ls", args: {}, run_id })).error?.code);
+  for (const run_id of ["r1", "r1", "r1", "r2"])
+    codes.push((await runtime.call({ name: "ls", args: {}, run_id })).error?.code);
   expect(codes).toEqual([undefined, undefined, "QuotaExceeded", undefined]);
 });
 
@@ -229,16 +303,29 @@ test("a call that takes too long ends with Timeout, also when the tool does not 
 
 test("a call can be cancelled before and while it runs", async () => {
   const { runtime, events } = await scratch();
-  const { tool, ran } = counter({ name: "idle", execute: (_, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped")))) });
+  const { tool, ran } = counter({
+    name: "idle",
+    execute: (_, { signal }) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped")))),
+  });
   runtime.register(tool);
   const before = await runtime.call({ name: "idle", args: {} }, { signal: AbortSignal.abort() });
-  expect(before).toMatchObject({ payload: null, error: { code: "Cancelled", message: expect.stringMatching(/before/) as string } });
+  expect(before).toMatchObject({
+    payload: null,
+    error: { code: "Cancelled", message: expect.stringMatching(/before/) as string },
+  });
   const controller = new AbortController();
   const running = runtime.call({ name: "idle", args: {} }, { signal: controller.signal });
   setImmediate(() => controller.abort());
-  expect(await running).toMatchObject({ error: { code: "Cancelled", message: expect.stringMatching(/while/) as string } });
+  expect(await running).toMatchObject({
+    error: { code: "Cancelled", message: expect.stringMatching(/while/) as string },
+  });
   expect(ran()).toBe(0);
-  expect((await events()).map((event) => event.type)).toEqual(["tool_call.failed", "tool_call.started", "tool_call.failed"]);
+  expect((await events()).map((event) => event.type)).toEqual([
+    "tool_call.failed",
+    "tool_call.started",
+    "tool_call.failed",
+  ]);
 });
 
 test("an unforeseen error tells the caller nothing of the host, and the record everything", async () => {
@@ -252,22 +339,40 @@ test("an unforeseen error tells the caller nothing of the host, and the record e
 
 test("a tool's own error comes through as it is", async () => {
   const { runtime } = await scratch();
-  runtime.register(counter({ execute: () => Promise.reject(new ToolError("Stale", "Cannot count: it changed", { at: 3 })) }).tool);
-  expect((await runtime.call({ name: "count", args: {} })).error).toMatchObject({ code: "Stale", message: "Cannot count: it changed", details: { at: 3 } });
+  runtime.register(
+    counter({ execute: () => Promise.reject(new ToolError("Stale", "Cannot count: it changed", { at: 3 })) }).tool,
+  );
+  expect((await runtime.call({ name: "count", args: {} })).error).toMatchObject({
+    code: "Stale",
+    message: "Cannot count: it changed",
+    details: { at: 3 },
+  });
 });
 
 test("data that the return_schema does not describe is a fault of the tool", async () => {
   const { runtime } = await scratch();
-  runtime.register(counter({ returns: z.strictObject({ n: z.int() }), execute: async () => ({ data: { n: "three" } as never }) }).tool);
-  expect((await runtime.call({ name: "count", args: {} })).error).toMatchObject({ code: "InternalError", message: expect.stringMatching(/return_schema/) as string });
+  runtime.register(
+    counter({ returns: z.strictObject({ n: z.int() }), execute: async () => ({ data: { n: "three" } as never }) }).tool,
+  );
+  expect((await runtime.call({ name: "count", args: {} })).error).toMatchObject({
+    code: "InternalError",
+    message: expect.stringMatching(/return_schema/) as string,
+  });
 });
 
 test("output over the limits is cut, said, and whole on disk with its hash", async () => {
   const { runtime } = await scratch();
   const whole = Array.from({ length: 5000 }, (_, i) => `line ${i}\n`).join("");
-  runtime.register(counter({ execute: async () => ({ data: { long: "x".repeat(500_000) }, stdout: whole, stderr: "careful\n" }) }).tool);
+  runtime.register(
+    counter({ execute: async () => ({ data: { long: "x".repeat(500_000) }, stdout: whole, stderr: "careful\n" }) })
+      .tool,
+  );
   const { payload } = await runtime.call({ name: "count", args: {} });
-  expect(payload).toMatchObject({ truncated_lines: true, data: {}, meta: { data_ref: expect.stringMatching(/^observations\//) as string } });
+  expect(payload).toMatchObject({
+    truncated_lines: true,
+    data: {},
+    meta: { data_ref: expect.stringMatching(/^observations\//) as string },
+  });
   expect(payload?.stdout).toMatch(/line 1999\n\[cut here; the whole output is in observations\/call_/);
   const kept = readFileSync(join(runtime.state_dir, "runs", runtime.run_id, payload?.storage_ref ?? ""), "utf8");
   expect(kept).toBe(`${whole}--- stderr ---\ncareful\n`);
@@ -281,14 +386,16 @@ test("long arguments stand in events as an excerpt with a reference", async () =
   const [started] = await events();
   const { storage_ref, excerpt } = started!.payload["arguments"] as { storage_ref: string; excerpt: string };
   expect(Buffer.byteLength(excerpt)).toBeLessThanOrEqual(4096);
-  expect(readFileSync(join(runtime.state_dir, "runs", runtime.run_id, storage_ref), "utf8")).toContain("y".repeat(10_000));
+  expect(readFileSync(join(runtime.state_dir, "runs", runtime.run_id, storage_ref), "utf8")).toContain(
+    "y".repeat(10_000),
+  );
 });
 
 test("secrets of the environment, of the host and of known shapes leave by no way", async () => {
   process.env["TEST_SERVICE_TOKEN"] = "canary-environment-1";
   const { runtime, call, path } = await scratch({ known_secrets: ["canary-known-22"] });
   delete process.env["TEST_SERVICE_TOKEN"];
-  const shape = `gh${"p_"}${"A1b2".repeat(9)}`;
+  const shape = "gh".concat("p_", "A1b2".repeat(9));
   const text = `canary-environment-1 canary-known-22 ${shape}`;
   runtime.register(
     counter({
@@ -299,10 +406,17 @@ test("secrets of the environment, of the host and of known shapes leave by no wa
     }).tool,
   );
   const heard: string[] = [];
-  const results = [await runtime.call({ name: "count", args: { text } }, { onProgress: ({ detail }) => heard.push(detail) }), await call("ls", { path: text }), await call(text), await call("ls", { [shape]: 1 })];
+  const results = [
+    await runtime.call({ name: "count", args: { text } }, { onProgress: ({ detail }) => heard.push(detail) }),
+    await call("ls", { path: text }),
+    await call(text),
+    await call("ls", { [shape]: 1 }),
+  ];
   mkdirSync(join(path, "root", shape));
   results.push(await call("ls", {}), await call("ls", { path: shape }));
-  const kept = readdirSync(runtime.state_dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"));
+  const kept = readdirSync(runtime.state_dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"));
   const everything = JSON.stringify([results, heard, kept]);
   for (const canary of ["canary-environment-1", "canary-known-22", shape]) expect(everything).not.toContain(canary);
   expect(results[0]).toMatchObject({ redacted: true });
@@ -317,7 +431,11 @@ test("if the start cannot be recorded, nothing runs", async () => {
   const file = join(runtime.state_dir, "runs", runtime.run_id, "events.jsonl");
   writeFileSync(file, "", { flag: "w" }); // another process meddles with the record
   const result = await runtime.call({ name: "count", args: {} });
-  expect(result).toMatchObject({ ok: false, payload: null, error: { code: "RecordFailed", message: expect.stringMatching(/nothing was run|could not be recorded/) as string } });
+  expect(result).toMatchObject({
+    ok: false,
+    payload: null,
+    error: { code: "RecordFailed", message: expect.stringMatching(/nothing was run|could not be recorded/) as string },
+  });
   expect(ran()).toBe(1);
   expect(readFileSync(file, "utf8")).toBe("");
 });
@@ -338,7 +456,10 @@ test("a runtime that was closed records nothing and so runs nothing", async () =
 test("neighbours that may run beside others do, the rest run in order, and results come in the order asked", async () => {
   const { runtime } = await scratch();
   const log: string[] = [];
-  for (const [name, safe] of [["free", true], ["alone", false]] as const) {
+  for (const [name, safe] of [
+    ["free", true],
+    ["alone", false],
+  ] as const) {
     runtime.register(
       counter({
         name,
@@ -353,7 +474,10 @@ test("neighbours that may run beside others do, the rest run in order, and resul
       }).tool,
     );
   }
-  const calls = ["free a", "free b", "alone c", "alone d", "free e", "free f"].map((each) => ({ name: each.split(" ")[0]!, args: { text: each.split(" ")[1] } }));
+  const calls = ["free a", "free b", "alone c", "alone d", "free e", "free f"].map((each) => ({
+    name: each.split(" ")[0]!,
+    args: { text: each.split(" ")[1] },
+  }));
   const results = await runtime.callAll(calls);
   expect(results.map((result) => result.payload?.stdout)).toEqual(["a", "b", "c", "d", "e", "f"]);
   expect(log.join(" ")).toMatch(/^\+a \+b -a -b \+c -c \+d -d \+e \+f -e -f$/);
@@ -363,19 +487,28 @@ test("explain says what a call would be answered, runs nothing and records nothi
   const { runtime, path } = await scratch();
   const { tool, ran } = counter(asked);
   runtime.register(tool);
-  expect(await runtime.explain({ name: "count", args: {} })).toMatchObject({ effect: "REQUIRE_CONFIRMATION", scope: "call" });
+  expect(await runtime.explain({ name: "count", args: {} })).toMatchObject({
+    effect: "REQUIRE_CONFIRMATION",
+    scope: "call",
+  });
   expect(await runtime.explain({ name: "ls", args: { path: "." } })).toMatchObject({ effect: "ALLOW" });
   const denied = await runtime.explain({ name: "ls", args: { path: "/etc" } });
   expect(denied).toMatchObject({ effect: "DENY", code: "PathTraversalBlocked", rule: "floor:roots" });
   expect(denied.checks.length).toBeGreaterThan(4);
-  expect(await runtime.explain({ name: "nope", args: {} })).toMatchObject({ effect: "DENY", code: "UnknownTool", rule: "validation" });
+  expect(await runtime.explain({ name: "nope", args: {} })).toMatchObject({
+    effect: "DENY",
+    code: "UnknownTool",
+    rule: "validation",
+  });
   expect(ran()).toBe(0);
   expect(readdirSync(join(path, "root/.agent"))).toEqual([]);
 });
 
 test("tools shows what is in force", async () => {
   const { runtime } = await scratch({ profile: "readonly" });
-  runtime.register(counter({ name: "writes", required_permissions: ["fs.write"], permission_class: "file", touches: () => [] }).tool);
+  runtime.register(
+    counter({ name: "writes", required_permissions: ["fs.write"], permission_class: "file", touches: () => [] }).tool,
+  );
   expect(runtime.tools().map((tool) => tool.name)).toEqual(["ls"]);
   expect(runtime.tools()[0]!.args_schema).toMatchObject({ type: "object", additionalProperties: false });
   expect((await runtime.call({ name: "writes", args: {} })).error?.code).toBe("ToolNotAllowed");
@@ -383,21 +516,31 @@ test("tools shows what is in force", async () => {
 
 test("a start that cannot work says everything that is wrong with it", async () => {
   const problems = createRuntime({ roots: ["relative", "/not/there"], cwd: "also/relative" });
-  await expect(problems).rejects.toThrow(/"relative" is not an absolute path; the root "\/not\/there" does not exist; cwd "also\/relative"/);
+  await expect(problems).rejects.toThrow(
+    /"relative" is not an absolute path; the root "\/not\/there" does not exist; cwd "also\/relative"/,
+  );
   await expect(createRuntime({ roots: [] })).rejects.toThrow(/at least one/);
-  await expect(createRuntime({ roots: ["/tmp"], config: { rules: [{ effect: "perhaps" }] } as never })).rejects.toThrow(/config\.rules\.0\.effect/);
+  await expect(createRuntime({ roots: ["/tmp"], config: { rules: [{ effect: "perhaps" }] } as never })).rejects.toThrow(
+    /config\.rules\.0\.effect/,
+  );
 });
 
 test("a root in a sensitive place, or a working folder outside the roots, is refused", async () => {
   const { make, path } = await scratch();
   await make({ ".ssh/": "", "elsewhere/": "" });
-  await expect(createRuntime({ roots: [join(path, ".ssh")], state_dir: join(path, "s") })).rejects.toThrow(/cannot be used/);
-  await expect(createRuntime({ roots: [join(path, "root")], cwd: join(path, "elsewhere") })).rejects.toThrow(/outside the roots/);
+  await expect(createRuntime({ roots: [join(path, ".ssh")], state_dir: join(path, "s") })).rejects.toThrow(
+    /cannot be used/,
+  );
+  await expect(createRuntime({ roots: [join(path, "root")], cwd: join(path, "elsewhere") })).rejects.toThrow(
+    /outside the roots/,
+  );
 });
 
 test("many runs in one runtime keep their records apart", async () => {
   const { runtime } = await scratch();
-  await Promise.all(Array.from({ length: 100 }, (_, i) => runtime.call({ name: "ls", args: {}, run_id: `run_${i % 80}` })));
+  await Promise.all(
+    Array.from({ length: 100 }, (_, i) => runtime.call({ name: "ls", args: {}, run_id: `run_${i % 80}` })),
+  );
   await Promise.all(Array.from({ length: 80 }, (_, i) => runtime.call({ name: "ls", args: {}, run_id: `run_${i}` })));
   const { verifyAudit } = await import("./journal/verify.ts");
   expect(await verifyAudit(runtime.state_dir)).toMatchObject({ ok: true, records: 360 });

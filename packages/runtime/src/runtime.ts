@@ -4,7 +4,7 @@ import type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "./contr
 import type { Journal, OpenJournal } from "./contract/journal.ts";
 import type { Tool } from "./contract/tool.ts";
 import { batchesOf } from "./gate/batches.ts";
-import type { CallOptions, DecidingParts, GateParts } from "./gate/call.ts";
+import type { CallOptions, DecidingParts } from "./gate/call.ts";
 import { explainCall, runGate } from "./gate/gate.ts";
 import { openCall } from "./gate/open-call.ts";
 import type { Opened } from "./gate/open-call.ts";
@@ -130,7 +130,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       }
       return results;
     },
-    explain: async (request, callOptions = {}) => explain(openIn(request, { run_id, now: clock() }), callOptions, shared),
+    explain: async (request, callOptions = {}) =>
+      explain(openIn(request, { run_id, now: clock() }), callOptions, shared),
     tools() {
       const { workspace, settings } = shared;
       const inForce = registry.all().filter((tool) => isInForce(tool, workspace, settings).inForce);
@@ -174,7 +175,10 @@ function lazyJournal(run_id: string, open: () => Promise<Journal>): Journal {
   };
 }
 
-function sharedParts(options: RuntimeOptions, { registry, started, clock }: { registry: Registry; started: Started; clock: Clock }): DecidingParts {
+function sharedParts(
+  options: RuntimeOptions,
+  { registry, started, clock }: { registry: Registry; started: Started; clock: Clock },
+): DecidingParts {
   const { workspace, cwd, state_dir } = started;
   const settings = { profile: options.profile ?? "guarded", configuration: readConfiguration(options.config) } as const;
   return {
@@ -200,14 +204,22 @@ function sharedParts(options: RuntimeOptions, { registry, started, clock }: { re
 function readConfiguration(config: unknown): PolicyConfiguration {
   const { configuration, problems } = checkConfiguration(config ?? {});
   if (problems.length === 0) return configuration;
-  throw new ToolError("InvalidArguments", `Cannot start the runtime: ${problems.map((each) => `config.${each}`).join("; ")}`, { problems });
+  throw new ToolError(
+    "InvalidArguments",
+    `Cannot start the runtime: ${problems.map((each) => `config.${each}`).join("; ")}`,
+    { problems },
+  );
 }
 
 /** A run that cannot be a folder's name is refused in the record of the runtime's own run. */
 function openIn(input: unknown, own: { readonly run_id: string; readonly now: number }): Opened {
   const opened = openCall(input, own);
   if (isRunId(opened.request.run_id)) return opened;
-  const refusal = new ToolError("InvalidArguments", 'Cannot take the request: "run_id" has to be up to 80 letters, digits, "_" and "-"', { field: "run_id" });
+  const refusal = new ToolError(
+    "InvalidArguments",
+    'Cannot take the request: "run_id" has to be up to 80 letters, digits, "_" and "-"',
+    { field: "run_id" },
+  );
   return { request: { ...opened.request, run_id: own.run_id }, refusal };
 }
 

@@ -26,7 +26,10 @@ export interface Started {
 /** Checks where the runtime may work and where it keeps its state; makes the state folder. Throws with every problem at once. */
 export function prepareStart(options: StartOptions): Started {
   if (process.platform !== "linux") {
-    throw new ToolError("InternalError", `Cannot start the runtime on ${process.platform}: it verifies open files through Linux's /proc`);
+    throw new ToolError(
+      "InternalError",
+      `Cannot start the runtime on ${process.platform}: it verifies open files through Linux's /proc`,
+    );
   }
   const { roots, problems: rootProblems } = checkRoots(options.roots);
   const problems = [...rootProblems];

@@ -6,7 +6,9 @@ import { join } from "node:path";
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 24 || (major === 24 && minor < 15)) {
-  process.stderr.write(`autonous needs Node.js 24.15 or newer; this is ${process.versions.node}. Install a newer one from https://nodejs.org\n`);
+  process.stderr.write(
+    `autonous needs Node.js 24.15 or newer; this is ${process.versions.node}. Install a newer one from https://nodejs.org\n`,
+  );
   process.exit(1);
 }
 

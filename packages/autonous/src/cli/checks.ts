@@ -17,7 +17,15 @@ export interface CheckResult {
 type Check = (place: Workplace) => Promise<CheckResult> | CheckResult;
 
 /** What each part says of itself, in the order that a start needs them. */
-const CHECKS: readonly Check[] = [checkNode, checkConfiguration, checkRootsAndState, checkHeads, checkSpace, checkStore, checkModel];
+const CHECKS: readonly Check[] = [
+  checkNode,
+  checkConfiguration,
+  checkRootsAndState,
+  checkHeads,
+  checkSpace,
+  checkStore,
+  checkModel,
+];
 
 export async function checkAll(place: Workplace): Promise<readonly CheckResult[]> {
   const results: CheckResult[] = [];
@@ -32,7 +40,9 @@ function checkNode(): CheckResult {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const [wantedMajor, wantedMinor] = OLDEST_NODE;
   const fits = major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
-  const message = fits ? `Node.js ${process.versions.node}` : `Node.js ${process.versions.node} is too old: ${OLDEST_NODE.join(".")} or newer is needed`;
+  const message = fits
+    ? `Node.js ${process.versions.node}`
+    : `Node.js ${process.versions.node} is too old: ${OLDEST_NODE.join(".")} or newer is needed`;
   return { check: "node", outcome: fits ? "ok" : "failed", message };
 }
 
@@ -40,7 +50,11 @@ function checkConfiguration({ configuration }: Workplace): CheckResult {
   const { settings, sources, file } = configuration;
   const set = (Object.keys(SETTINGS) as SettingName[]).filter((name) => sources[name] !== "default");
   const values = set.map((name) => `${name}=${String(settings[name])} (${sources[name]})`).join(", ");
-  return { check: "configuration", outcome: "ok", message: `${file.path} ${file.found ? "read" : "not there"}; ${values === "" ? "defaults throughout" : values}` };
+  return {
+    check: "configuration",
+    outcome: "ok",
+    message: `${file.path} ${file.found ? "read" : "not there"}; ${values === "" ? "defaults throughout" : values}`,
+  };
 }
 
 function checkRootsAndState({ roots, state_dir }: Workplace): CheckResult {
@@ -48,7 +62,11 @@ function checkRootsAndState({ roots, state_dir }: Workplace): CheckResult {
     mkdirSync(state_dir, { recursive: true, mode: 0o700 });
     accessSync(state_dir, constants.R_OK | constants.W_OK);
   } catch (error) {
-    return { check: "workspace", outcome: "failed", message: `the state folder "${state_dir}" cannot be written (${(error as NodeJS.ErrnoException).code}); set AUTONOUS_STATE_DIR to one that can` };
+    return {
+      check: "workspace",
+      outcome: "failed",
+      message: `the state folder "${state_dir}" cannot be written (${(error as NodeJS.ErrnoException).code}); set AUTONOUS_STATE_DIR to one that can`,
+    };
   }
   return { check: "workspace", outcome: "ok", message: `roots ${roots.join(", ")}; state in ${state_dir}` };
 }
@@ -60,7 +78,11 @@ function checkHeads(): CheckResult {
     accessSync(folder, constants.W_OK);
     return { check: "heads", outcome: "ok", message: `the ends of all chains are kept in ${folder}` };
   } catch (error) {
-    return { check: "heads", outcome: "failed", message: `"${folder}" cannot be written (${(error as NodeJS.ErrnoException).code}); set XDG_STATE_HOME to a folder that can` };
+    return {
+      check: "heads",
+      outcome: "failed",
+      message: `"${folder}" cannot be written (${(error as NodeJS.ErrnoException).code}); set XDG_STATE_HOME to a folder that can`,
+    };
   }
 }
 

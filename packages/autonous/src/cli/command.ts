@@ -10,7 +10,7 @@ export interface CommandInput {
   readonly signal: AbortSignal;
 }
 
-export type RunCommand = (input: CommandInput) => Promise<ExitCode>;
+type RunCommand = (input: CommandInput) => Promise<ExitCode>;
 
 interface Parameter {
   readonly name: string;

@@ -56,4 +56,3 @@ function version(): string {
   const manifest = new URL("../../package.json", import.meta.url);
   return (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version;
 }
-

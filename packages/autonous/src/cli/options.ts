@@ -1,9 +1,10 @@
 import { UsageError } from "./command.ts";
+import type { CommandInput } from "./command.ts";
 
 const MOST = 100_000;
 
 /** A whole number from the command line. */
-export function readLimit(given: unknown, fallback: number): number {
+export function readLimit(given: CommandInput["options"][string], fallback: number): number {
   if (given === undefined) return fallback;
   const value = Number(given);
   if (Number.isInteger(value) && value >= 1 && value <= MOST) return value;

@@ -40,14 +40,16 @@ export class Records {
     if (runs.has(id)) return id;
     for await (const { task_id, run_id } of this.#tasks()) if (task_id === id) return run_id;
     for (const [run_id, where] of runs) {
-      if (where === "file") for await (const event of readRunFile(this.#state_dir, run_id)) if (event.task_id === id) return run_id;
+      if (where === "file")
+        for await (const event of readRunFile(this.#state_dir, run_id)) if (event.task_id === id) return run_id;
     }
     throw new UsageError(`There is no task or run "${id}" in ${this.#state_dir}`);
   }
 
   async *read(run_id: string): AsyncIterable<RuntimeEvent> {
     const inStore = await this.#store?.events.read({ run_id, limit: 1 });
-    if (this.#store !== undefined && inStore !== undefined && inStore.length > 0) yield* this.#store.journal(run_id).read();
+    if (this.#store !== undefined && inStore !== undefined && inStore.length > 0)
+      yield* this.#store.journal(run_id).read();
     else yield* readRunFile(this.#state_dir, run_id);
   }
 
@@ -74,7 +76,9 @@ export class Records {
 export function runsWithFiles(state_dir: string): string[] {
   const folder = join(state_dir, "runs");
   if (!existsSync(folder)) return [];
-  return readdirSync(folder).filter((run_id) => existsSync(runFile(state_dir, run_id))).sort();
+  return readdirSync(folder)
+    .filter((run_id) => existsSync(runFile(state_dir, run_id)))
+    .sort();
 }
 
 export function runFile(state_dir: string, run_id: string): string {

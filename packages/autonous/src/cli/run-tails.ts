@@ -30,7 +30,12 @@ export class RunTails {
       readSync(fd, bytes, 0, bytes.length, from);
       const end = bytes.lastIndexOf(10) + 1; // half a line is read again when it is whole
       this.#read.set(run_id, from + end);
-      return bytes.subarray(0, end).toString("utf8").split("\n").map(parseEvent).filter((event) => event !== undefined);
+      return bytes
+        .subarray(0, end)
+        .toString("utf8")
+        .split("\n")
+        .map(parseEvent)
+        .filter((event) => event !== undefined);
     } finally {
       closeSync(fd);
     }

@@ -30,7 +30,7 @@ export class ConfigurationError extends Error {
 }
 
 /** The user's own configuration file. Nothing in a workspace is read here: it would configure the runtime that guards it. */
-export function configurationPath(environment: NodeJS.ProcessEnv): string {
+function configurationPath(environment: NodeJS.ProcessEnv): string {
   const base = environment["XDG_CONFIG_HOME"];
   return join(base !== undefined && isAbsolute(base) ? base : join(homedir(), ".config"), "autonous", "config.json");
 }

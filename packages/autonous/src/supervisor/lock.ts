@@ -2,7 +2,7 @@ import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** Somebody else serves from this state folder. */
-export class AlreadyServed extends Error {}
+class AlreadyServed extends Error {}
 
 /**
  * Holds the state folder for one service: two would give the same task to two workers. The file names the process and

@@ -19,7 +19,9 @@ export interface HookCall {
 /** Lets a checkpoint tool run, or not. */
 export type OnCheckpoint = (
   call: HookCall,
-) => Promise<{ answer: "grant" | "deny"; reason?: string; by?: string }> | { answer: "grant" | "deny"; reason?: string; by?: string };
+) =>
+  | Promise<{ answer: "grant" | "deny"; reason?: string; by?: string }>
+  | { answer: "grant" | "deny"; reason?: string; by?: string };
 
 /** Challenges a call before it runs. */
 export type OnReverseThinking = (call: HookCall) => Promise<ReverseThinking> | ReverseThinking;

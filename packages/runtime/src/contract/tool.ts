@@ -28,14 +28,14 @@ export interface ToolOutput<Data> {
 
 export type ArgsAdapter = (args: Readonly<Record<string, unknown>>) => Record<string, unknown>;
 
-export interface Alias {
+interface Alias {
   readonly name: string;
   /** Turns the arguments that callers of this name send into the tool's own. */
   readonly adapt?: ArgsAdapter;
 }
 
 /** An older major version that is still served. */
-export interface OldVersion {
+interface OldVersion {
   readonly major: number;
   readonly adapt: ArgsAdapter;
 }

@@ -26,14 +26,24 @@ export function checkArgs(call: GateCall, { registry, redactor }: DecidingParts)
 /** Step 3: where each path that the arguments name really leads. */
 export function resolvePaths(call: GateCall, { resolve }: DecidingParts): void {
   const touches = need(call.tool, "tool").touches(need(call.args, "args"));
-  call.touches = touches.map(({ path, access, show_sensitive = false }) => ({ path, access, show_sensitive, ...resolve(path) }));
+  call.touches = touches.map(({ path, access, show_sensitive = false }) => ({
+    path,
+    access,
+    show_sensitive,
+    ...resolve(path),
+  }));
 }
 
 function runAdapter(tool: Tool, adapt: ArgsAdapter, args: ToolCallRequest["args"]): ToolCallRequest["args"] {
   try {
     return adapt(args);
   } catch (error) {
-    throw new ToolError("InvalidArguments", `Cannot call "${tool.name}": its arguments do not fit the name or version that was used`, {}, error);
+    throw new ToolError(
+      "InvalidArguments",
+      `Cannot call "${tool.name}": its arguments do not fit the name or version that was used`,
+      {},
+      error,
+    );
   }
 }
 
@@ -49,7 +59,10 @@ function wrongArguments(tool: Tool, error: z.ZodError): ToolError {
 function describeIssue(issue: z.core.$ZodIssue): { field: string; problem: string }[] {
   const at = issue.path.map(String).join(".");
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => ({ field: at === "" ? key : `${at}.${key}`, problem: "is not an argument of this tool" }));
+    return issue.keys.map((key) => ({
+      field: at === "" ? key : `${at}.${key}`,
+      problem: "is not an argument of this tool",
+    }));
   }
   return [{ field: at === "" ? "args" : at, problem: `is wrong: ${issue.message}` }];
 }

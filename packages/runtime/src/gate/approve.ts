@@ -39,20 +39,40 @@ async function askPerson(call: GateCall, parts: GateParts, digest: string): Prom
   const request = describeRequest(call, parts, digest);
   const { onApproval, journal, clock } = parts;
   if (onApproval === undefined) throw approvalRequired(call, request);
-  const about = { tool_call_id: request.tool_call_id, approval_id: request.approval_id, tool_name: request.tool, digest };
-  await journal.append([draftEvent(call, "approval_required", { ...about, reason: request.reason, rule: request.rule, expires_at: request.expires_at }, clock())]);
+  const about = {
+    tool_call_id: request.tool_call_id,
+    approval_id: request.approval_id,
+    tool_name: request.tool,
+    digest,
+  };
+  await journal.append([
+    draftEvent(
+      call,
+      "approval_required",
+      { ...about, reason: request.reason, rule: request.rule, expires_at: request.expires_at },
+      clock(),
+    ),
+  ]);
   const answer = await answerInTime(call, parts, request);
   if (answer === null) throw approvalRequired(call, request);
   const { answer: verdict, scope = "call", by = null, reason } = answer;
   call.approval = { approved: verdict === "grant", scope: verdict === "grant" ? scope : null, by };
   const type = verdict === "grant" ? "approval_granted" : "approval_denied";
-  await journal.append([draftEvent(call, type, { ...about, scope, by, reason: parts.redactor.redact(reason ?? "").text }, clock())], { durable: true });
-  if (verdict === "deny") throw new ToolError("ApprovalDenied", `Cannot run "${request.tool}": a person said no${because(reason)}`);
+  await journal.append(
+    [draftEvent(call, type, { ...about, scope, by, reason: parts.redactor.redact(reason ?? "").text }, clock())],
+    { durable: true },
+  );
+  if (verdict === "deny")
+    throw new ToolError("ApprovalDenied", `Cannot run "${request.tool}": a person said no${because(reason)}`);
   parts.grants.add(digest, { scope, by });
 }
 
 /** Waits for the answer, for a cancel, and no longer than the request is good for. */
-async function answerInTime(call: GateCall, parts: GateParts, request: ApprovalRequest): Promise<ApprovalAnswer | null> {
+async function answerInTime(
+  call: GateCall,
+  parts: GateParts,
+  request: ApprovalRequest,
+): Promise<ApprovalAnswer | null> {
   const timeout = AbortSignal.timeout(parts.approval_timeout_ms);
   const signal = call.options.signal === undefined ? timeout : AbortSignal.any([timeout, call.options.signal]);
   const stopped = new Promise<never>((_, reject) => {
@@ -64,13 +84,21 @@ async function answerInTime(call: GateCall, parts: GateParts, request: ApprovalR
     return answer === null ? null : approvalAnswer.parse(answer);
   } catch (error) {
     if (!timeout.aborted) throw error;
-    throw new ToolError("ApprovalExpired", `Cannot run "${request.tool}": nobody answered until ${request.expires_at}`, { approval_id: request.approval_id });
+    throw new ToolError(
+      "ApprovalExpired",
+      `Cannot run "${request.tool}": nobody answered until ${request.expires_at}`,
+      { approval_id: request.approval_id },
+    );
   }
 }
 
 function approvalRequired(call: GateCall, request: ApprovalRequest): ToolError {
   const { digest, approval_id, replay } = request;
-  return new ToolError("ApprovalRequired", `Cannot run "${request.tool}" unasked: ${need(call.decision, "decision").reason}`, { digest, approval_id, replay });
+  return new ToolError(
+    "ApprovalRequired",
+    `Cannot run "${request.tool}" unasked: ${need(call.decision, "decision").reason}`,
+    { digest, approval_id, replay },
+  );
 }
 
 function describeRequest(call: GateCall, parts: GateParts, digest: string): ApprovalRequest {
@@ -98,7 +126,9 @@ function describeRequest(call: GateCall, parts: GateParts, digest: string): Appr
 
 /** Hidden characters inside JSON text, made visible without breaking the JSON. */
 function makeVisibleJson(json: string): string {
-  return JSON.stringify(JSON.parse(json, (_, value: unknown) => (typeof value === "string" ? makeVisible(value) : value)));
+  return JSON.stringify(
+    JSON.parse(json, (_, value: unknown) => (typeof value === "string" ? makeVisible(value) : value)),
+  );
 }
 
 /** Binds an answer to this tool, version, arguments, places and policy (spec 3, Approval). */

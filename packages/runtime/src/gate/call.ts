@@ -37,7 +37,7 @@ export interface GateParts {
   openFiles(touches: readonly ResolvedTouch[], options: OpenFilesOptions): ToolFiles;
 }
 
-export interface OpenFilesOptions {
+interface OpenFilesOptions {
   readonly signal: AbortSignal;
   /** Why a folder below one that was judged may not be looked into. */
   readonly judgeBelow: (real: string) => string | undefined;

@@ -17,7 +17,12 @@ export async function recordStart(call: GateCall, parts: GateParts): Promise<voi
     await parts.journal.append([draft], { durable: hasSideEffects(call) });
     call.started = draft.event_id;
   } catch (error) {
-    throw new ToolError("RecordFailed", `Cannot run "${tool.name}": its start could not be recorded (${reasonOf(error)}), so nothing was run`, {}, error);
+    throw new ToolError(
+      "RecordFailed",
+      `Cannot run "${tool.name}": its start could not be recorded (${reasonOf(error)}), so nothing was run`,
+      {},
+      error,
+    );
   }
 }
 
@@ -50,7 +55,10 @@ export async function execute(call: GateCall, parts: GateParts): Promise<void> {
     const work = tool.execute(need(call.args, "args"), createContext(call, parts, deadline.signal));
     call.output = await Promise.race([work, aborted]);
   } catch (error) {
-    if (timedOut) throw new ToolError("Timeout", `"${tool.name}" was stopped after ${parts.timeout_ms / 1000} seconds`, { timeout_ms: parts.timeout_ms });
+    if (timedOut)
+      throw new ToolError("Timeout", `"${tool.name}" was stopped after ${parts.timeout_ms / 1000} seconds`, {
+        timeout_ms: parts.timeout_ms,
+      });
     throw error;
   } finally {
     clearTimeout(timer);

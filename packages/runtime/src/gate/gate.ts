@@ -31,7 +31,11 @@ const STEPS: readonly Step[] = [
 const DECIDING_STEPS = [findTool, checkArgs, resolvePaths, decide] as const;
 
 /** Makes one call. Never throws: every way it can end is a result. */
-export async function runGate({ request, refusal }: Opened, options: CallOptions, parts: GateParts): Promise<ToolCallResult> {
+export async function runGate(
+  { request, refusal }: Opened,
+  options: CallOptions,
+  parts: GateParts,
+): Promise<ToolCallResult> {
   const call = newCall(request, options, parts.clock());
   let problem: unknown = refusal;
   try {
@@ -64,7 +68,12 @@ function settleSafely(call: GateCall, problem: unknown, parts: GateParts): Settl
   try {
     return settle(call, problem, parts);
   } catch (error) {
-    const lost = new ToolError("RecordFailed", `"${call.request.name}" ran, but its output could not be kept (${reasonOf(error)})`, {}, error);
+    const lost = new ToolError(
+      "RecordFailed",
+      `"${call.request.name}" ran, but its output could not be kept (${reasonOf(error)})`,
+      {},
+      error,
+    );
     delete call.output;
     return settle(call, lost, parts);
   }

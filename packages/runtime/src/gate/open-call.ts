@@ -20,8 +20,13 @@ export function openCall(input: unknown, { run_id, now }: { readonly run_id: str
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const field = issue?.path.map(String).join(".") ?? "";
-    const problem = issue?.code === "unrecognized_keys" ? `"${issue.keys.join('", "')}" is not a field of a request` : issue?.message;
-    const refusal = new ToolError("InvalidArguments", `Cannot take the request: ${field === "" ? "" : `"${field}" `}${problem}`, { field });
+    const problem =
+      issue?.code === "unrecognized_keys" ? `"${issue.keys.join('", "')}" is not a field of a request` : issue?.message;
+    const refusal = new ToolError(
+      "InvalidArguments",
+      `Cannot take the request: ${field === "" ? "" : `"${field}" `}${problem}`,
+      { field },
+    );
     return { request: { ...made, ...salvage(input), name: nameOf(input), args: {} }, refusal };
   }
   const { args, ...given } = parsed.data;
@@ -40,7 +45,9 @@ const KEPT = ["tool_call_id", "trace_id", "task_id", "parent_id"] as const;
 /** What of a request that cannot be taken is right by itself, so that its refusal stands where the call would. */
 function salvage(input: unknown): Partial<ToolCallRequest> {
   const given = Object(input) as Readonly<Record<string, unknown>>;
-  const right = KEPT.filter((field) => given[field] !== undefined && toolCallInput.shape[field].safeParse(given[field]).success);
+  const right = KEPT.filter(
+    (field) => given[field] !== undefined && toolCallInput.shape[field].safeParse(given[field]).success,
+  );
   return Object.fromEntries(right.map((field) => [field, given[field]]));
 }
 

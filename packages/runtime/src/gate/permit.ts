@@ -22,7 +22,11 @@ export function factsOf({ tool, risk, touches, options: { chat, user } }: GateCa
 export function takeQuota(call: GateCall, { settings, quota }: GateParts): void {
   const most = settings.configuration.quotas.calls_per_run;
   if (most !== undefined && quota.taken >= most) {
-    throw new ToolError("QuotaExceeded", `Cannot run "${call.request.name}": this run has used its ${most} calls; a new run starts afresh`, { calls_per_run: most });
+    throw new ToolError(
+      "QuotaExceeded",
+      `Cannot run "${call.request.name}": this run has used its ${most} calls; a new run starts afresh`,
+      { calls_per_run: most },
+    );
   }
   quota.taken++;
 }

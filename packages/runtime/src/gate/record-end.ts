@@ -30,9 +30,21 @@ function endEvent(call: GateCall, { result, cause }: Settled, parts: GateParts):
   const about = { tool_call_id, tool_name };
   if (error === null) {
     const { exit_code = 0, truncated_lines = false, truncated_bytes = false } = payload ?? {};
-    return draftEvent(call, "tool_call.completed", { ...about, latency_ms: result.duration_ms, exit_code, truncated_lines, truncated_bytes, audit }, now);
+    return draftEvent(
+      call,
+      "tool_call.completed",
+      { ...about, latency_ms: result.duration_ms, exit_code, truncated_lines, truncated_bytes, audit },
+      now,
+    );
   }
-  const failed = { ...about, error, error_class: error.class, redacted: result.redacted, ...(cause === undefined ? {} : { cause }), audit };
+  const failed = {
+    ...about,
+    error,
+    error_class: error.class,
+    redacted: result.redacted,
+    ...(cause === undefined ? {} : { cause }),
+    audit,
+  };
   return draftEvent(call, "tool_call.failed", failed, now);
 }
 
@@ -58,7 +70,12 @@ function auditOf(call: GateCall, { result, tool_name, params, now, sandbox }: Au
     ts_end: new Date(now).toISOString(),
     duration_ms: result.duration_ms,
     params,
-    result: { ok: result.ok, exit_code: payload?.exit_code ?? null, error_code: error?.code ?? null, stdout_ref: payload?.storage_ref ?? null },
+    result: {
+      ok: result.ok,
+      exit_code: payload?.exit_code ?? null,
+      error_code: error?.code ?? null,
+      stdout_ref: payload?.storage_ref ?? null,
+    },
     policy: {
       decision: decision?.effect ?? null,
       rule: decision?.rule ?? null,

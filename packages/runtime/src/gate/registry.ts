@@ -19,7 +19,8 @@ export class Registry {
     const seen = new Set<string>();
     for (const { name } of names) {
       const owner = this.#names.get(name)?.tool.name ?? (seen.has(name) ? tool.name : undefined);
-      if (owner !== undefined) throw new TypeError(`Cannot register tool "${tool.name}": the name "${name}" is taken by "${owner}"`);
+      if (owner !== undefined)
+        throw new TypeError(`Cannot register tool "${tool.name}": the name "${name}" is taken by "${owner}"`);
       seen.add(name);
     }
     this.#tools.set(tool.name, tool);

@@ -9,7 +9,10 @@ export async function thinkInReverse(call: GateCall, { onReverseThinking, redact
   const tool = need(call.tool, "tool");
   if (!tool.requires_reverse_thinking) return;
   if (onReverseThinking === undefined) {
-    throw new ToolError("ReverseThinkingStopped", `Cannot run "${tool.name}": it asks for reverse thinking, and the host has none`);
+    throw new ToolError(
+      "ReverseThinkingStopped",
+      `Cannot run "${tool.name}": it asks for reverse thinking, and the host has none`,
+    );
   }
   const found = reverseThinking.safeParse(await onReverseThinking(hookCall(call)));
   if (!found.success) {
@@ -18,7 +21,11 @@ export async function thinkInReverse(call: GateCall, { onReverseThinking, redact
   call.reverse_thinking = redactor.redactValue(found.data).value as typeof found.data;
   const { verdict, verdict_reason } = found.data;
   if (verdict !== "proceed") {
-    throw new ToolError("ReverseThinkingStopped", `Cannot run "${tool.name}": reverse thinking says ${verdict}: ${verdict_reason}`, { verdict });
+    throw new ToolError(
+      "ReverseThinkingStopped",
+      `Cannot run "${tool.name}": reverse thinking says ${verdict}: ${verdict_reason}`,
+      { verdict },
+    );
   }
 }
 

@@ -24,11 +24,18 @@ export function settle(call: GateCall, problem: unknown, parts: GateParts): Sett
   const { redactor } = parts;
   const stdout = redactor.redact(output?.stdout ?? "");
   const stderr = redactor.redact(output?.stderr ?? "");
-  const rest = redactor.redactValue({ data: output?.data ?? {}, meta: output?.meta ?? {}, artifacts: artifactsOf(output) });
+  const rest = redactor.redactValue({
+    data: output?.data ?? {},
+    meta: output?.meta ?? {},
+    artifacts: artifactsOf(output),
+  });
   const { data, meta, artifacts } = rest.value as { data: unknown; meta: Payload["meta"]; artifacts: Artifacts };
   const told = error === undefined ? undefined : describeError(error, parts);
   const texts = { stdout: stdout.text, stderr: stderr.text };
-  const payload = output === undefined ? null : makePayload({ ...output, ...texts, data, meta }, { call, parts, failed: error !== undefined });
+  const payload =
+    output === undefined
+      ? null
+      : makePayload({ ...output, ...texts, data, meta }, { call, parts, failed: error !== undefined });
   const result: ToolCallResult = {
     tool_call_id: call.request.tool_call_id,
     ok: error === undefined,
@@ -38,7 +45,10 @@ export function settle(call: GateCall, problem: unknown, parts: GateParts): Sett
     duration_ms: parts.clock() - call.opened_ms,
     redacted: stdout.redacted || stderr.redacted || rest.redacted || told?.redacted === true || call.params_redacted,
   };
-  const cause = error?.code === "InternalError" && error.cause !== undefined ? { cause: redactor.redact(causeText(error.cause)).text } : {};
+  const cause =
+    error?.code === "InternalError" && error.cause !== undefined
+      ? { cause: redactor.redact(causeText(error.cause)).text }
+      : {};
   return { result, ...cause };
 }
 
@@ -49,7 +59,12 @@ function checkOutput(call: GateCall): unknown {
   const tool = need(call.tool, "tool");
   const checked = tool.returns.safeParse(call.output?.data);
   if (checked.success) return undefined;
-  return new ToolError("InternalError", `"${tool.name}" ran, but gave back what its return_schema does not describe`, {}, new Error(z.prettifyError(checked.error)));
+  return new ToolError(
+    "InternalError",
+    `"${tool.name}" ran, but gave back what its return_schema does not describe`,
+    {},
+    new Error(z.prettifyError(checked.error)),
+  );
 }
 
 function toToolError(call: GateCall, problem: unknown): ToolError {
@@ -59,7 +74,12 @@ function toToolError(call: GateCall, problem: unknown): ToolError {
     const when = call.started === undefined ? "before it ran" : "while it ran";
     return new ToolError("Cancelled", `"${name}" was cancelled ${when}`, {}, problem);
   }
-  return new ToolError("InternalError", `"${name}" failed in a way that was not foreseen; the record has the details`, {}, problem);
+  return new ToolError(
+    "InternalError",
+    `"${name}" failed in a way that was not foreseen; the record has the details`,
+    {},
+    problem,
+  );
 }
 
 function causeText(cause: unknown): string {
@@ -90,7 +110,10 @@ interface PayloadOptions {
   readonly failed: boolean;
 }
 
-function makePayload(output: ToolOutput<unknown> & { stdout: string; stderr: string; meta: Payload["meta"] }, { call, parts, failed }: PayloadOptions): Payload {
+function makePayload(
+  output: ToolOutput<unknown> & { stdout: string; stderr: string; meta: Payload["meta"] },
+  { call, parts, failed }: PayloadOptions,
+): Payload {
   const { limits, folder } = parts;
   const { tool_call_id } = call.request;
   const stdout = excerptHead(output.stdout, limits);
@@ -112,14 +135,20 @@ function makePayload(output: ToolOutput<unknown> & { stdout: string; stderr: str
 }
 
 function wholeOutput({ stdout, stderr }: { stdout: string; stderr: string }): string {
-  return stderr === "" ? stdout : `${stdout}${stdout === "" || stdout.endsWith("\n") ? "" : "\n"}--- stderr ---\n${stderr}`;
+  return stderr === ""
+    ? stdout
+    : `${stdout}${stdout === "" || stdout.endsWith("\n") ? "" : "\n"}--- stderr ---\n${stderr}`;
 }
 
 function restNote(shown: string, storage_ref: string): string {
   return `${shown === "" || shown.endsWith("\n") ? "" : "\n"}[cut here; the whole output is in ${storage_ref}]\n`;
 }
 
-function keepSmall({ data, meta }: { data: unknown; meta: Payload["meta"] }, { folder, limits }: GateParts, tool_call_id: string): { data: unknown; meta: Payload["meta"] } {
+function keepSmall(
+  { data, meta }: { data: unknown; meta: Payload["meta"] },
+  { folder, limits }: GateParts,
+  tool_call_id: string,
+): { data: unknown; meta: Payload["meta"] } {
   const text = JSON.stringify(data);
   if (text.length <= limits.bytes * DATA_FACTOR) return { data, meta };
   const { storage_ref, sha256 } = folder.putAside(`${tool_call_id}.data.json`, text);

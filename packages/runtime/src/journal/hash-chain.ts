@@ -55,7 +55,9 @@ function sealLine(canonical: string, hashText: string): string {
 export function isSealedLine(line: string, event: RuntimeEvent): boolean {
   if (typeof event.prev_hash !== "string") return false;
   const text = `${line.slice(0, -SEAL_LENGTH)}}`;
-  return line.length > SEAL_LENGTH && sealLine(text, event.hash) === line && hashOf(event.prev_hash, text) === event.hash;
+  return (
+    line.length > SEAL_LENGTH && sealLine(text, event.hash) === line && hashOf(event.prev_hash, text) === event.hash
+  );
 }
 
 function hashOf(prevHash: string, canonical: string): string {

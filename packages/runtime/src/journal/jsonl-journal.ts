@@ -48,7 +48,10 @@ export class JsonlJournal implements Journal {
   async append(drafts: readonly EventDraft[], options: AppendOptions = {}): Promise<readonly RuntimeEvent[]> {
     const chained = chainEvents(drafts, this.#tail);
     const events = chained.map(({ event }) => event);
-    this.#add(chained.map(({ line }) => line), events.at(-1));
+    this.#add(
+      chained.map(({ line }) => line),
+      events.at(-1),
+    );
     if (options.durable === true) this.#sync();
     return events;
   }
@@ -122,7 +125,9 @@ export async function openJsonl(options: JsonlOptions, clock: Clock): Promise<Js
   const content = `The last line of the record was torn (${journal.repaired_bytes} bytes) and was taken off. Nothing that was recorded is lost`;
   const about = { trace_id: makeTraceId(), task_id: null, run_id: options.run_id, parent_id: null };
   const ts = new Date(now).toISOString();
-  await journal.append([{ event_id: makeId("evt", now), ts, type: "display", ...about, payload: { level: "warning", content } }]);
+  await journal.append([
+    { event_id: makeId("evt", now), ts, type: "display", ...about, payload: { level: "warning", content } },
+  ]);
   return journal;
 }
 
@@ -157,5 +162,7 @@ function parseTail(line: Buffer, path: string): Tail {
   } catch {
     // Falls through: not JSON is as bad as JSON that is no event.
   }
-  throw new Error(`The last whole line of "${path}" is no event: the record was damaged; look at it with "autonous audit verify"`);
+  throw new Error(
+    `The last whole line of "${path}" is no event: the record was damaged; look at it with "autonous audit verify"`,
+  );
 }

@@ -11,9 +11,13 @@ export function isRunId(text: string): boolean {
   return RUN_ID.test(text);
 }
 
-export function checkRunId(run_id: string): void {
+function checkRunId(run_id: string): void {
   if (!isRunId(run_id)) {
-    throw new ToolError("InvalidArguments", `Cannot use run_id ${JSON.stringify(run_id)}: it has to be up to 80 letters, digits, "_" and "-"`, { field: "run_id" });
+    throw new ToolError(
+      "InvalidArguments",
+      `Cannot use run_id ${JSON.stringify(run_id)}: it has to be up to 80 letters, digits, "_" and "-"`,
+      { field: "run_id" },
+    );
   }
 }
 

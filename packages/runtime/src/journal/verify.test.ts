@@ -21,7 +21,8 @@ async function changeLines(file: string, change: (lines: string[]) => string[]):
 
 test("a record that nobody touched is whole, as a file, a run and a state folder", async () => {
   const { file, folder, state } = await recordedRun();
-  for (const path of [file, folder, state]) expect(await verifyAudit(path)).toEqual({ ok: true, records: 10, problems: [] });
+  for (const path of [file, folder, state])
+    expect(await verifyAudit(path)).toEqual({ ok: true, records: 10, problems: [] });
 });
 
 // oxfmt-ignore
@@ -54,7 +55,9 @@ test("a record rewritten from the first to the last line is found by the head th
   const first = JSON.parse(text.split("\n")[0]!) as { run_id: string };
   expect((await verifyAudit(file)).ok, "another run's whole record is whole").toBe(true);
   await rm(other.folder, { recursive: true });
-  expect((await verifyAudit(other.state)).problems).toEqual([expect.objectContaining({ run_id: first.run_id, problem: expect.stringContaining("gone") as string })]);
+  expect((await verifyAudit(other.state)).problems).toEqual([
+    expect.objectContaining({ run_id: first.run_id, problem: expect.stringContaining("gone") as string }),
+  ]);
 });
 
 test("a state folder that was put back to how it was before is found", async () => {
@@ -81,7 +84,13 @@ test("a torn last line is told as such, and the next start of the run repairs an
   await again.call({ name: "ls", args: {} });
   const events = await Array.fromAsync(again.events());
   await again.close();
-  expect(events.map((event) => event.type)).toEqual(["tool_call.started", "tool_call.completed", "display", "tool_call.started", "tool_call.completed"]);
+  expect(events.map((event) => event.type)).toEqual([
+    "tool_call.started",
+    "tool_call.completed",
+    "display",
+    "tool_call.started",
+    "tool_call.completed",
+  ]);
   expect(events[2]?.payload["content"]).toMatch(/21 bytes/);
   expect((await verifyAudit(file)).ok).toBe(true);
 });

@@ -44,7 +44,9 @@ function recordsIn(folder: string): string[] {
   if (existsSync(join(folder, "events.jsonl"))) return [join(folder, "events.jsonl")];
   const runs = join(folder, "runs");
   if (!existsSync(runs)) return [];
-  const files = readdirSync(runs).sort().map((run_id) => join(runs, run_id, "events.jsonl"));
+  const files = readdirSync(runs)
+    .sort()
+    .map((run_id) => join(runs, run_id, "events.jsonl"));
   return files.filter((file) => existsSync(file));
 }
 
@@ -63,7 +65,11 @@ async function verifyFile(file: string, heads: string): Promise<AuditVerdict> {
 }
 
 /** The same for a record that is kept elsewhere than in a file. */
-export async function verifyEvents(run_id: string, events: AsyncIterable<RuntimeEvent>, options: VerifyOptions = {}): Promise<AuditVerdict> {
+export async function verifyEvents(
+  run_id: string,
+  events: AsyncIterable<RuntimeEvent>,
+  options: VerifyOptions = {},
+): Promise<AuditVerdict> {
   const chain = new ChainCheck((id) => readHead(options.heads ?? headsFolder(), id));
   for await (const event of events) chain.add({ text: lineOf(event), whole: true });
   return chain.verdict(run_id);

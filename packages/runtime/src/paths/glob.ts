@@ -26,7 +26,8 @@ export function compileGlob(pattern: string): Glob {
 }
 
 type Part = "**" | readonly Piece[];
-type Piece = "*" | "?" | string | { readonly set: readonly (readonly [number, number])[]; readonly negated: boolean };
+/** `*`, `?`, a literal character as `\\x`, or a set of ranges. */
+type Piece = string | { readonly set: readonly (readonly [number, number])[]; readonly negated: boolean };
 
 function matchesAny(alternatives: readonly (readonly Part[])[], parts: readonly string[]): boolean {
   return alternatives.some((pattern) => matchWithStars(pattern, parts, isManyParts, matchesPart));
@@ -129,7 +130,10 @@ function expandBraces(pattern: string): string[] {
       done.push(next);
     } else {
       const [start, end] = group;
-      for (const choice of next.slice(start + 1, end).split(",").reverse()) {
+      for (const choice of next
+        .slice(start + 1, end)
+        .split(",")
+        .reverse()) {
         open.push(next.slice(0, start) + choice + next.slice(end + 1));
       }
     }

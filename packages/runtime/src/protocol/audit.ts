@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { artifacts, RISKS } from "./call.ts";
 
-export const EFFECTS = ["ALLOW", "DENY", "REQUIRE_CONFIRMATION"] as const;
+const EFFECTS = ["ALLOW", "DENY", "REQUIRE_CONFIRMATION"] as const;
 export type Effect = (typeof EFFECTS)[number];
 
 export const SCOPES = ["call", "run", "session"] as const;

@@ -48,7 +48,7 @@ export interface ToolCallRequest {
 
 const ERROR_CODES = Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]];
 
-export const callError = z.strictObject({
+const callError = z.strictObject({
   code: z.enum(ERROR_CODES),
   class: z.enum(["validation", "policy", "timeout", "tool_exec", "unknown"]),
   message: z.string(),
@@ -58,7 +58,7 @@ export const callError = z.strictObject({
 });
 export type CallError = z.infer<typeof callError>;
 
-export const payload = z.strictObject({
+const payload = z.strictObject({
   exit_code: z.int(),
   stdout: z.string(),
   stderr: z.string(),

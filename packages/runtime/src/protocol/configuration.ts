@@ -4,11 +4,8 @@ import { PERMISSIONS, RISKS } from "./call.ts";
 export const PROFILE_NAMES = ["readonly", "guarded", "autonomous"] as const;
 export type ProfileName = (typeof PROFILE_NAMES)[number];
 
-export const SANDBOX_MODES = ["auto", "required", "off"] as const;
-export type SandboxMode = (typeof SANDBOX_MODES)[number];
-
 /** A rule says yes, ask or no to the calls that all of its conditions match. */
-export const policyRule = z
+const policyRule = z
   .strictObject({
     effect: z.enum(["allow", "confirm", "deny"]),
     /** A tool's own name, or a glob over names. */
@@ -21,7 +18,7 @@ export const policyRule = z
     user: z.string().min(1).optional(),
     reason: z.string().optional(),
   })
-  .refine(({ effect, reason, ...conditions }) => Object.keys(conditions).length > 0, {
+  .refine(({ effect: _effect, reason: _reason, ...conditions }) => Object.keys(conditions).length > 0, {
     error: "A rule needs at least one of tool, permission, risk, path, chat, user",
   });
 export type PolicyRule = z.infer<typeof policyRule>;

@@ -39,7 +39,8 @@ const PARSER_ERROR = /(?:bad|current|expected|illegal|invalid|missing|next|parse
 function claimIn(view: View, name: Name, place: Place): Claim | undefined {
   const lower = name.text.toLowerCase();
   if (lower === "key" || lower === "keys") return claimOf(`${wordBefore(view, name)}_${lower}`) ?? keyInQuery(view, name);
-  const claim = claimOf(name.text);
+  const claim = claimOf(/^(?:set|with)[A-Z]/.test(name.text) ? name.text.replace(/^[a-z]+/, "") : name.text);
+  if (claim?.noun === "token" && place.isCompared === true) return { ...claim, strength: "random" };
   // "pass: 12", "PASS: test.ts" are the results of tests; `-passin pass:x` and "pass": "x" are not.
   if (lower === "pass" && place.sign === ":" && !place.isNameQuoted) {
     return /-pass(?:in|out)?[ =]$/.test(leftOf(view, name.start, 12)) ? claim : undefined;
@@ -106,7 +107,7 @@ function findQuoted(view: View, { claim, place }: Assignment, { at, tail }: Open
   // `log("password:", value)`: what seemed to open a string closed one.
   if (/^\s*(?:[,)\];]|[+%.] )/.test(text)) return undefined;
   const { sign, isSpaced } = place;
-  const isSecret = isSecretValue({ text, claim, isQuoted: true, sign, isSpaced, after: "" });
+  const isSecret = isSecretValue({ text, claim, isQuoted: true, sign, isSpaced, isListed: false, after: "" });
   return isSecret ? { start, ...whole } : undefined;
 }
 
@@ -171,7 +172,7 @@ function findLine(view: View, { name, place, claim }: Assignment): Found | undef
 }
 
 function plainCandidate(text: string, claim: Claim): Parameters<typeof isSecretValue>[0] {
-  return { text, claim, isQuoted: true, sign: ":", isSpaced: true, after: "" };
+  return { text, claim, isQuoted: true, sign: ":", isSpaced: true, isListed: false, after: "" };
 }
 
 /** A value without quotes and blanks. */
@@ -186,7 +187,8 @@ function findWord(view: View, { name, place, claim }: Assignment): Found | undef
   const text = view.text.slice(start, whole.end);
   const after = whole.tail === undefined ? restOfLine(view, whole.end, 24) : "";
   const { sign, isSpaced } = place;
-  return isSecretValue({ text, claim, isQuoted: false, sign, isSpaced, after }) ? { start, ...whole } : undefined;
+  const isListed = sign === "=" && !isSpaced && /[;&?] ?$/.test(leftOf(view, name.start, 2));
+  return isSecretValue({ text, claim, isQuoted: false, sign, isSpaced, isListed, after }) ? { start, ...whole } : undefined;
 }
 
 const TYPE = /^[&\w<>[\]|?., '*]{1,60}?\s{0,2}=\s{0,4}(?=(?:[rRbBuU]|@)?["'`])/;

@@ -131,7 +131,8 @@ export function claimOf(name: string): Claim | undefined {
   const isSureKey = noun !== "key" || !NOUNS.has(own) || SECRET_KEYS.has(kind);
   const isNeutral = endings.every((each) => NEUTRAL_ENDINGS.has(each) || /^\d+$/.test(each));
   if (isNeutral) return { ...claim, strength: isSureKey ? "any" : "assigned" };
-  return { ...claim, strength: isUpper ? "assigned" : "random" };
+  // `password_for_x` is set somewhere; `passwordForX` is mostly code.
+  return { ...claim, strength: /[a-z][A-Z]/.test(name) ? "random" : "assigned" };
 }
 
 /** camelCase, snake_case, kebab-case and dotted names to lower-case words. */
@@ -140,8 +141,12 @@ export function splitName(name: string): readonly string[] {
   return parts.map((each) => each.toLowerCase());
 }
 
-/** Whether a single word is one of those that name secrets. */
-export function nounOf(word: string): Noun | undefined {
+/** Whether a lower-case word is itself one of those that name secrets: "password", not "mypassword". */
+export function isNoun(word: string): boolean {
+  return NOUNS.has(word);
+}
+
+function nounOf(word: string): Noun | undefined {
   return NOUNS.get(word) ?? RUN_TOGETHER.find(([pattern]) => pattern.test(word))?.[1];
 }
 

@@ -16,6 +16,8 @@ export interface Place {
   readonly sign: "=" | ":" | "flag";
   readonly isSpaced: boolean;
   readonly isNameQuoted: boolean;
+  /** Compared, not set: `token === "("` is a parser. */
+  readonly isCompared?: boolean;
   /** Without quotes it is no value: `'password' => 'x'`, against an arrow function. */
   readonly mustQuote?: boolean;
   /** The text of an XML element: it ends at "<". */
@@ -70,6 +72,7 @@ export function placeOf(view: View, name: Name): Place | undefined {
     elementPlace(view, name, at) ??
     pairPlace(view, name, at) ??
     argumentPlace(view, name, { at, isNameQuoted }) ??
+    callPlace(view, name, at) ??
     (blanks > at ? blankPlace(view, name, { blanks, isNameQuoted }) : undefined)
   );
 }
@@ -99,11 +102,13 @@ function skipDecoration(view: View, at: number): number {
   return at + (match?.[0].length ?? 0);
 }
 
-type Sign = Pick<Place, "sign" | "mustQuote" | "isEncoded"> & { readonly end: number };
+type Sign = Pick<Place, "sign" | "mustQuote" | "isCompared" | "isEncoded"> & { readonly end: number };
 
 // oxfmt-ignore
 const SIGNS: readonly (readonly [text: string, sign: Omit<Sign, "end"> | undefined])[] = [
-  ["==", undefined], ["=~", undefined], ["::", undefined],
+  ["=~", undefined], ["::", undefined],
+  ["===", { sign: "=", mustQuote: true, isCompared: true }], ["!==", { sign: "=", mustQuote: true, isCompared: true }],
+  ["==",  { sign: "=", mustQuote: true, isCompared: true }], ["!=",  { sign: "=", mustQuote: true, isCompared: true }],
   ["=>",  { sign: ":", mustQuote: true }],
   ["??=", { sign: "=" }], ["||=", { sign: "=" }], [":=", { sign: "=" }], ["?=", { sign: "=" }], ["+=", { sign: "=" }],
   ["<-",  { sign: "=" }], ["?:", { sign: ":" }], ["!:", { sign: ":" }],
@@ -126,6 +131,7 @@ function valueStart(view: View, at: number): number | undefined {
   const start = skipBlanks(view, skipDecoration(view, at));
   const decorated = skipDecoration(view, start);
   if (view.text.startsWith("%22", decorated)) return decorated + 3;
+  if (view.text.startsWith("!!", decorated)) return decorated + (/^!!\w{1,12}[ \t]+/.exec(restOfLine(view, decorated, 24))?.[0].length ?? 0);
   if (!isNewline(codeAt(view, decorated))) return decorated;
   const match = /^\r?\n[ \t]{0,60}(?=["'`])/.exec(rightOf(view, decorated, 64));
   return match === null ? undefined : decorated + match[0].length;
@@ -162,6 +168,13 @@ function argumentPlace(view: View, name: Name, { at, isNameQuoted }: { at: numbe
   const match = /^,\s{0,20}(?=\\{0,7}["'](?!-))/.exec(rightOf(view, at, 32));
   if (match === null) return undefined;
   return { at: at + match[0].length, sign: isFlag ? "flag" : ":", isSpaced: false, isNameQuoted };
+}
+
+/** `setPassword("x")`, `.password("x")`. */
+function callPlace(view: View, name: Name, at: number): Place | undefined {
+  if (codeAt(view, at) !== CODE.openParenthesis || !isQuote(codeAt(view, at + 1))) return undefined;
+  const isSetter = /^(?:set|with)[A-Z]/.test(name.text) || /\.(?:password|apiKey|secret|token)$/.test(name.text);
+  return isSetter ? { at: at + 1, sign: "=", isSpaced: false, isNameQuoted: false } : undefined;
 }
 
 /** Words after which a name and its value follow with nothing but a blank between. */

@@ -6,7 +6,7 @@ import type { View } from "./view.ts";
 export const KEY_WINDOW = 65_536;
 
 const BEGIN = /^-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/;
-const END = /^-----END [A-Z0-9 ]{0,40}-----/;
+const END = /^-----END [A-Z0-9 ]{0,40}-{0,5}/;
 
 /** A private key in PEM, OpenSSH or PGP form, from its first line to its last; without one, to the end of its body. */
 export function findPrivateKey(view: View, { start }: Span): Found | undefined {

@@ -1,5 +1,5 @@
 import { MARKER } from "./marker.ts";
-import { nounOf, splitName } from "./names.ts";
+import { isNoun, splitName } from "./names.ts";
 import type { Claim, Noun } from "./names.ts";
 
 /** A value that stands under a secret's name. Is it the secret, or code, a reference, a placeholder, a type? */
@@ -11,6 +11,8 @@ export interface Candidate {
   readonly sign: "=" | ":" | "flag";
   /** Spaces stand round the sign: the way of code, INI and TOML rather than of the environment. */
   readonly isSpaced: boolean;
+  /** It is one of several pairs in a row: `Server=a;Pwd=b`, `?user=a&token=b`. */
+  readonly isListed: boolean;
   /** What follows the value on its line: a few characters. */
   readonly after: string;
 }
@@ -85,7 +87,8 @@ const REFERENCES: readonly RegExp[] = [
   /^(?:arn|env|file|gcp-sm|keychain|keyring|op|ref|secretsmanager|sops|ssm|vault):/i,
   /^ENC\[/,
 ];
-const INSERTION = /\$\{[^}]{0,200}\}|\{\{.{0,200}?\}\}|#\{[^}]{0,200}\}|\$\([^)]{0,200}\)|<%|%s|\{\d?\}/s;
+/** What a template puts in: `${name}`, `{{ name }}`, `#{name}`, `$(command)`, `<%= name %>`, `%s`, `{0}`. */
+const INSERTION = /\$\{[\w\s.:?|"'()[\]+,/-]{0,200}\}|\{\{[\w\s.$|"'()-]{1,100}\}\}|#\{[\w\s.()]{1,100}\}|\$\([^)]{0,200}\)|<%|%s|\{\d?\}/;
 const CONSTANT = /^[A-Z]+(?:_[A-Z]+)*$/;
 
 function isReference(text: string, isQuoted: boolean): boolean {
@@ -133,7 +136,7 @@ function isQuotedSecret(text: string, { noun, isUpper }: Claim): boolean {
 
 /** `"password": "Password"`, `"token": "auth.token.title"`: a word or a dotted name for people or programs. */
 function isLabel(text: string, noun: Noun): boolean {
-  if (/^[A-Za-z]+[:*]*$/.test(text) && nounOf(text.replace(/[:*]+$/, "").toLowerCase()) !== undefined) return true;
+  if (/^[A-Za-z]+[:*]*$/.test(text) && isNoun(text.replace(/[:*]+$/, "").toLowerCase())) return true;
   const isDotted = /^[A-Za-z][A-Za-z_-]*(?:\.[A-Za-z][A-Za-z_-]*)+$/.test(text);
   // "mySecretPassword" may be somebody's password; as a token it is the name of one.
   const isName = (noun === "token" || noun === "key") && /^_?[A-Za-z]+(?:[A-Z][a-z]+)+$/.test(text);
@@ -143,11 +146,11 @@ function isLabel(text: string, noun: Noun): boolean {
 /** Text for people: it has words that no passphrase would be made of. */
 export function isProse(text: string): boolean {
   const words = text.toLowerCase().match(/[a-z']+/g) ?? [];
-  return words.length > 1 && words.some((each) => FILLERS.has(each) || nounOf(each) !== undefined);
+  return words.length > 1 && words.some((each) => FILLERS.has(each) || isNoun(each));
 }
 
-const IDENTIFIER = /^[A-Za-z_$][\w$]*[!?]?$/;
-const CHAIN = /^[A-Za-z_$][\w$]*[!?]?(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*[!?]?)+$/;
+const IDENTIFIER = /^\$?[A-Za-z_]\w*$|^\$?[A-Za-z_]+[!?]$/;
+const CHAIN = /^\$?[A-Za-z_]\w*[!?]?(?:(?:\?\.|\.|::|->)[A-Za-z_]\w*[!?]?)+$/;
 const CALL_OR_INDEX = /^[A-Za-z_$@&*!][\w$.:!?>-]*[([]/;
 const WELL_KNOWN_OBJECT =
   /^(?:app|args|auth|body|cfg|client|cls|conf|config|context|ctx|data|env|event|form|import|input|local|module|options|opts|os|params|process|props|req|request|res|response|secrets|self|session|settings|state|store|System|this|user|vars?|window)(?:\?\.|\.|::|->)/;
@@ -181,17 +184,20 @@ function isNamedLikeCode(text: string): boolean {
 }
 
 function hasNoun(text: string): boolean {
-  return splitName(text).some((each) => nounOf(each) !== undefined);
+  return splitName(text).some(isNoun);
 }
 
-function isCodeName({ claim, text, sign, isSpaced, after }: Candidate, core: string, isCode: boolean): boolean {
+function isCodeName(candidate: Candidate, core: string, isCode: boolean): boolean {
+  const { claim, sign, isSpaced, isListed, after } = candidate;
   const isSpacedEquals = sign === "=" && isSpaced;
-  if (nounOf(core.toLowerCase()) !== undefined) return true;
-  if (isNamedLikeCode(core) && (isCode || isSpacedEquals)) return true;
+  if (isNoun(core.toLowerCase())) return true;
+  if (isListed) return false;
+  if (isNamedLikeCode(core) && isCode) return true;
   if (/\d/.test(core)) return false;
+  if (isNamedLikeCode(core) && isSpacedEquals) return true;
   if (isSentence(core, after)) return true;
   if (/[a-z][A-Z]/.test(core) && (hasNoun(core) || /^[A-Z]/.test(core))) return true;
-  if (/^[A-Z].*[!?]$/.test(text)) return true;
+  if (/^[A-Z].*[!?]$/.test(candidate.text)) return true;
   // A token or key without a single digit is a variable; a password may well be a word.
   if (isSpacedEquals && (claim.noun !== "password" || core.includes("_")) && claim.noun !== "secret") return true;
   return isCode && (sign === ":" || isSpaced);

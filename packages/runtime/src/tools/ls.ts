@@ -43,7 +43,10 @@ export const ls = defineTool({
   async execute(given, context) {
     const { kind } = await context.files.stat(given.path);
     if (kind !== "directory") {
-      throw new ToolError("InvalidArguments", `Cannot list "${given.path}": it is not a folder`, { field: "path", kind });
+      throw new ToolError("InvalidArguments", `Cannot list "${given.path}": it is not a folder`, {
+        field: "path",
+        kind,
+      });
     }
     const page = await readPage(given, context);
     const { entries, last, unreadable } = page;
@@ -111,7 +114,11 @@ const MAX_COMPLAINTS = 20;
 
 const placeSchema = z.strictObject({ keys: z.array(z.string()).min(1), folder: z.boolean() });
 
-function whatIsFull(rows: number, bytes: number, { limit, limits }: { limit: number; limits: OutputLimits }): Page["full"] {
+function whatIsFull(
+  rows: number,
+  bytes: number,
+  { limit, limits }: { limit: number; limits: OutputLimits },
+): Page["full"] {
   if (bytes > limits.bytes) return "bytes";
   if (rows < limit) return undefined;
   return limit === limits.lines ? "lines" : "limit";
@@ -129,7 +136,12 @@ function skipper(patterns: readonly string[]): (path: string) => boolean {
     try {
       return compileGlob(pattern);
     } catch (error) {
-      throw new ToolError("InvalidArguments", `Cannot use ignore_globs: ${(error as Error).message}`, { field: "ignore_globs" }, error);
+      throw new ToolError(
+        "InvalidArguments",
+        `Cannot use ignore_globs: ${(error as Error).message}`,
+        { field: "ignore_globs" },
+        error,
+      );
     }
   });
   return (path) => globs.some((glob) => glob.matches(path));
@@ -144,5 +156,9 @@ function boundTo({ path, recursive, ignore_globs = [], all }: Args): unknown {
 function adaptListDir(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { target_directory, dir_path, relative_workspace_path, ignore, ...rest } = given;
   const path = target_directory ?? dir_path ?? relative_workspace_path;
-  return { ...(path === undefined ? {} : { path }), ...(ignore === undefined ? {} : { ignore_globs: ignore }), ...rest };
+  return {
+    ...(path === undefined ? {} : { path }),
+    ...(ignore === undefined ? {} : { ignore_globs: ignore }),
+    ...rest,
+  };
 }

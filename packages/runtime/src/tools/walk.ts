@@ -41,7 +41,10 @@ interface Frame {
  * A folder's entries in path order, each folder's own right after it. Memory grows with the depth, not with the number
  * of entries. Folders that vanish, move or cannot be read on the way are told and passed over.
  */
-export async function* walk(files: ToolFiles, options: WalkOptions): AsyncIterable<Walked | { readonly hidden: number }> {
+export async function* walk(
+  files: ToolFiles,
+  options: WalkOptions,
+): AsyncIterable<Walked | { readonly hidden: number }> {
   const frames = startFrames(options.start);
   for (let frame = frames.at(-1); frame !== undefined; frame = frames.at(-1)) {
     if (frame.next === frame.entries.length && frame.more) {

@@ -39,7 +39,10 @@ export function streamEvents(context: Context, { store, bell, task_id, run_id, a
 }
 
 /** Undefined while there is more to come. */
-async function finalReply(store: RouteParts["store"], task_id: string): Promise<{ task_id: string; state: string; text: string } | undefined> {
+async function finalReply(
+  store: RouteParts["store"],
+  task_id: string,
+): Promise<{ task_id: string; state: string; text: string } | undefined> {
   const details = await store.tasks.get(task_id);
   if (details === undefined || !isOver(details.task.state)) return undefined;
   const { task, reply, reply_sent_at } = details;

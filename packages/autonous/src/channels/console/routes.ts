@@ -31,7 +31,12 @@ export function addRoutes(app: Hono, parts: RouteParts): void {
     const body = readBody(await context.req.text());
     if ("problem" in body) return problem(context, 400, body.problem);
     const { text, chat, id } = body.value;
-    const message = { source: "http", lane: `http:${chat}`, text: parts.redact(text), ...(id === undefined ? {} : { external_id: id }) };
+    const message = {
+      source: "http",
+      lane: `http:${chat}`,
+      text: parts.redact(text),
+      ...(id === undefined ? {} : { external_id: id }),
+    };
     const { task_id, run_id, duplicate } = await store.inbox.ingest(message);
     parts.onTask();
     if (context.req.header("accept")?.includes("application/json") === true)

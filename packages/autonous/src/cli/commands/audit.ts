@@ -14,10 +14,15 @@ import { Records } from "../records.ts";
 export async function verify(input: CommandInput): Promise<ExitCode> {
   const { args, print } = input;
   const [path] = args;
-  const verdict = path === undefined ? await verifyState(findWorkplace(input).state_dir) : await verifyAudit(existing(path));
+  const verdict =
+    path === undefined ? await verifyState(findWorkplace(input).state_dir) : await verifyAudit(existing(path));
   if (print.json) print.document(verdict);
   for (const { run_id = "", seq, problem } of verdict.problems) print.text(`${run_id} record ${seq}: ${problem}`);
-  print.text(verdict.ok ? `The record is whole: ${verdict.records} records` : `${verdict.problems.length} problems in ${verdict.records} records`);
+  print.text(
+    verdict.ok
+      ? `The record is whole: ${verdict.records} records`
+      : `${verdict.problems.length} problems in ${verdict.records} records`,
+  );
   return verdict.ok ? EXIT.done : EXIT.failed;
 }
 
@@ -36,7 +41,9 @@ async function verifyState(state_dir: string): Promise<AuditVerdict> {
   try {
     const runs = [...(await records.runs())];
     const files = runs.length === 0 && !isFolder(state_dir) ? [] : [await verifyAudit(realpathSync(state_dir))];
-    const stored = await Promise.all(runs.filter(([, where]) => where === "store").map(([run_id]) => verifyEvents(run_id, records.read(run_id))));
+    const stored = await Promise.all(
+      runs.filter(([, where]) => where === "store").map(([run_id]) => verifyEvents(run_id, records.read(run_id))),
+    );
     const problems = [...files, ...stored].flatMap((verdict) => verdict.problems);
     // A run that the store has and a file follows is one record, not two.
     const inFiles = files.reduce((sum, verdict) => sum + verdict.records, 0);
@@ -90,7 +97,8 @@ async function eachMatching(input: CommandInput, take: (record: Shown) => void):
   const records = await Records.open(findWorkplace(input).state_dir);
   try {
     const run = input.options["run"] as string | undefined;
-    for await (const record of records.audits(run === undefined ? undefined : await records.findRun(run))) if (matches(record)) take(record);
+    for await (const record of records.audits(run === undefined ? undefined : await records.findRun(run)))
+      if (matches(record)) take(record);
   } finally {
     await records.close();
   }
@@ -101,7 +109,8 @@ function readFilter({ tool, outcome, since }: CommandInput["options"]): (record:
     throw new UsageError(`There is no outcome "${String(outcome)}": it is one of ${OUTCOMES.join(", ")}`);
   }
   const from = since === undefined ? undefined : Date.parse(String(since));
-  if (Number.isNaN(from)) throw new UsageError(`"${String(since)}" is no time; write 2026-01-31 or 2026-01-31T12:00:00Z`);
+  if (Number.isNaN(from))
+    throw new UsageError(`"${String(since)}" is no time; write 2026-01-31 or 2026-01-31T12:00:00Z`);
   return (record) =>
     (tool === undefined || record.tool === tool) &&
     (outcome === undefined || outcomeOf(record) === outcome) &&
@@ -110,5 +119,7 @@ function readFilter({ tool, outcome, since }: CommandInput["options"]): (record:
 
 function outcomeOf({ result, policy }: AuditRecord): (typeof OUTCOMES)[number] {
   if (result.ok) return "ok";
-  return policy.decision === "DENY" || (policy.decision === "REQUIRE_CONFIRMATION" && policy.approved !== true) ? "denied" : "failed";
+  return policy.decision === "DENY" || (policy.decision === "REQUIRE_CONFIRMATION" && policy.approved !== true)
+    ? "denied"
+    : "failed";
 }

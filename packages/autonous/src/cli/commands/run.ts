@@ -19,7 +19,13 @@ export async function run(input: CommandInput): Promise<ExitCode> {
   const runtime = await createRuntime({ ...runtimeOptions(place), onEvent: show });
   try {
     const limits = { max_turns: readLimit(options["maxTurns"], settings.max_turns) };
-    const { outcome, answer, error, turns, calls } = await runAgent({ runtime, provider, task: { text: args[0] ?? "" }, limits, signal });
+    const { outcome, answer, error, turns, calls } = await runAgent({
+      runtime,
+      provider,
+      task: { text: args[0] ?? "" },
+      limits,
+      signal,
+    });
     if (print.json) print.document({ outcome, answer, error: error ?? null, turns, calls, run_id: runtime.run_id });
     if (answer !== "") print.text(answer);
     if (error !== undefined) print.note(`${error.code}: ${error.message}`);

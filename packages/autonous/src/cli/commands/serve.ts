@@ -29,7 +29,9 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
   const { print, options } = input;
   const place = findWorkplace(input);
   if (options["root"] === undefined && place.configuration.settings.tool_allowed_roots === undefined) {
-    throw new UsageError("Cannot serve without a root: set AUTONOUS_TOOL_ALLOWED_ROOTS to the folders that tools may touch, or give --root <folder>");
+    throw new UsageError(
+      "Cannot serve without a root: set AUTONOUS_TOOL_ALLOWED_ROOTS to the folders that tools may touch, or give --root <folder>",
+    );
   }
   const checks = await checkAll(place);
   if (options["check"] === true || checks.some((check) => check.outcome === "failed")) {
@@ -54,7 +56,12 @@ async function runService(place: Workplace, { print, signal, options }: CommandI
     log: print.note,
   });
   const known = secretsOf(process.env);
-  const parts = { store, bell, onTask: () => supervisor.wake(), redact: (text: string) => redact(text, { known }).text };
+  const parts = {
+    store,
+    bell,
+    onTask: () => supervisor.wake(),
+    redact: (text: string) => redact(text, { known }).text,
+  };
   const server = await startServer(parts, place);
   supervisor.start();
   announce(server, place, print);
@@ -76,7 +83,11 @@ async function runService(place: Workplace, { print, signal, options }: CommandI
 function workerWords(options: CommandInput["options"]): string[] {
   const roots = (options["root"] as readonly string[] | undefined) ?? [];
   const state = options["stateDir"] as string | undefined;
-  return ["worker", ...roots.flatMap((root) => ["--root", root]), ...(state === undefined ? [] : ["--state-dir", state])];
+  return [
+    "worker",
+    ...roots.flatMap((root) => ["--root", root]),
+    ...(state === undefined ? [] : ["--state-dir", state]),
+  ];
 }
 
 async function startServer(parts: RouteParts, place: Workplace): Promise<Console & { token: string }> {
@@ -86,7 +97,9 @@ async function startServer(parts: RouteParts, place: Workplace): Promise<Console
     return { ...(await startConsole({ ...parts, token, port })), token };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-    throw new UsageError(`Cannot listen on 127.0.0.1:${port}: another program does. Set AUTONOUS_HTTP_PORT to a free port`);
+    throw new UsageError(
+      `Cannot listen on 127.0.0.1:${port}: another program does. Set AUTONOUS_HTTP_PORT to a free port`,
+    );
   }
 }
 
@@ -101,10 +114,16 @@ function readToken(state_dir: string): string {
   return readFileSync(path, "utf8").trim();
 }
 
-function announce({ url, token }: Console & { token: string }, { roots, configuration }: Workplace, print: CommandInput["print"]): void {
+function announce(
+  { url, token }: Console & { token: string },
+  { roots, configuration }: Workplace,
+  print: CommandInput["print"],
+): void {
   const curl = `curl -N -H "Authorization: Bearer ${token}" -d '{"text":"/ls ."}' ${url}/api/tasks`;
   if (print.json) print.document({ url, token, roots, model: configuration.settings.model });
-  print.text(`Serving ${roots.join(", ")} on ${url} (model ${configuration.settings.model}, profile ${configuration.settings.profile}). Try it:\n\n  ${curl}\n`);
+  print.text(
+    `Serving ${roots.join(", ")} on ${url} (model ${configuration.settings.model}, profile ${configuration.settings.profile}). Try it:\n\n  ${curl}\n`,
+  );
 }
 
 interface DeliverParts {
@@ -118,7 +137,11 @@ async function deliverUntil(stopped: AbortSignal, { store, bell, supervisor, log
   for (;;) {
     const rung = bell.wait(LOOK_MS);
     const last = stopped.aborted;
-    const sent = await deliver({ store, commanders: [httpCommander], onProblem: (problem) => log(`A reply could not be sent: ${(problem as Error).message}`) });
+    const sent = await deliver({
+      store,
+      commanders: [httpCommander],
+      onProblem: (problem) => log(`A reply could not be sent: ${(problem as Error).message}`),
+    });
     if (sent > 0) {
       bell.ring(); // who follows the task sees that its reply went out
       supervisor.wake(); // and the worker follows the record into the run's file

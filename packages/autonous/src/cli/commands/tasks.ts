@@ -18,7 +18,9 @@ export async function list(input: CommandInput): Promise<ExitCode> {
   if (state !== undefined && !isTaskState(String(state))) {
     throw new UsageError(`There is no state "${String(state)}": it is one of ${TASK_STATE_NAMES.join(", ")}`);
   }
-  const { tasks } = await withStore(input, (store) => store.tasks.list({ limit, ...(state === undefined ? {} : { state: state as Task["state"] }) }));
+  const { tasks } = await withStore(input, (store) =>
+    store.tasks.list({ limit, ...(state === undefined ? {} : { state: state as Task["state"] }) }),
+  );
   if (print.json) print.document(tasks);
   if (tasks.length === 0) print.note("There is no such task");
   else print.text(table([["TASK", "STATE", "MADE", "TEXT"], ...tasks.map(toRow)]));
@@ -54,7 +56,10 @@ export async function show(input: CommandInput): Promise<ExitCode> {
 
 async function withStore<T>(input: CommandInput, work: (store: Store) => Promise<T>): Promise<T> {
   const file = databaseFile(findWorkplace(input).state_dir);
-  if (!existsSync(file)) throw new UsageError(`There is no service's store here ("${file}"): start one with autonous serve, or give --state-dir`);
+  if (!existsSync(file))
+    throw new UsageError(
+      `There is no service's store here ("${file}"): start one with autonous serve, or give --state-dir`,
+    );
   const store = await openStore({ file, clock: Date.now });
   try {
     return await work(store);

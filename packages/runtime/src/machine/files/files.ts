@@ -27,7 +27,11 @@ export function createToolFiles({ touches, workspace, signal, judgeBelow }: File
   function declared(path: string, access: ResolvedTouch["access"]): ResolvedTouch {
     const touch = touches.find((each) => each.path === path && each.access === access);
     if (touch === undefined) {
-      throw new ToolError("PathTraversalBlocked", `Cannot ${access} "${path}": the call did not declare that it would`, { path });
+      throw new ToolError(
+        "PathTraversalBlocked",
+        `Cannot ${access} "${path}": the call did not declare that it would`,
+        { path },
+      );
     }
     return touch;
   }
@@ -48,7 +52,12 @@ export function createToolFiles({ touches, workspace, signal, judgeBelow }: File
       const touch = declared(path, "list");
       const fd = openVerified(touch, { below: options.below ?? [], open: openFolder, workspace, judgeBelow });
       try {
-        return await listFolder(fd, { ...options, show_sensitive: options.show_sensitive === true && touch.show_sensitive, workspace, signal });
+        return await listFolder(fd, {
+          ...options,
+          show_sensitive: options.show_sensitive === true && touch.show_sensitive,
+          workspace,
+          signal,
+        });
       } finally {
         closeSync(fd);
       }
@@ -70,7 +79,11 @@ function openVerified(touch: ResolvedTouch, { below, open, workspace, judgeBelow
   try {
     const real = realBytesOf(fd);
     if (real !== wanted) {
-      throw new ToolError("PathTraversalBlocked", `Cannot open "${path}": it leads elsewhere than when it was checked`, { path });
+      throw new ToolError(
+        "PathTraversalBlocked",
+        `Cannot open "${path}": it leads elsewhere than when it was checked`,
+        { path },
+      );
     }
     const place = Buffer.from(real, "latin1").toString("utf8");
     const refusal = judgePlace(place, workspace);

@@ -46,7 +46,10 @@ for (const { path, real, exists } of CASES) {
   test(`${JSON.stringify(path)} leads to ${JSON.stringify(real)}`, async () => {
     const folder = await scratchFolder();
     await folder.make(TREE);
-    expect(resolvePath(path, join(folder.path, "root"))).toEqual({ real: real.startsWith("/") ? real : join(folder.path, real), exists });
+    expect(resolvePath(path, join(folder.path, "root"))).toEqual({
+      real: real.startsWith("/") ? real : join(folder.path, real),
+      exists,
+    });
   });
 }
 

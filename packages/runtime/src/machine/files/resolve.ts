@@ -21,7 +21,10 @@ export function resolvePath(path: string, cwd: string): Resolved {
   if (path === "") throw new ToolError("InvalidArguments", "Cannot use a path that is empty", { path });
   const absolute = isAbsolute(path) ? path : `${cwd}/${path}`;
   if (Buffer.byteLength(absolute) >= MAX_PATH) {
-    throw new ToolError("InvalidArguments", `Cannot use a path of ${absolute.length} characters: the system takes at most ${MAX_PATH}`);
+    throw new ToolError(
+      "InvalidArguments",
+      `Cannot use a path of ${absolute.length} characters: the system takes at most ${MAX_PATH}`,
+    );
   }
   return follow(absolute, 0) ?? { real: resolve(absolute), exists: false };
 }
@@ -83,7 +86,8 @@ const REASONS: Readonly<Record<string, string>> = {
 export function asToolError(error: unknown, path: string): ToolError {
   if (error instanceof ToolError) return error;
   const { code = "unknown" } = error as NodeJS.ErrnoException;
-  if (code === "ENOENT") return new ToolError("NotFound", `Cannot open "${path}": there is nothing of that name`, { path }, error);
+  if (code === "ENOENT")
+    return new ToolError("NotFound", `Cannot open "${path}": there is nothing of that name`, { path }, error);
   if (code === "ENOTDIR") {
     return new ToolError("InvalidArguments", `Cannot list "${path}": it is not a folder`, { path }, error);
   }

@@ -5,9 +5,12 @@ import { checkRoots, splitRoots } from "./roots.ts";
 
 test("roots are taken by where they really are, without repetition", async () => {
   const { path, make } = await scratchFolder();
-  await make({ "real/": "", "link": "-> real" });
+  await make({ "real/": "", link: "-> real" });
   const real = join(path, "real");
-  expect(checkRoots([real, `${real}/`, join(path, "link"), join(path, "link/../real/.")])).toEqual({ roots: [real], problems: [] });
+  expect(checkRoots([real, `${real}/`, join(path, "link"), join(path, "link/../real/.")])).toEqual({
+    roots: [real],
+    problems: [],
+  });
 });
 
 // oxfmt-ignore

@@ -35,7 +35,10 @@ function checkRoot(path: string): { readonly real: string } | { readonly problem
     fd = openHandle(resolve(path));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return { problem: code === "ENOENT" ? `the root "${path}" does not exist` : `the root "${path}" cannot be opened (${code})` };
+    return {
+      problem:
+        code === "ENOENT" ? `the root "${path}" does not exist` : `the root "${path}" cannot be opened (${code})`,
+    };
   }
   try {
     return fstatSync(fd).isDirectory() ? { real: realPathOf(fd) } : { problem: `the root "${path}" is not a folder` };

@@ -65,7 +65,11 @@ export class SmallestEntries {
 }
 
 /** The runtime's own state is kept back even from who may see sensitive names. */
-function isKeptBack(folder: string, name: string, { workspace, show_sensitive }: { workspace: WorkspaceContext; show_sensitive: boolean }): boolean {
+function isKeptBack(
+  folder: string,
+  name: string,
+  { workspace, show_sensitive }: { workspace: WorkspaceContext; show_sensitive: boolean },
+): boolean {
   if (!show_sensitive) return isHiddenName(folder, name, workspace);
   return workspace.state_dirs.includes(folder.endsWith("/") ? `${folder}${name}` : `${folder}/${name}`);
 }
