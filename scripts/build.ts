@@ -1,6 +1,6 @@
 /** Builds both packages for publishing: the libraries file by file, the command line as a bundle that starts fast. */
 import { execFileSync } from "node:child_process";
-import { chmodSync, rmSync } from "node:fs";
+import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "rolldown";
 
@@ -24,6 +24,8 @@ await build({
   platform: "node",
   resolve: { conditionNames: ["@autonous/source", "import", "node", "default"] },
   output: {
+    // Node makes a facade of every built-in module that ES modules import; CommonJS does without.
+    format: "cjs",
     dir: join(product, "dist/bin"),
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
@@ -31,4 +33,5 @@ await build({
   },
   logLevel: "warn",
 });
+writeFileSync(join(product, "dist/bin/package.json"), '{ "type": "commonjs" }\n');
 chmodSync(join(product, "dist/bin/autonous.js"), 0o755);

@@ -5,11 +5,10 @@ export const COMMANDS: readonly Command[] = [
   {
     name: "run",
     summary: "Do one task in the current folder",
-    args: [{ name: "<task>", meaning: "what to do; with the model `direct`, a call such as `/ls .`" }],
+    args: [{ name: "<task...>", meaning: "what to do; with the model `direct`, a call such as `/ls .`" }],
     options: [
       { name: "--model <name>", meaning: "who answers: direct, script:<file>" },
       { name: "--max-turns <n>", meaning: "rounds of model and calls at most" },
-      { name: "--non-interactive", meaning: "ask nobody: what needs approval is refused" },
     ],
     workspace: true,
     example: 'autonous run "/ls ."',

@@ -16,5 +16,10 @@ if (major < 24 || (major === 24 && minor < 15)) {
 const cache = process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache");
 nodeModule.enableCompileCache(process.env["NODE_COMPILE_CACHE"] ?? join(cache, "autonous", "compile-cache"));
 
-const { main } = await import("./main.ts");
-process.exitCode = await main(process.argv.slice(2));
+// No await at the top: the bundle is CommonJS, which starts faster.
+async function start(): Promise<void> {
+  const { main } = await import("./main.ts");
+  process.exitCode = await main(process.argv.slice(2));
+}
+
+void start();

@@ -33,4 +33,13 @@ export interface Command {
 }
 
 /** The command was used in a way that cannot be right. */
-export class UsageError extends Error {}
+export class UsageError extends Error {
+  /** What people get to see in the place of the message. */
+  readonly help: string | undefined;
+
+  constructor(message: string, help?: string) {
+    super(message);
+    this.name = "UsageError";
+    this.help = help;
+  }
+}

@@ -1,55 +1,101 @@
 import { readFileSync } from "node:fs";
-import { ToolError } from "@autonous/runtime";
+import { ERRORS, ToolError } from "@autonous/runtime";
 import { ConfigurationError } from "../config/load.ts";
 import { UsageError } from "./command.ts";
 import { EXIT, exitCodeOf } from "./exit-codes.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import { createPrint } from "./print.ts";
 import type { Print } from "./print.ts";
-import { choose, NothingChosen } from "./program.ts";
+import { choose } from "./program.ts";
 
 /** Runs the command that the words name and gives the exit code. Never throws. */
-export async function main(words: readonly string[]): Promise<number> {
-  process.stdout.on("error", endQuietlyOnClosedPipe);
+export async function main(words: readonly string[]): Promise<ExitCode> {
   const interrupt = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => interrupt.abort(new Error(signal)));
+  // Once: a second Ctrl-C finds no handler of ours and ends the process at once.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interrupt.abort(new Error(signal)));
+  const output = watchOutput((error) => interrupt.abort(error));
+  const exitCode = await runWords(words, interrupt.signal);
+  return (await output.problem()) ?? exitCode;
+}
+
+async function runWords(words: readonly string[], signal: AbortSignal): Promise<ExitCode> {
   let print = createPrint(words.includes("--json"));
   try {
-    const { command, args, options } = choose(words, version());
+    const chosen = choose(words, version());
+    if ("about" in chosen) {
+      if (print.json) print.document({ [chosen.about]: chosen.text.trimEnd() });
+      print.text(chosen.text);
+      return EXIT.done;
+    }
+    const { command, args, options } = chosen;
     print = createPrint(options["json"] === true);
     const run = await command.load();
-    return await run({ args, options, print, signal: interrupt.signal });
+    return await run({ args, options, print, signal });
   } catch (error) {
-    if (error instanceof NothingChosen) return error.exitCode;
-    return report(error, print);
+    return signal.aborted ? reportInterrupt(signal, print) : report(error, print);
   }
+}
+
+function reportInterrupt(signal: AbortSignal, print: Print): ExitCode {
+  const message = `Interrupted (${(signal.reason as Error).message})`;
+  if (print.json) print.document({ ok: false, error: { code: "Cancelled", message } });
+  else print.note(message);
+  return EXIT.interrupted;
 }
 
 /** Says what went wrong: in words to people, as a document to programs. */
 function report(error: unknown, print: Print): ExitCode {
-  const { code, exitCode, message } = classify(error);
-  if (print.json)
-    print.document({
-      ok: false,
-      error: { code, message, ...(error instanceof ConfigurationError ? { problems: error.problems } : {}) },
-    });
-  else print.note(message);
+  const { code, exitCode, message, hint } = classify(error);
+  if (print.json) {
+    const problems = error instanceof ConfigurationError ? { problems: error.problems } : {};
+    print.document({ ok: false, error: { code, message, ...(hint === undefined ? {} : { hint }), ...problems } });
+  } else if (error instanceof UsageError) {
+    print.note(error.help ?? message);
+  } else {
+    print.note(message);
+    if (hint !== undefined) print.note(hint);
+  }
   return exitCode;
 }
 
-function classify(error: unknown): { code: string; exitCode: ExitCode; message: string } {
+interface Classified {
+  readonly code: string;
+  readonly exitCode: ExitCode;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+function classify(error: unknown): Classified {
   const message = error instanceof Error ? error.message : String(error);
-  if (error instanceof ToolError) return { code: error.code, exitCode: exitCodeOf(error.code), message };
+  if (error instanceof ToolError) {
+    return { code: error.code, exitCode: exitCodeOf(error.code), message, hint: error.hint };
+  }
   if (error instanceof ConfigurationError)
     return { code: "InvalidConfiguration", exitCode: EXIT.used_wrongly, message };
   if (error instanceof UsageError) return { code: "UsedWrongly", exitCode: EXIT.used_wrongly, message };
-  return { code: "InternalError", exitCode: EXIT.failed, message };
+  const { code, syscall } = Object(error) as NodeJS.ErrnoException;
+  if (syscall !== undefined) return { code: "IOError", exitCode: EXIT.failed, message, hint: ERRORS.IOError.hint };
+  return { code: code ?? "InternalError", exitCode: EXIT.failed, message };
 }
 
-/** `autonous … | head` is no error. */
-function endQuietlyOnClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code === "EPIPE") process.exit(EXIT.done);
-  throw error;
+/** Notices that nobody can read what is written any more: what is under way is stopped. */
+function watchOutput(stop: (error: Error) => void): { problem(): Promise<ExitCode | undefined> } {
+  let broken: NodeJS.ErrnoException | undefined;
+  function onError(error: NodeJS.ErrnoException): void {
+    broken ??= error;
+    stop(error);
+  }
+  process.stdout.on("error", onError);
+  process.stderr.on("error", onError);
+  return {
+    async problem() {
+      await new Promise<void>((resolve) => process.stdout.write("", () => resolve())); // what was written before has failed by then
+      if (broken === undefined) return undefined;
+      if (broken.code === "EPIPE") return EXIT.done; // `autonous … | head` is no error
+      process.stderr.write(`Cannot write the output (${broken.code}): see that there is room where it goes\n`);
+      return EXIT.failed;
+    },
+  };
 }
 
 function version(): string {

@@ -1,5 +1,6 @@
 import { Command as Commander, CommanderError, Option } from "commander";
 import { COMMANDS } from "./all.ts";
+import { UsageError } from "./command.ts";
 import type { Command } from "./command.ts";
 
 export interface Chosen {
@@ -8,53 +9,73 @@ export interface Chosen {
   readonly options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 }
 
-/** Help was shown, or the words make no command; `exitCode` says which. What there is to say has been said. */
-export class NothingChosen extends Error {
-  readonly exitCode: number;
-
-  constructor(exitCode: number) {
-    super("no command");
-    this.exitCode = exitCode;
-  }
+/** What was asked of the program itself rather than of a command. */
+export interface About {
+  readonly about: "help" | "version";
+  readonly text: string;
 }
 
-/** Finds the command that the words on the command line name. Throws `NothingChosen`. */
-export function choose(words: readonly string[], version: string): Chosen {
+/** Finds what the words on the command line ask for. Throws `UsageError`; writes nothing. */
+export function choose(words: readonly string[], version: string): Chosen | About {
+  const [first, ...rest] = words;
+  const asked = first === "help" ? [...rest, "--help"] : words;
   let chosen: Chosen | undefined;
+  let out = "";
+  let help = "";
   const program = new Commander("autonous")
     .description("The tool runtime you can hand an agent the keys to.")
     .version(version, "-V, --version", "show the version")
     .helpOption("-h, --help", "show what can be done")
     .helpCommand(false)
-    .showHelpAfterError("(--help shows what can be done)")
+    .addOption(json())
+    .enablePositionalOptions()
+    .configureOutput({ writeOut: (text) => (out += text), writeErr: (text) => (help += text), outputError: () => {} })
+    .addHelpText("after", START)
     .exitOverride();
   for (const command of COMMANDS) addCommand(program, command, (found) => (chosen = found));
   try {
-    program.parse(words, { from: "user" });
+    program.parse(asked, { from: "user" });
   } catch (error) {
-    if (error instanceof CommanderError) throw new NothingChosen(error.exitCode === 0 ? 0 : 2);
-    throw error;
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return { about: error.code === "commander.version" ? "version" : "help", text: out };
+    throw usageError(error, asked, help);
   }
-  if (chosen === undefined) throw new NothingChosen(2);
+  if (chosen === undefined) throw new Error(`No command was chosen by "${words.join(" ")}"`);
   return chosen;
+}
+
+const START = `
+"autonous <command> --help" shows a command's options and an example. To begin:
+  autonous doctor
+  autonous call ls '{"path":"."}'
+  autonous policy explain ls '{"path":"../elsewhere"}'
+  autonous audit show`;
+
+function json(): Option {
+  return new Option("--json", "one JSON document on stdout and nothing else");
 }
 
 function addCommand(program: Commander, command: Command, choose: (chosen: Chosen) => void): void {
   const words = command.name.split(" ");
   const last = words.pop() ?? "";
   const parent = words.reduce(groupOf, program);
-  const added = parent.command(last).description(command.summary).exitOverride().allowExcessArguments(false);
+  const added = parent.command(last).description(command.summary).allowExcessArguments(false);
   for (const { name, meaning } of command.args ?? []) added.argument(name, meaning);
   for (const { name, meaning } of command.options ?? []) added.addOption(new Option(name, meaning));
   if (command.workspace === true) {
-    added.option("--root <folder...>", "folders that tools may touch (default: the current one)");
+    // Not `<folder...>`: that would take the command's own arguments for folders.
+    added.option("--root <folder>", "a folder that tools may touch; may be repeated (default: the current one)", collect);
     added.option("--state-dir <folder>", "where the record is kept (default: .agent)");
   }
-  added.option("--json", "one JSON document on stdout and nothing else");
+  added.addOption(json());
   added.addHelpText("after", `\nExample:\n  ${command.example}`);
   added.action(() => {
-    choose({ command, args: added.args, options: added.opts() });
+    choose({ command, args: added.args, options: added.optsWithGlobals() });
   });
+}
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
 }
 
 const GROUPS: Readonly<Record<string, string>> = {
@@ -67,10 +88,37 @@ const GROUPS: Readonly<Record<string, string>> = {
 function groupOf(parent: Commander, name: string): Commander {
   const known = parent.commands.find((each) => each.name() === name);
   if (known !== undefined) return known;
-  const group = parent
+  return parent
     .command(name)
     .description(GROUPS[name] ?? "")
-    .exitOverride()
+    .addOption(json())
     .helpCommand(false);
-  return group.showHelpAfterError("(--help shows what can be done)");
+}
+
+/** The parser's complaint in our own words, with where to look next. `help`: the words stop before a command is named. */
+function usageError(error: CommanderError, words: readonly string[], help: string): UsageError {
+  const named = namedBy(words);
+  const see = `see "${["autonous", ...named, "--help"].join(" ")}"`;
+  if (help !== "") {
+    const next = COMMANDS.map(({ name }) => name.split(" ")).filter((name) => named.every((word, i) => word === name[i]));
+    const possible = [...new Set(next.map((name) => name[named.length]))].join(", ");
+    return new UsageError(`No command is given after "${["autonous", ...named].join(" ")}": it is one of ${possible}; ${see}`, help);
+  }
+  const [problem = "", nearest = ""] = error.message.replace(/^error: /, "").split("\n");
+  const quoted = problem.replaceAll(/'([^']*)'/g, '"$1"').replace(/\.$/, "");
+  const meant = /^\(Did you mean (.*)\?\)$/.exec(nearest)?.[1] ?? elsewhere(error, words[named.length] ?? "");
+  const said = quoted.charAt(0).toUpperCase() + quoted.slice(1);
+  return new UsageError(`${said}${meant === undefined ? "" : `; did you mean ${meant}?`}; ${see}`);
+}
+
+/** The command or group that the first words are. */
+function namedBy(words: readonly string[]): readonly string[] {
+  const names = COMMANDS.map(({ name }) => name.split(" "));
+  const length = words.findIndex((_, i) => !names.some((name) => words.slice(0, i + 1).every((word, j) => word === name[j])));
+  return length < 0 ? words : words.slice(0, length);
+}
+
+/** A command of a group whose own name is the word: `verify` for `audit verify`. */
+function elsewhere({ code }: CommanderError, word: string): string | undefined {
+  return code === "commander.unknownCommand" ? COMMANDS.find(({ name }) => name.endsWith(` ${word}`))?.name : undefined;
 }

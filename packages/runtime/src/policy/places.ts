@@ -36,8 +36,8 @@ export interface PlaceTable {
 
 interface CompiledPlace extends Place {
   readonly inHome: boolean;
-  readonly glob: Glob;
-  readonly openGlob: Glob | undefined;
+  /** Compiled when it is first needed: most processes meet few of the places. */
+  globs(): { readonly place: Glob; readonly open: Glob | undefined };
   readonly except: readonly string[];
 }
 
@@ -74,8 +74,10 @@ function addPlace(index: Index, path: string, row: PlaceRow): void {
     telling: folded.startsWith("/") ? name : folded.replace(/\/.*/, ""),
     why: row.why,
     inHome,
-    glob: compileGlob(row.exact === true ? pattern : `${pattern}/**`),
-    openGlob: row.open === undefined ? undefined : compileGlob(`${pattern}/{${row.open.join(",")}}/**`),
+    globs: once(() => ({
+      place: compileGlob(row.exact === true ? pattern : `${pattern}/**`),
+      open: row.open === undefined ? undefined : compileGlob(`${pattern}/{${row.open.join(",")}}/**`),
+    })),
     except: row.except ?? [],
   };
   const star = name.indexOf("*");
@@ -87,6 +89,11 @@ function addPlace(index: Index, path: string, row: PlaceRow): void {
     add(index.byBeginning, name.slice(0, star), place);
     index.firstCodes.add(name.charCodeAt(0));
   }
+}
+
+function once<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
 }
 
 function add(map: Map<string, CompiledPlace[]>, key: string, place: CompiledPlace): void {
@@ -132,5 +139,6 @@ function findPlace(
 function holds(place: CompiledPlace, path: string, home: string): boolean {
   if (place.inHome && !isInside(home, path)) return false;
   const below = (place.inHome ? path.slice(home.length) : path).replace(/^\/+/, "");
-  return place.glob.matches(below) && place.openGlob?.matches(below) !== true;
+  const globs = place.globs();
+  return globs.place.matches(below) && globs.open?.matches(below) !== true;
 }

@@ -39,7 +39,7 @@ const PARSER_ERROR = /(?:bad|current|expected|illegal|invalid|missing|next|parse
 function claimIn(view: View, name: Name, place: Place): Claim | undefined {
   const lower = name.text.toLowerCase();
   if (lower === "key" || lower === "keys") return claimOf(`${wordBefore(view, name)}_${lower}`) ?? keyInQuery(view, name);
-  const claim = claimOf(/^(?:set|with)[A-Z]/.test(name.text) ? name.text.replace(/^[a-z]+/, "") : name.text);
+  const claim = claimOf(name.text.replace(/^(?:.*\.)?(?:set|with)(?=[A-Z])/, ""));
   if (claim?.noun === "token" && place.isCompared === true) return { ...claim, strength: "random" };
   // "pass: 12", "PASS: test.ts" are the results of tests; `-passin pass:x` and "pass": "x" are not.
   if (lower === "pass" && place.sign === ":" && !place.isNameQuoted) {
@@ -97,17 +97,19 @@ function openingQuote(view: View, { at, isElement }: Place): Opening | undefined
 
 const SCHEME = /^(?:Bearer|Basic|Token|Bot|ApiKey|Api-Key|Negotiate|NTLM|OAuth|GenieKey|SSWS|Digest|Hawk)[ \t]+/i;
 
-function findQuoted(view: View, { claim, place }: Assignment, { at, tail }: Opening): Found | undefined {
+function findQuoted(view: View, { name, claim, place }: Assignment, { at, tail }: Opening): Found | undefined {
   const whole = readTo(view, at, tail);
   if (place.isElement === true && restOfLine(view, whole.end, 2) !== "</") return undefined;
   const scheme = SCHEME.exec(view.text.slice(at, whole.end))?.[0].length ?? 0;
   const start = at + scheme;
   const text = view.text.slice(start, whole.end);
-  if (tail.kind === "triple" && text.trim() !== text) return isBlockSecret(claim, text) ? trimmed(view, start, whole) : undefined;
+  if (tail.kind === "triple" && text.includes("\n")) return isBlockSecret(claim, text) ? trimmed(view, start, whole) : undefined;
+  // A command of the shell: its output is the value.
+  if (tail.kind === "quoted" && tail.quote === CODE.backtick && place.sign === "=" && /^[\w./-]+ /.test(text)) return undefined;
   // `log("password:", value)`: what seemed to open a string closed one.
   if (/^\s*(?:[,)\];]|[+%.] )/.test(text)) return undefined;
   const { sign, isSpaced } = place;
-  const isSecret = isSecretValue({ text, claim, isQuoted: true, sign, isSpaced, isListed: false, after: "" });
+  const isSecret = isSecretValue({ text, name: name.text, claim, isQuoted: true, sign, isSpaced, isListed: false, after: "" });
   return isSecret ? { start, ...whole } : undefined;
 }
 
@@ -120,7 +122,7 @@ function trimmed(view: View, at: number, whole: { end: number; tail?: Tail }): F
 
 function isBlockSecret(claim: Claim, text: string): boolean {
   const { length } = text.trim();
-  return length >= 4 && claim.strength !== "random" && !isProse(text);
+  return length >= 4 && claim.strength !== "random" && !isProse(text, 3);
 }
 
 /** Reads a value as far as deciding takes. The tail is left out once its end was seen. */
@@ -165,14 +167,14 @@ function findLine(view: View, { name, place, claim }: Assignment): Found | undef
   if (!mayHaveBlanks || !isWordy || claim.strength === "random" || place.isNameQuoted) return undefined;
   const rest = restOfLine(view, place.at, VALUE_WINDOW);
   const text = rest.replace(/\s#.*$/, "").trimEnd();
-  if (!/\S[ \t]/.test(text) || /[(){}<>=;"`]|[,:|&?+]\s|\s[+*/&|?-]\s/.test(text)) return undefined;
-  if (!isLineStart(view, name) || isProse(text) || !isSecretValue(plainCandidate(text, claim))) return undefined;
+  if (!/\S[ \t]/.test(text) || /^[!&*|>@]|[(){}<>=;"`]|[,:|&?+]\s|\s[+*/&|?-]\s/.test(text)) return undefined;
+  if (!isLineStart(view, name) || isProse(text) || !isSecretValue(wordsCandidate(text, name, claim))) return undefined;
   const end = place.at + text.length;
   return rest.length < VALUE_WINDOW ? { start: place.at, end } : { start: place.at, end, tail: { kind: "line" } };
 }
 
-function plainCandidate(text: string, claim: Claim): Parameters<typeof isSecretValue>[0] {
-  return { text, claim, isQuoted: true, sign: ":", isSpaced: true, isListed: false, after: "" };
+function wordsCandidate(text: string, name: Name, claim: Claim): Parameters<typeof isSecretValue>[0] {
+  return { text, name: name.text, claim, isQuoted: true, sign: ":", isSpaced: true, isListed: false, after: "" };
 }
 
 /** A value without quotes and blanks. */
@@ -188,7 +190,7 @@ function findWord(view: View, { name, place, claim }: Assignment): Found | undef
   const after = whole.tail === undefined ? restOfLine(view, whole.end, 24) : "";
   const { sign, isSpaced } = place;
   const isListed = sign === "=" && !isSpaced && /[;&?] ?$/.test(leftOf(view, name.start, 2));
-  return isSecretValue({ text, claim, isQuoted: false, sign, isSpaced, isListed, after }) ? { start, ...whole } : undefined;
+  return isSecretValue({ text, name: name.text, claim, isQuoted: false, sign, isSpaced, isListed, after }) ? { start, ...whole } : undefined;
 }
 
 const TYPE = /^[&\w<>[\]|?., '*]{1,60}?\s{0,2}=\s{0,4}(?=(?:[rRbBuU]|@)?["'`])/;

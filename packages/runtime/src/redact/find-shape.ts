@@ -40,7 +40,9 @@ export function findSplitShape(view: View, anchor: Span, shape: SplitShape): Fou
   if (stop === end || !shape.after.test(view.text.slice(end, stop + 1))) return undefined;
   const before = shape.before.exec(leftOf(view, start, 40));
   if (before === null) return undefined;
-  return { start: start - before[0].length, end: stop, tail: { kind: "run", set: shape.of } };
+  const first = start - before[0].length;
+  if (shape.joins !== true && !standsAlone(view, first)) return undefined;
+  return { start: first, end: stop, tail: { kind: "run", set: shape.of } };
 }
 
 function fitsHint({ text }: View, start: number, { offset, is }: { offset: number; is: string }): boolean {

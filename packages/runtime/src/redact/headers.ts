@@ -1,3 +1,4 @@
+import { isUserAndPassword } from "./base64.ts";
 import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
 import type { Found, Span } from "./find-shape.ts";
 import { standsAlone } from "./find-shape.ts";
@@ -30,14 +31,8 @@ export function findBasic(view: View, anchor: Span): Found | undefined {
   const text = view.text.slice(start, end);
   if (text.length < 8 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;
   const isMixed = text.length >= 16 && /\d/.test(text) && /[a-z]/.test(text) && /[A-Z]/.test(text);
-  if (!isMixed && !holdsUserAndPassword(text)) return undefined;
+  if (!isMixed && !isUserAndPassword(text)) return undefined;
   return { start, end, tail: { kind: "run", set: BASE64 } };
-}
-
-function holdsUserAndPassword(base64: string): boolean {
-  const whole = base64.replace(/=+$/, "");
-  const decoded = atob(whole.slice(0, whole.length - (whole.length % 4 === 1 ? 1 : 0)));
-  return /^[\x20-\x7e]*:[\x20-\x7e]*$/.test(decoded);
 }
 
 /** Where the credential after a scheme's name begins: after blanks, or what stands for one in an address. */

@@ -173,13 +173,13 @@ function argumentPlace(view: View, name: Name, { at, isNameQuoted }: { at: numbe
 /** `setPassword("x")`, `.password("x")`. */
 function callPlace(view: View, name: Name, at: number): Place | undefined {
   if (codeAt(view, at) !== CODE.openParenthesis || !isQuote(codeAt(view, at + 1))) return undefined;
-  const isSetter = /^(?:set|with)[A-Z]/.test(name.text) || /\.(?:password|apiKey|secret|token)$/.test(name.text);
+  const isSetter = /(?:^|\.)(?:set|with)[A-Z]\w*$|\.(?:password|apiKey|secret)$/.test(name.text);
   return isSetter ? { at: at + 1, sign: "=", isSpaced: false, isNameQuoted: false } : undefined;
 }
 
 /** Words after which a name and its value follow with nothing but a blank between. */
 const SETS_BY_BLANK =
-  /(?:^|[\s;&|"'`(])(?:ENV|ARG|setenv|SetEnv|setx|fastcgi_param|config(?:ure)?(?: --?\w{1,12}){0,2}(?: set)?|set -\w{1,3})[ \t]+["']?$/;
+  /(?:^|[\s;&|"'`(])(?:ENV|ARG|#define|setenv|SetEnv|setx|fastcgi_param|config(?:ure)?(?: --?\w{1,12}){0,2}(?: set)?|set -\w{1,3})[ \t]+["']?$/;
 const IN_NETRC = /(?:login|machine|account)\s+\S{1,64}\s+$/;
 const IN_SQL = /\b(?:with|user|role|set|alter|create|encrypted|identified)\b[^;]{0,60}$/i;
 

@@ -212,6 +212,8 @@ export const SHAPES: readonly Shape[] = [
 export interface SplitShape {
   readonly service: string;
   readonly sign: string;
+  /** Other letters and digits may stand right before it: `bot123456:A…` */
+  readonly joins?: true;
   /** The part before the sign, up to the sign. */
   readonly before: RegExp;
   /** The part after the sign: its first `window` characters, all of them of the set `of`. */
@@ -224,10 +226,10 @@ export interface SplitShape {
 
 // oxfmt-ignore
 export const SPLIT_SHAPES: readonly SplitShape[] = [
-  { service: "Telegram bot token",  sign: ":A",        before: /(?<!\d)\d{6,12}$/,                       after: /^[\w-]{30,}/,            window: 40, of: url64 },
-  { service: "Discord token",       sign: ".",         before: /(?<![\w-])[MNO][\w-]{22,29}$/,           after: /^[\w-]{6}\.[\w-]{25,}/, window: 40, of: dotted, hint: { offset: 7, is: "." } },
-  { service: "Airtable token",      sign: ".",         before: /(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}$/,    after: /^[0-9a-f]{60}/,          window: 60, of: alphanumeric, hint: { offset: -17, is: "p" } },
-  { service: "Azure client secret", sign: "Q~",        before: /(?<![\w~.-])[\w~.-]{3}\d$/,            after: /^[\w~.-]{30,}/,          window: 40, of: setOf("A-Za-z0-9_~.-") },
-  { service: "Terraform token",     sign: ".atlasv1.", before: /(?<![A-Za-z0-9])[A-Za-z0-9]{14}$/,       after: /^[\w=-]{40,}/,           window: 48, of: setOf("A-Za-z0-9_=-") },
-  { service: "Mailchimp key",       sign: "-us",       before: /(?<![A-Za-z0-9])[0-9a-f]{32}$/,          after: /^\d{1,2}(?![\w-])/,      window: 4,  of: setOf("0-9") },
+  { service: "Telegram bot token",  sign: ":A",          before: /(?<!\d)\d{6,12}$/,            after: /^[\w-]{30,}/,               window: 40, of: url64, joins: true },
+  { service: "Discord token",       sign: ".",           before: /[MNO][\w-]{22,29}$/,          after: /^[\w-]{6}\.[\w-]{25,}/,     window: 40, of: dotted, hint: { offset: 7, is: "." } },
+  { service: "Airtable token",      sign: ".",           before: /pat[A-Za-z0-9]{14}$/,         after: /^[0-9a-f]{60}/,             window: 60, of: alphanumeric, hint: { offset: -17, is: "p" } },
+  { service: "Azure client secret", sign: "Q~",          before: /[\w~.-]{3}\d$/,               after: /^[\w~.-]{30,}/,             window: 40, of: setOf("A-Za-z0-9_~.-") },
+  { service: "Terraform token",     sign: ".atlasv1.",   before: /[A-Za-z0-9]{14}$/,            after: /^[\w=-]{40,}/,              window: 48, of: setOf("A-Za-z0-9_=-") },
+  { service: "Mailchimp key",       sign: "-us",         before: /[0-9a-f]{32}$/,               after: /^\d{1,2}(?![\w-])/,         window: 4,  of: setOf("0-9") },
 ];

@@ -1,3 +1,4 @@
+import { isUserAndPassword } from "./base64.ts";
 import { MARKER } from "./marker.ts";
 import { isNoun, splitName } from "./names.ts";
 import type { Claim, Noun } from "./names.ts";
@@ -5,6 +6,8 @@ import type { Claim, Noun } from "./names.ts";
 /** A value that stands under a secret's name. Is it the secret, or code, a reference, a placeholder, a type? */
 export interface Candidate {
   readonly text: string;
+  /** What it is set to, as written. */
+  readonly name: string;
   readonly claim: Claim;
   readonly isQuoted: boolean;
   /** The sign between name and value. `flag`: none, as in `--token x` and `ENV TOKEN x`. */
@@ -27,7 +30,7 @@ export function isSecretValue(candidate: Candidate): boolean {
   if (PLAIN_VALUES.has(core.toLowerCase())) return false;
   if (INTEGER.test(core)) return isSecretNumber(core, candidate);
   if (!isStrongEnough(candidate)) return false;
-  return isQuoted ? isQuotedSecret(text, claim) : isBareSecret(candidate, core);
+  return isQuoted ? isQuotedSecret(candidate) : isBareSecret(candidate, core);
 }
 
 /** Whether a value stands for another one or for nothing, whatever name it has: `${TOKEN}`, `<token>`, `xxx`. */
@@ -44,7 +47,7 @@ function isStrongEnough(candidate: Candidate): boolean {
   const { claim, text } = candidate;
   if (claim.strength === "any") return true;
   if (claim.strength === "assigned" && claim.isUpper && isAssigned(candidate)) return true;
-  if (claim.noun === "auth" && /^[\w.@-]{2,64}:[^\s/:]{4,}$/.test(text)) return true;
+  if (claim.noun === "auth" && (/^[\w.@-]{2,64}:[^\s/:]{4,}$/.test(text) || isUserAndPassword(text))) return true;
   return looksRandom(text, claim.strength);
 }
 
@@ -128,8 +131,9 @@ function isPlace(text: string): boolean {
   return PATH.test(text) && !RANDOM_PART.test(text);
 }
 
-function isQuotedSecret(text: string, { noun, isUpper }: Claim): boolean {
+function isQuotedSecret({ text, claim: { noun, isUpper }, sign, isSpaced }: Candidate): boolean {
   if (!/\s/.test(text)) return isUpper || !isLabel(text, noun);
+  if (isUpper && sign === "=" && !isSpaced) return true;
   if (noun === "token" || noun === "key" || noun === "auth") return isUpper && !isProse(text);
   return !isProse(text);
 }
@@ -143,10 +147,12 @@ function isLabel(text: string, noun: Noun): boolean {
   return (isDotted || isName) && hasNoun(text);
 }
 
-/** Text for people: it has words that no passphrase would be made of. */
-export function isProse(text: string): boolean {
+/** Text for people: it has words that no passphrase would be made of. `fillers`: how many of them it takes. */
+export function isProse(text: string, fillers = 1): boolean {
   const words = text.toLowerCase().match(/[a-z']+/g) ?? [];
-  return words.length > 1 && words.some((each) => FILLERS.has(each) || isNoun(each));
+  if (words.length < 2) return false;
+  if (words.filter((each) => FILLERS.has(each)).length >= fillers) return true;
+  return fillers === 1 && (words.length > 2 || /^[A-Z]/.test(text)) && words.some(isNoun);
 }
 
 const IDENTIFIER = /^\$?[A-Za-z_]\w*$|^\$?[A-Za-z_]+[!?]$/;
@@ -162,8 +168,9 @@ function isBareSecret(candidate: Candidate, core: string): boolean {
   const assigned = isAssigned(candidate);
   if (/^[{[(]/.test(text) || CALL_OR_INDEX.test(text) || WELL_KNOWN_OBJECT.test(text)) return false;
   if (sign === ":" && /^[A-Z]\w*</.test(text + after)) return false;
-  if (!assigned && /^[|>!&*@`:?]/.test(text)) return false;
-  if (isSpaced && /^(?:#|\/[\^([\\.?*+])/.test(text)) return false;
+  if ((!assigned || sign === ":") && /^[|>!&*@`:?]/.test(text)) return false;
+  if (/^\/[\^([\\.?*]/.test(text) || (isSpaced && text.startsWith("#"))) return false;
+  if (core.toLowerCase() === candidate.name.slice(candidate.name.lastIndexOf(".") + 1).toLowerCase()) return false;
   if (/^[^\x00-\x7f]+$/.test(core)) return false;
   if (sign === "flag" && (FILLERS.has(core.toLowerCase()) || /^[A-Z]+$/.test(core))) return false;
   if (assigned) return !(sign === ":" && isSentence(core, after));
@@ -195,7 +202,7 @@ function isCodeName(candidate: Candidate, core: string, isCode: boolean): boolea
   if (isNamedLikeCode(core) && isCode) return true;
   if (/\d/.test(core)) return false;
   if (isNamedLikeCode(core) && isSpacedEquals) return true;
-  if (isSentence(core, after)) return true;
+  if (isSentence(core, after) && (sign === ":" || isSpaced)) return true;
   if (/[a-z][A-Z]/.test(core) && (hasNoun(core) || /^[A-Z]/.test(core))) return true;
   if (/^[A-Z].*[!?]$/.test(candidate.text)) return true;
   // A token or key without a single digit is a variable; a password may well be a word.
@@ -207,8 +214,8 @@ function isCodeName(candidate: Candidate, core: string, isCode: boolean): boolea
 const PLAIN_VALUES = words(`
   absent active after allow any apikey api_key apitoken argon2 array arraybuffer ask async auto automatic await base64 base64url basic
   bcrypt bearer before bigint binary blob body bool boolean boolval buffer byte bytea bytes bytestring changeit char
-  checked class configured const cookie date datetime decimal default delete denied deny dict digest disabled double
-  email empty enabled env error es256 expired export extends failed false file filtered float focus forbidden form
+  checked class compat configured const cookie date datetime decimal default delete denied deny dict digest disabled double
+  email empty enabled env error es256 expired export extends failed false file files filtered float focus forbidden form
   from function github gitlab google header hidden hmac hover hs256 iam import include inherit inline input int int64
   integer invalid json jwt kerberos keychain keyof lambda ldap list manual map masked md5 missing mtls n/a never none
   not_set ntlm null number numeric oauth oauth2 object omit omitted openid option optional otherwise params placeholder
@@ -220,7 +227,7 @@ const PLAIN_VALUES = words(`
 /** Common words of sentences, and those that error messages and forms are made of. */
 const FILLERS = words(`
   a about add after all an and any are argument as at based be because been before but by can cannot characters
-  contains could default did do does enter error example expired failed field file flag for found from get given had has
+  contains could default did do does enter error example expired failed field file files flag for found from get given had has
   have if in instead into invalid is isn't it its least like may missing more must need needs no not of off on once one
   only option optional options or our out parameter please provide provided required reset rotated same should so some string
   such switch than that the their them then there these they this those to too type until up use used user users

@@ -41,13 +41,6 @@ export const ls = defineTool({
   search_hint: "list folder directory entries names",
 
   async execute(given, context) {
-    const { kind } = await context.files.stat(given.path);
-    if (kind !== "directory") {
-      throw new ToolError("InvalidArguments", `Cannot list "${given.path}": it is not a folder`, {
-        field: "path",
-        kind,
-      });
-    }
     const page = await readPage(given, context);
     const { entries, last, unreadable } = page;
     return {

@@ -45,8 +45,10 @@ function openAndAsk(absolute: string): Resolved | "missing" | undefined {
     return code === "ENOENT" || code === "ENOTDIR" ? "missing" : undefined;
   }
   try {
-    // An object that has no name any more would be judged by a name that it does not have.
-    return fstatSync(fd).nlink === 0 ? "missing" : { real: realPathOf(fd), exists: true };
+    const real = realPathOf(fd);
+    // The kernel marks an object that has no name any more; it would be judged by a name that it does not have.
+    const gone = real.endsWith(" (deleted)") && fstatSync(fd).nlink === 0;
+    return gone ? "missing" : { real, exists: true };
   } finally {
     closeSync(fd);
   }

@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import { MARKER } from "./marker.ts";
+import { createRedactor } from "./redact.ts";
+
+const { redactValue } = createRedactor({ known: ["known-value-1"] });
+const token = `gh${"p_"}${"a1B2".repeat(9)}`;
+
+// oxfmt-ignore
+const CHANGED: readonly (readonly [title: string, given: unknown, left: unknown])[] = [
+  ["a string",                        `see ${token}`,                                 `see ${MARKER}`],
+  ["a known value",                   ["a known-value-1"],                            [`a ${MARKER}`]],
+  ["a field named like a secret",     { api_key: "abc" },                             { api_key: MARKER }],
+  ["a field of one letter",           { password: "x" },                              { password: MARKER }],
+  ["a number",                        { password: 12345 },                            { password: MARKER }],
+  ["a field in camel case",           { user: { dbPassword: "hunter2" } },            { user: { dbPassword: MARKER } }],
+  ["a header",                        { headers: { "X-Api-Key": "abc", Accept: "*" } }, { headers: { "X-Api-Key": MARKER, Accept: "*" } }],
+  ["an authorization header",         { Authorization: "Bearer abc" },                { Authorization: MARKER }],
+  ["passwords in a list",             { passwords: ["a", "b"] },                      { passwords: [MARKER, MARKER] }],
+  ["deep data",                       { a: [{ b: [{ secret: "x1" }] }] },             { a: [{ b: [{ secret: MARKER }] }] }],
+  ["a key that is a secret",          { [token]: 1 },                                 { [MARKER]: 1 }],
+  ["a flag and its value",            { args: ["--token", "abc", "run"] },            { args: ["--token", MARKER, "run"] }],
+  ["a list of headers",               ["X-Api-Key", "abc", "Accept", "*"],            ["X-Api-Key", MARKER, "Accept", "*"]],
+  ["a name and its value",            [{ name: "DB_PASSWORD", value: "x" }],          [{ name: "DB_PASSWORD", value: MARKER }]],
+  ["text in a field of another name", { command: "export MY_TOKEN=abcdef" },          { command: `export MY_TOKEN=${MARKER}` }],
+  ["own fields called __proto__",     JSON.parse('{"__proto__":{"password":"x1"}}'),  JSON.parse(`{"__proto__":{"password":"${MARKER}"}}`)],
+];
+
+for (const [title, given, left] of CHANGED) {
+  test(`redacts ${title}`, () => {
+    const before = JSON.stringify(given);
+    expect(redactValue(given)).toEqual({ value: left, redacted: true });
+    expect(JSON.stringify(given), "what was given is left alone").toBe(before);
+    expect(redactValue(left)).toEqual({ value: left, redacted: false });
+  });
+}
+
+// oxfmt-ignore
+const KEPT: readonly unknown[] = [
+  null, undefined, 0, 42, true, "text", [], {}, [1, "a", null],
+  { max_tokens: 100_000, usage: { total_tokens: 123_456 } },
+  { token: 5, tokens: ["a", "b"] },
+  { password: "", secret: null, token: true, api_key: "${API_KEY}", private_key: "<key>" },
+  { key: "value", primary_key: "id", public_key: "ssh-rsa AAAA" },
+  { properties: { token: { type: "string", description: "the token" } } },
+  { args: ["--token", "--verbose"], list: ["--user", "bob"] },
+  { name: "PORT", value: "80" },
+  new Date(0),
+];
+
+test("what has no secret comes back as the same reference", () => {
+  for (const value of KEPT) {
+    expect(redactValue(value).value, JSON.stringify(value)).toBe(value);
+    expect(redactValue(value).redacted).toBe(false);
+  }
+});
+
+test("unchanged branches of changed data stay the same reference", () => {
+  const same = { list: [1, 2, 3] };
+  const { value } = redactValue({ same, password: "x1" });
+  expect((value as { same: unknown }).same).toBe(same);
+});
+
+test("data nested beyond all reason is replaced, not followed to the end of the stack", () => {
+  let deep: unknown = { password: "hunter2" };
+  for (let i = 0; i < 100_000; i++) deep = [deep];
+  const { value, redacted } = redactValue(deep);
+  expect(redacted).toBe(true);
+  let found = value;
+  while (Array.isArray(found)) found = (found as unknown[])[0];
+  expect(found).toBe(MARKER);
+});

@@ -1,0 +1,95 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { MARKER } from "./marker.ts";
+import { createRedactor, redact } from "./redact.ts";
+
+const VALUE = 'pa"ss w/ord+ü&7';
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+// oxfmt-ignore
+const FORMS = [
+  { title: "as it is",               text: `x${VALUE}y`,                                    left: [`x${MARKER}y`] },
+  { title: "inside JSON",            text: JSON.stringify({ a: VALUE }),                    left: [`{"a":"${MARKER}"}`] },
+  { title: "inside JSON in JSON",    text: JSON.stringify(JSON.stringify({ a: VALUE })),    left: [`"{\\"a\\":\\"${MARKER}\\"}"`] },
+  { title: "in an address",          text: `?a=${encodeURIComponent(VALUE)}&b=1`,           left: [`?a=${MARKER}&b=1`] },
+  { title: "in a form",              text: new URLSearchParams({ a: VALUE }).toString(),    left: [`a=${MARKER}`] },
+  { title: "in an address, lower case", text: encodeURIComponent(VALUE).replaceAll(/%../g, (each) => each.toLowerCase()), left: [MARKER] },
+] as const;
+
+for (const { title, text, left } of FORMS) {
+  test(`a known value is found ${title}`, () => {
+    expect(redact(text, { known: [VALUE] })).toEqual({ text: left[0], redacted: true });
+  });
+}
+
+test("a known value is found in base64, whatever surrounds it there", () => {
+  const value = "correct-horse-7";
+  for (const before of ["", "a", "ab", "abc", "user:"]) {
+    for (const after of ["", "x", "xy", "xyz"]) {
+      const encoded = base64(before + value + after);
+      const { text } = redact(`value ${encoded} end`, { known: [value] });
+      expect(text).toMatch(/^value \S{0,9}\*\*\*REDACTED\*\*\*\S{0,6} end$/);
+      const decoded = Buffer.from(text.replace("value ", "").split("*")[0] ?? "", "base64").toString();
+      expect(decoded).not.toContain("corr");
+    }
+  }
+});
+
+test("the longest of overlapping known values goes, and nothing of the others is left", () => {
+  const known = ["abcdef", "abcdefghij", "ghijklmn"];
+  expect(redact("<abcdef> <abcdefghij> <abcdefghijklmn>", { known }).text).toBe(`<${MARKER}> <${MARKER}> <${MARKER}>`);
+});
+
+test("values too short or too common to be told from text are not looked for", () => {
+  const known = ["true", "abc12", "localhost", "1234567", "password", "aaaaaaaa", "", "   ", "REDACTED", "development"];
+  const text = "true abc12 localhost 1234567 the password aaaaaaaa REDACTED development";
+  expect(redact(text, { known })).toEqual({ text, redacted: false });
+});
+
+test("digits are looked for from eight on, and white space around a value does not matter", () => {
+  expect(redact("id 12345678.", { known: ["12345678"] }).text).toBe(`id ${MARKER}.`);
+  expect(redact("id seven77.", { known: [" seven77\n"] }).text).toBe(`id ${MARKER}.`);
+});
+
+test("values with signs of regular expressions are taken literally", () => {
+  expect(redact("a.*b(c) aXXb(c)", { known: ["a.*b(c)"] }).text).toBe(`${MARKER} aXXb(c)`);
+});
+
+test("a value of several lines is found line by line too", () => {
+  const value = "first-line-of-the-secret\nsecond-line-of-the-secret";
+  const text = "12: first-line-of-the-secret\n13: second-line-of-the-secret\n";
+  expect(redact(text, { known: [value] }).text).toBe(`12: ${MARKER}\n13: ${MARKER}\n`);
+});
+
+test("a value longer than a stream holds back is found as a whole", () => {
+  const value = Array.from({ length: 3000 }, (_, i) => `${i}-`).join("");
+  expect(redact(`<${value}>`, { known: [value] }).text).toBe(`<${MARKER}>`);
+});
+
+test("known values and rules together leave nothing of either", () => {
+  const token = `gh${"p_"}${"a1B2".repeat(9)}`;
+  expect(redact(`xyz-${token}!`, { known: [`xyz-${token.slice(0, 10)}`] }).text).toBe(`${MARKER}!`);
+  expect(redact("password=one two three", { known: ["one two"] }).text).toBe(`password=${MARKER} three`);
+});
+
+test("thousands of values with a common beginning are found", () => {
+  const known = Array.from({ length: 5000 }, (_, i) => `common-beginning-${i}-end`);
+  const redactor = createRedactor({ known });
+  expect(redactor.redact("common-beginning-4711-end common-beginning-5000-end").text).toBe(`${MARKER} common-beginning-5000-end`);
+  const text = "common-beginning-".repeat(20_000);
+  expect(redactor.redact(text).text).toBe(text);
+});
+
+test("of any text, nothing is left that is a known value", () => {
+  const value = fc.string({ minLength: 6, maxLength: 12, unit: fc.constantFrom("a", "b", "c", "1", "%", '"', "é", "\n") });
+  fc.assert(
+    fc.property(fc.array(value, { minLength: 1, maxLength: 4 }), fc.array(fc.nat(9), { maxLength: 20 }), (known, picks) => {
+      const text = picks.map((pick) => known[pick] ?? ["a", "b ", "1", "\n", "x%"][pick % 5]).join("");
+      const { text: left } = redact(text, { known });
+      for (const each of known) {
+        const isLookedFor = redact(`<${each}>`, { known: [each] }).redacted;
+        if (isLookedFor && each.trim() === each) expect(left).not.toContain(each);
+      }
+    }),
+  );
+});

@@ -1,0 +1,122 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { MARKER } from "./marker.ts";
+import { createRedactor } from "./redact.ts";
+
+const token = `gh${"p_"}${"a1B2".repeat(9)}`;
+const jwt = `eyJ${"hbGciOiJIUzI1NiJ9"}.eyJ${"zdWIiOiIxIn0"}.${"a1B2".repeat(10)}`;
+const body = Array.from({ length: 12 }, (_, i) => `${i}MIIEpAIBAAKCAQEA${"a1B2c3D4".repeat(6)}`.slice(0, 64)).join("\n");
+const pem = `-----BEGIN RSA PRIV${"ATE KEY-----"}\n${body}\n-----END RSA PRIV${"ATE KEY-----"}`;
+const KNOWN = ["known value/1", "known value/1 and more", "second-known-value"];
+const redactor = createRedactor({ known: KNOWN });
+
+// oxfmt-ignore
+const PIECES = [
+  token, jwt, pem, ...KNOWN,
+  pem.slice(0, 300), pem.replaceAll("\n", "\\n"),
+  "export MY_TOKEN=abcdef\n", 'MY_TOKEN="abc def"', "password: hunter2\n", '{"apiKey": "abc123"}', '{\\"token\\":\\"abcdef\\"}',
+  "password: |\n  line one\n  line two\n", "password: |\n  endless", 'secret = """\nabc\ndef\n"""\n', "--token abcdef1 ", "password=ab,cd,user=bob&x=1;",
+  "name: DB_PASSWORD\n  value: abcdef\n", "Authorization: Bearer abcdefg\n", "Bearer a1b2c3d4e5f6", "Cookie: sid=abcdef1234; theme=dark\n",
+  "postgres://bob:hunter2@db/app", "https://example.com/path?access_token=abcdef&b=1", "curl -u bob:hunter2 x\n", `${"7294610385".slice(0, 9)}:A${"A"}${"a1B2".repeat(8)}c`,
+  `AK${"IA"}${"A2B3C4D5E6F7G2H3"},${"a1B2/".repeat(8)}\n`, `MT${"a1B2".repeat(6)}.a1B2c3.${"a1B2".repeat(8)}`, MARKER, `token=${MARKER}`,
+  "token: string;\n", "password: null\n", "const token = getToken();", "max_tokens: 4096", "key: value", "a secret: ", "pass", "tok", "en=", '"', "'", "\\", "\\\\", '\\"',
+  " ", "\n", "\r\n", "\t", "=", ":", ",", "-----BEGIN ", "-----", "eyJ", "x", "abc", "日本語 ", "🙂", "\u001b[32m", "a".repeat(100), "aB3/".repeat(300), " ".repeat(90),
+];
+
+function inPieces(text: string, cuts: readonly number[]): string {
+  const stream = redactor.stream();
+  const places = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].sort((a, b) => a - b);
+  let result = "";
+  let at = 0;
+  for (const place of [...places, text.length]) {
+    result += stream.push(text.slice(at, place));
+    at = place;
+  }
+  result += stream.end();
+  expect(stream.redacted).toBe(redactor.redact(text).redacted);
+  return result;
+}
+
+const anyText = fc.array(fc.constantFrom(...PIECES), { maxLength: 25 }).map((pieces) => pieces.join(""));
+
+test("however a text is cut, the pieces redacted are the whole redacted", () => {
+  const cuts = fc.array(fc.nat(20_000), { maxLength: 40 });
+  fc.assert(
+    fc.property(anyText, cuts, (text, places) => {
+      expect(inPieces(text, places)).toBe(redactor.redact(text).text);
+    }),
+    { numRuns: 1500 },
+  );
+});
+
+test("a text that comes character by character is redacted the same", () => {
+  fc.assert(
+    fc.property(anyText, (text) => {
+      const short = text.slice(0, 3000);
+      expect(inPieces(short, Array.from(short, (_, i) => i))).toBe(redactor.redact(short).text);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("redacting twice changes nothing more", () => {
+  fc.assert(
+    fc.property(anyText, (text) => {
+      const once = redactor.redact(text).text;
+      expect(redactor.redact(once)).toEqual({ text: once, redacted: false });
+    }),
+    { numRuns: 1500 },
+  );
+});
+
+test("every piece is redacted at every single cut", () => {
+  for (const piece of PIECES) {
+    const text = `before ${piece.slice(0, 600)} after`;
+    const whole = redactor.redact(text).text;
+    for (let cut = 0; cut <= text.length; cut++) expect(inPieces(text, [cut])).toBe(whole);
+  }
+});
+
+test("lines without secrets come out at once", () => {
+  const stream = redactor.stream();
+  expect(stream.push("compiling 12 files\n")).toBe("compiling 12 files\n");
+  expect(stream.push("done: see https://example.com/docs\n")).toBe("done: see https://example.com/docs\n");
+  expect(stream.push("password: hunter2\nok\n")).toBe(`password: ${MARKER}\nok\n`);
+  expect(stream.redacted).toBe(true);
+  expect(stream.end()).toBe("");
+});
+
+// oxfmt-ignore
+const ENDLESS = [
+  { title: "a line without end",          start: "",                                          piece: "abcdefgh, ",  left: /^(?:abcdefgh, )*$/ },
+  { title: "one word without end",        start: "",                                          piece: "abcdefgh",    left: /^(?:abcdefgh)*$/ },
+  { title: "a private key without end",   start: pem.slice(0, 40),                            piece: `${body}\n`,   left: /^\*\*\*REDACTED\*\*\*\n?$/ },
+  { title: "a value without end",         start: "MY_TOKEN=",                                 piece: "abcdefgh",    left: /^MY_TOKEN=\*\*\*REDACTED\*\*\*$/ },
+  { title: "a quoted value without end",  start: '{"password":"',                             piece: "ab cd\\\\",   left: /^\{"password":"\*\*\*REDACTED\*\*\*$/ },
+  { title: "a block scalar without end",  start: "password: |\n  first\n",                    piece: "  abc\n",     left: /^password: \|\n {2}\*\*\*REDACTED\*\*\*\n?$/ },
+  { title: "a token without end",         start: `gh${"p_"}`,                                 piece: "a1B2c3D4",    left: /^\*\*\*REDACTED\*\*\*$/ },
+  { title: "a web token without end",     start: `eyJ${"hbGciOiJIUzI1NiJ9"}.eyJ`,             piece: "a1B2c3D4",    left: /^\*\*\*REDACTED\*\*\*$/ },
+  { title: "triple quotes without end",   start: 'token = """abc\n',                          piece: "abc def\n",   left: /^token = """\*\*\*REDACTED\*\*\*$/ },
+] as const;
+
+for (const { title, start, piece, left } of ENDLESS) {
+  test(`${title} holds back no more than the bound, and leaks nothing`, () => {
+    const stream = redactor.stream();
+    let given = start.length;
+    let result = stream.push(start);
+    for (let i = 0; i < 40_000; i++) {
+      given += piece.length;
+      result += stream.push(piece);
+      if (!result.includes(MARKER)) expect(given - result.length).toBeLessThan(68 * 1024);
+    }
+    result += stream.end();
+    expect(result).toMatch(left);
+    expect(result.includes(MARKER)).toBe(left.source.includes("REDACTED"));
+  });
+}
+
+test("a stream that has ended takes no more", () => {
+  const stream = redactor.stream();
+  stream.end();
+  expect(() => stream.push("x")).toThrow(/has ended/);
+});
