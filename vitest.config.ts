@@ -5,6 +5,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["@autonous/source"] } },
   test: {
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "scripts/**/*.test.ts"],
+    globalSetup: ["test/support/build.ts"],
     setupFiles: ["test/support/isolate.ts"],
     pool: "forks",
     testTimeout: 60_000,

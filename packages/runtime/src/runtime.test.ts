@@ -9,9 +9,9 @@ import type { ToolDeclaration } from "./contract/tool.ts";
 import type { ApprovalRequest } from "./protocol/approval.ts";
 import type { AuditRecord } from "./protocol/audit.ts";
 import { auditRecord } from "./protocol/audit.ts";
-import { toolCallResult } from "./protocol/call.ts";
+import { toolCallResult } from "./protocol/result.ts";
 import { ToolError } from "./protocol/errors.ts";
-import { runtimeEvent } from "./protocol/events.ts";
+import { runtimeEvent } from "./protocol/event-record.ts";
 import { createRuntime } from "./runtime.ts";
 
 type Declaration = ToolDeclaration<z.ZodObject, z.ZodObject>;
@@ -512,6 +512,14 @@ test("tools shows what is in force", async () => {
   expect(runtime.tools().map((tool) => tool.name)).toEqual(["ls"]);
   expect(runtime.tools()[0]!.args_schema).toMatchObject({ type: "object", additionalProperties: false });
   expect((await runtime.call({ name: "writes", args: {} })).error?.code).toBe("ToolNotAllowed");
+});
+
+test("a runtime can be narrowed to some of its tools", async () => {
+  const { runtime, call } = await scratch({ tools: ["count"] });
+  runtime.register(counter().tool);
+  expect(runtime.tools().map((tool) => tool.name)).toEqual(["count"]);
+  expect((await call("ls")).error?.code).toBe("ToolNotAllowed");
+  expect((await call("count")).ok).toBe(true);
 });
 
 test("a start that cannot work says everything that is wrong with it", async () => {

@@ -15,13 +15,15 @@ import { isRunId } from "./journal/run-folder.ts";
 import { createToolFiles } from "./machine/files/files.ts";
 import { resolvePath } from "./machine/files/resolve.ts";
 import { createCursors } from "./output/cursor.ts";
+import type { Decision } from "./policy/decide.ts";
 import { isInForce } from "./policy/tools-in-force.ts";
 import { canonicalJson } from "./protocol/canonical.ts";
-import type { ToolCallInput, ToolCallResult } from "./protocol/call.ts";
+import type { ToolCallInput } from "./protocol/call.ts";
+import type { ToolCallResult } from "./protocol/result.ts";
 import { checkConfiguration } from "./policy/check-configuration.ts";
 import type { PolicyConfiguration, ProfileName } from "./protocol/configuration.ts";
 import { ToolError } from "./protocol/errors.ts";
-import type { RuntimeEvent } from "./protocol/events.ts";
+import type { RuntimeEvent } from "./protocol/event-record.ts";
 import { makeId } from "./protocol/ids.ts";
 import { createRedactor } from "./redact/redact.ts";
 import { Runs } from "./runs.ts";
@@ -29,7 +31,7 @@ import { secretsOf } from "./secrets.ts";
 import { prepareStart, readKey } from "./start.ts";
 import type { Started } from "./start.ts";
 import { describeTool } from "./tool-info.ts";
-import type { Explanation, ToolInfo } from "./tool-info.ts";
+import type { ToolInfo } from "./tool-info.ts";
 import { BUILT_IN } from "./tools/all.ts";
 
 export interface RuntimeOptions {
@@ -41,6 +43,8 @@ export interface RuntimeOptions {
   readonly state_dir?: string;
   readonly profile?: ProfileName;
   readonly config?: Partial<PolicyConfiguration>;
+  /** Narrows this runtime to some of the tools that the configuration and the profile leave in force. */
+  readonly tools?: readonly string[];
   readonly onApproval?: OnApproval;
   readonly onCheckpoint?: OnCheckpoint;
   readonly onReverseThinking?: OnReverseThinking;
@@ -72,7 +76,7 @@ export interface Runtime {
   /** Makes several: neighbours that may run beside others do so, the rest in order; results in the order asked. */
   callAll(requests: readonly ToolCallInput[], options?: CallOptions): Promise<readonly ToolCallResult[]>;
   /** What the policy would say. Runs nothing and records nothing. */
-  explain(request: ToolCallInput, options?: CallOptions): Promise<Explanation>;
+  explain(request: ToolCallInput, options?: CallOptions): Promise<Decision>;
   /** The tools in force. */
   tools(): readonly ToolInfo[];
   register(tool: Tool): void;
@@ -223,7 +227,7 @@ function openIn(input: unknown, own: { readonly run_id: string; readonly now: nu
   return { request: { ...opened.request, run_id: own.run_id }, refusal };
 }
 
-function explain(opened: Opened, options: CallOptions, shared: DecidingParts): Explanation {
+function explain(opened: Opened, options: CallOptions, shared: DecidingParts): Decision {
   try {
     return explainCall(opened, options, shared);
   } catch (error) {

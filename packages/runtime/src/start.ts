@@ -14,6 +14,7 @@ export interface StartOptions {
   readonly cwd?: string;
   readonly state_dir?: string;
   readonly checkpoint_handler: boolean;
+  readonly tools?: readonly string[];
 }
 
 export interface Started {
@@ -44,6 +45,7 @@ export function prepareStart(options: StartOptions): Started {
     home: homedir(),
     state_dirs: [state_dir, dirname(heads)],
     checkpoint_handler: options.checkpoint_handler,
+    ...(options.tools === undefined ? {} : { runtime_tools: options.tools }),
     sandbox: "none",
   };
   problems.push(...closedRoots(workspace));

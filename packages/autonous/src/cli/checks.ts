@@ -1,8 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { headsFolder } from "@autonous/runtime";
-import { SETTINGS } from "../config/settings.ts";
-import type { SettingName } from "../config/settings.ts";
+import { unknownVariables } from "../config/load.ts";
 import { createProvider } from "../model/choose.ts";
 import { openStore } from "../store/open-store.ts";
 import { databaseFile } from "./open-runtime.ts";
@@ -46,14 +45,12 @@ function checkNode(): CheckResult {
   return { check: "node", outcome: fits ? "ok" : "failed", message };
 }
 
-function checkConfiguration({ configuration }: Workplace): CheckResult {
-  const { settings, sources, file } = configuration;
-  const set = (Object.keys(SETTINGS) as SettingName[]).filter((name) => sources[name] !== "default");
-  const values = set.map((name) => `${name}=${String(settings[name])} (${sources[name]})`).join(", ");
+function checkConfiguration({ configuration: { file } }: Workplace): CheckResult {
+  const unknown = unknownVariables(process.env);
   return {
     check: "configuration",
-    outcome: "ok",
-    message: `${file.path} ${file.found ? "read" : "not there"}; ${values === "" ? "defaults throughout" : values}`,
+    outcome: unknown.length === 0 ? "ok" : "warning",
+    message: [`${file.path} ${file.found ? "is read" : "is not there, which is fine"}`, ...unknown].join("; "),
   };
 }
 

@@ -1,30 +1,49 @@
+import { syntaxReason } from "../model/json-reply.ts";
+
 /** A line over this is answered with a refusal instead of being held. */
-const MAX_LINE = 64 * 1024 * 1024;
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 export type JsonLine = { readonly value: unknown } | { readonly problem: string };
 
-/** Standard input as JSON Lines: one item for each line that is not blank, in order, however bad it is. */
+/** JSON Lines: one item for each line, in order, however bad it is. What follows the last line end is a line if it is anything. */
 export async function* readJsonLines(input: AsyncIterable<Buffer>): AsyncIterable<JsonLine> {
   for await (const line of splitLines(input)) {
-    if (line === undefined) yield { problem: `The line is longer than ${MAX_LINE} bytes` };
-    else if (line.trim() !== "") yield parseLine(line);
+    yield line === undefined ? { problem: `The line is longer than ${MAX_LINE_BYTES} bytes` } : parseLine(line);
   }
 }
 
-function parseLine(line: string): JsonLine {
+function parseLine(bytes: Buffer): JsonLine {
+  const text = decode(bytes);
+  if (text === undefined) return { problem: "The line is not UTF-8" };
+  if (text.trim() === "") return { problem: "The line is empty" };
+  return parseJson(text, "The line is no JSON");
+}
+
+/** JSON text as its value; or what is wrong with it. The problem shows nothing of the text, which may hold a secret. */
+export function parseJson(text: string, complaint: string): JsonLine {
   try {
-    return { value: JSON.parse(line) as unknown };
+    return { value: JSON.parse(text) as unknown };
   } catch (error) {
-    return { problem: `The line is no JSON: ${(error as Error).message}` };
+    if (!(error instanceof SyntaxError)) throw error;
+    return { problem: `${complaint} (${syntaxReason(error)})` };
+  }
+}
+
+function decode(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return undefined;
   }
 }
 
 /** Undefined stands for a line that is too long; its bytes are let go as they come. */
-async function* splitLines(input: AsyncIterable<Buffer>): AsyncIterable<string | undefined> {
+async function* splitLines(input: AsyncIterable<Buffer>): AsyncIterable<Buffer | undefined> {
   let parts: Buffer[] = [];
   let length = 0;
-  function take(): string | undefined {
-    const line = length > MAX_LINE ? undefined : Buffer.concat(parts).toString("utf8");
+  function take(): Buffer | undefined {
+    const line = length > MAX_LINE_BYTES ? undefined : Buffer.concat(parts);
     parts = [];
     length = 0;
     return line;
@@ -39,13 +58,13 @@ async function* splitLines(input: AsyncIterable<Buffer>): AsyncIterable<string |
     }
     if (from === chunk.length) continue;
     length += chunk.length - from;
-    if (length <= MAX_LINE) parts.push(chunk.subarray(from));
+    if (length <= MAX_LINE_BYTES) parts.push(chunk.subarray(from));
     else parts = [];
   }
   if (length > 0) yield take();
 }
 
-/** All of standard input as text. */
+/** All of it as text. */
 export async function readAll(input: AsyncIterable<Buffer>): Promise<string> {
   const parts: Buffer[] = [];
   for await (const chunk of input) parts.push(chunk);

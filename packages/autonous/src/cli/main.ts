@@ -8,11 +8,14 @@ import { createPrint } from "./print.ts";
 import type { Print } from "./print.ts";
 import { choose } from "./program.ts";
 
+/** Why what was under way was stopped: a person or the system said so. */
+class Interrupted extends Error {}
+
 /** Runs the command that the words name and gives the exit code. Never throws. */
 export async function main(words: readonly string[]): Promise<ExitCode> {
   const interrupt = new AbortController();
   // Once: a second Ctrl-C finds no handler of ours and ends the process at once.
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interrupt.abort(new Error(signal)));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interrupt.abort(new Interrupted(`Interrupted by ${signal}`)));
   const output = watchOutput((error) => interrupt.abort(error));
   const exitCode = await runWords(words, interrupt.signal);
   return (await output.problem()) ?? exitCode;
@@ -32,12 +35,12 @@ async function runWords(words: readonly string[], signal: AbortSignal): Promise<
     const run = await command.load();
     return await run({ args, options, print, signal });
   } catch (error) {
-    return signal.aborted ? reportInterrupt(signal, print) : report(error, print);
+    if (!signal.aborted) return report(error, print);
+    return signal.reason instanceof Interrupted ? reportInterrupt(signal.reason, print) : EXIT.failed;
   }
 }
 
-function reportInterrupt(signal: AbortSignal, print: Print): ExitCode {
-  const message = `Interrupted (${(signal.reason as Error).message})`;
+function reportInterrupt({ message }: Interrupted, print: Print): ExitCode {
   if (print.json) print.document({ ok: false, error: { code: "Cancelled", message } });
   else print.note(message);
   return EXIT.interrupted;

@@ -1,9 +1,12 @@
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { checkRoots, createRuntime } from "@autonous/runtime";
 import type { Runtime, RuntimeOptions } from "@autonous/runtime";
 import { loadConfiguration } from "../config/load.ts";
 import type { Configuration } from "../config/load.ts";
+import { UsageError } from "./command.ts";
 import type { CommandInput } from "./command.ts";
+
+export { databaseFile } from "../store/open-store.ts";
 
 /** Where a command works: its roots and its state folder. */
 export interface Workplace {
@@ -15,23 +18,24 @@ export interface Workplace {
 
 type Given = Pick<CommandInput, "options">;
 
-/** The options of the command line first, then the configuration; the current folder where neither names a root. */
+/** The options of the command line first, then the configuration; the current folder where neither names a root. Makes nothing. */
 export function findWorkplace({ options }: Given): Workplace {
   const configuration = loadConfiguration(process.env);
   const { settings } = configuration;
   const here = process.cwd();
   const given = options["root"] as readonly string[] | undefined;
   const roots = given?.map((root) => resolve(here, root)) ?? settings.tool_allowed_roots ?? [here];
-  const cwd = placeIn(here, roots);
+  const { roots: real, problems } = checkRoots(roots);
+  if (problems.length > 0) throw new UsageError(`Cannot work there: ${problems.join("; ")}`);
+  const cwd = placeIn(here, real);
   const state_dir = resolve(here, (options["stateDir"] as string | undefined) ?? settings.state_dir);
   return { configuration, roots, cwd, state_dir };
 }
 
 /** The current folder where it lies in a root, else the first root. */
 function placeIn(here: string, roots: readonly string[]): string {
-  const real = checkRoots(roots).roots;
-  const inside = real.some((root) => here === root || here.startsWith(root.endsWith("/") ? root : `${root}/`));
-  return inside ? here : (real[0] ?? here);
+  const inside = roots.some((root) => here === root || here.startsWith(root.endsWith("/") ? root : `${root}/`));
+  return inside ? here : (roots[0] ?? here);
 }
 
 export async function openRuntime(input: Given, more: Partial<RuntimeOptions> = {}): Promise<Runtime> {
@@ -50,9 +54,4 @@ export function runtimeOptions({ configuration, roots, cwd, state_dir }: Workpla
     timeout_ms: settings.tool_timeout_seconds * 1000,
     approval_timeout_ms: settings.approval_timeout_seconds * 1000,
   };
-}
-
-/** The service's store. */
-export function databaseFile(state_dir: string): string {
-  return join(state_dir, "autonous.db");
 }

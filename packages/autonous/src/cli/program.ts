@@ -64,7 +64,11 @@ function addCommand(program: Commander, command: Command, choose: (chosen: Chose
   for (const { name, meaning } of command.options ?? []) added.addOption(new Option(name, meaning));
   if (command.workspace === true) {
     // Not `<folder...>`: that would take the command's own arguments for folders.
-    added.option("--root <folder>", "a folder that tools may touch; may be repeated (default: the current one)", collect);
+    added.option(
+      "--root <folder>",
+      "a folder that tools may touch; may be repeated (default: the current one)",
+      collect,
+    );
     added.option("--state-dir <folder>", "where the record is kept (default: .agent)");
   }
   added.addOption(json());
@@ -91,34 +95,40 @@ function groupOf(parent: Commander, name: string): Commander {
   return parent
     .command(name)
     .description(GROUPS[name] ?? "")
-    .addOption(json())
     .helpCommand(false);
 }
 
 /** The parser's complaint in our own words, with where to look next. `help`: the words stop before a command is named. */
 function usageError(error: CommanderError, words: readonly string[], help: string): UsageError {
-  const named = namedBy(words);
-  const see = `see "${["autonous", ...named, "--help"].join(" ")}"`;
+  const given = words.filter((word) => word !== "--json");
+  const named = namedBy(given);
+  const asked = ["autonous", ...named].join(" ");
   if (help !== "") {
-    const next = COMMANDS.map(({ name }) => name.split(" ")).filter((name) => named.every((word, i) => word === name[i]));
-    const possible = [...new Set(next.map((name) => name[named.length]))].join(", ");
-    return new UsageError(`No command is given after "${["autonous", ...named].join(" ")}": it is one of ${possible}; ${see}`, help);
+    return new UsageError(`No command is given after "${asked}": it is one of ${commandsAfter(named)}`, help);
   }
   const [problem = "", nearest = ""] = error.message.replace(/^error: /, "").split("\n");
-  const quoted = problem.replaceAll(/'([^']*)'/g, '"$1"').replace(/\.$/, "");
-  const meant = /^\(Did you mean (.*)\?\)$/.exec(nearest)?.[1] ?? elsewhere(error, words[named.length] ?? "");
-  const said = quoted.charAt(0).toUpperCase() + quoted.slice(1);
-  return new UsageError(`${said}${meant === undefined ? "" : `; did you mean ${meant}?`}; ${see}`);
+  const said = problem.replaceAll(/'([^']*)'/g, '"$1"').replace(/\.$/, "");
+  const meant = /^\(Did you mean (.*)\?\)$/.exec(nearest)?.[1] ?? elsewhere(error, given[named.length]);
+  const next = meant === undefined ? "; see" : `; did you mean ${meant}? See`;
+  return new UsageError(`${said.charAt(0).toUpperCase()}${said.slice(1)}${next} "${asked} --help"`);
 }
 
 /** The command or group that the first words are. */
 function namedBy(words: readonly string[]): readonly string[] {
-  const names = COMMANDS.map(({ name }) => name.split(" "));
-  const length = words.findIndex((_, i) => !names.some((name) => words.slice(0, i + 1).every((word, j) => word === name[j])));
-  return length < 0 ? words : words.slice(0, length);
+  const end = words.findIndex((_, i) => !COMMANDS.some(({ name }) => startsWith(name, words.slice(0, i + 1))));
+  return end < 0 ? words : words.slice(0, end);
 }
 
-/** A command of a group whose own name is the word: `verify` for `audit verify`. */
-function elsewhere({ code }: CommanderError, word: string): string | undefined {
+function startsWith(name: string, words: readonly string[]): boolean {
+  return `${name} `.startsWith(words.map((word) => `${word} `).join(""));
+}
+
+function commandsAfter(named: readonly string[]): string {
+  const names = COMMANDS.filter(({ name }) => startsWith(name, named)).map(({ name }) => name.split(" ")[named.length]);
+  return [...new Set(names)].join(", ");
+}
+
+/** A command of a group whose own name is the word: `audit verify` for `verify`. */
+function elsewhere({ code }: CommanderError, word = ""): string | undefined {
   return code === "commander.unknownCommand" ? COMMANDS.find(({ name }) => name.endsWith(` ${word}`))?.name : undefined;
 }

@@ -43,7 +43,9 @@ export class Records {
       if (where === "file")
         for await (const event of readRunFile(this.#state_dir, run_id)) if (event.task_id === id) return run_id;
     }
-    throw new UsageError(`There is no task or run "${id}" in ${this.#state_dir}`);
+    throw new UsageError(
+      `There is no task or run "${id}" in ${this.#state_dir}; "autonous events tail" shows the latest, --state-dir looks elsewhere`,
+    );
   }
 
   async *read(run_id: string): AsyncIterable<RuntimeEvent> {
@@ -97,8 +99,15 @@ async function* readRunFile(state_dir: string, run_id: string): AsyncIterable<Ru
 /** A line that is no event is what `audit verify` tells of; here it is passed over. */
 export function parseEvent(line: string): RuntimeEvent | undefined {
   try {
-    return JSON.parse(line) as RuntimeEvent;
-  } catch {
+    const event = JSON.parse(line) as Partial<RuntimeEvent> | null;
+    const isEvent = typeof event?.event_id === "string" && typeof event.type === "string" && isObject(event.payload);
+    return isEvent ? (event as RuntimeEvent) : undefined;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
     return undefined;
   }
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
 }

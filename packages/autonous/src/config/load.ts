@@ -46,10 +46,12 @@ export function loadConfiguration(environment: NodeJS.ProcessEnv): Configuration
   for (const name of Object.keys(SETTINGS) as SettingName[]) {
     const { variable, default: fallback } = SETTINGS[name];
     const text = environment[variable];
-    const found = text === undefined ? named[name] : readText(name, text);
+    const inFile = named[name];
+    const found = text === undefined ? inFile : readText(name, text);
     const source = text === undefined ? path : variable;
-    if (found !== undefined && "problem" in found)
-      problems.push(`${source}${text === undefined ? `: "${name}"` : ""} ${found.problem}`);
+    // A mistake in the file is told even where the environment outweighs it: the next start may be without.
+    if (inFile !== undefined && "problem" in inFile) problems.push(`${path}: "${name}" ${inFile.problem}`);
+    if (text !== undefined && found !== undefined && "problem" in found) problems.push(`${variable} ${found.problem}`);
     values[name] = found !== undefined && "value" in found ? found.value : fallback;
     sources[name] = found === undefined ? "default" : source;
   }
@@ -97,13 +99,30 @@ function readFileContent(
   const named: Named = {};
   const policyPart: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(file)) {
-    if (key in SETTINGS) named[key as SettingName] = checkValue(key as SettingName, value);
+    if (Object.hasOwn(SETTINGS, key)) named[key as SettingName] = checkValue(key as SettingName, value);
     else if ((POLICY_KEYS as readonly string[]).includes(key)) policyPart[key] = value;
     else if (key !== "$schema") problems.push(unknownKey(key, path));
   }
   const { configuration: policy, problems: wrong } = checkConfiguration(policyPart);
   problems.push(...wrong.map((each) => `${path}: ${each}`));
   return { policy, named };
+}
+
+const PREFIX = "AUTONOUS_";
+
+/** Variables that are written almost like one of ours, which is what a slip of the finger looks like. */
+export function unknownVariables(environment: NodeJS.ProcessEnv): readonly string[] {
+  const known = ownNames(Object.values(SETTINGS).map(({ variable }) => variable));
+  return ownNames(Object.keys(environment))
+    .filter((name) => !known.includes(name))
+    .flatMap((name) => {
+      const [nearest] = nearestNames(name, known);
+      return nearest === undefined ? [] : [`${PREFIX}${name} is not a setting; did you mean ${PREFIX}${nearest}?`];
+    });
+}
+
+function ownNames(variables: readonly string[]): string[] {
+  return variables.filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length));
 }
 
 function unknownKey(key: string, path: string): string {

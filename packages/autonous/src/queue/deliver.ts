@@ -4,15 +4,21 @@ import type { Commander } from "./commander.ts";
 export interface DeliverOptions {
   readonly store: Store;
   readonly commanders: readonly Commander[];
-  /** Told of what could not be sent; it is tried again at the next round. */
-  readonly onProblem: (problem: unknown) => void;
 }
 
 const A_ROUND = 100;
 
-/** Sends what waits in the outbox, in order within each chat. Gives the number of replies that were taken. */
-export async function deliver({ store, commanders, onProblem }: DeliverOptions): Promise<number> {
+interface Delivered {
+  /** How many replies the channels took. */
+  readonly sent: number;
+  /** Why others were not taken. They are tried again at the next round. */
+  readonly problems: readonly unknown[];
+}
+
+/** Sends what waits in the outbox, in order within each chat. */
+export async function deliver({ store, commanders }: DeliverOptions): Promise<Delivered> {
   let sent = 0;
+  const problems: unknown[] = [];
   for (const commander of commanders) {
     const held = new Set<string>(); // chats whose earlier reply did not go out: the later ones wait for it
     for (const row of await store.outbox.pending({ limit: A_ROUND, channel: commander.channel })) {
@@ -23,9 +29,9 @@ export async function deliver({ store, commanders, onProblem }: DeliverOptions):
         sent++;
       } catch (problem) {
         held.add(row.chat);
-        onProblem(problem);
+        problems.push(problem);
       }
     }
   }
-  return sent;
+  return { sent, problems };
 }

@@ -7,68 +7,137 @@ export interface MirrorOptions {
   readonly state_dir: string;
   /** Where the heads of the chains are kept. */
   readonly heads: string;
+  readonly clock: () => number;
+  /** Told when a run's file cannot be written, and when it can again. */
+  readonly log: (line: string) => void;
 }
 
 const A_READ = 500;
-const POSITION = "mirror.position";
+const STATE = "mirror";
+/** How often a file that could not be written is tried again. */
+const RETRY_MS = 10_000;
+
+/** How far the files are: up to a position, but for the runs that are behind. */
+interface State {
+  position: number;
+  readonly behind: Set<string>;
+}
 
 /**
  * Follows the events table into each run's `events.jsonl`: the table is the truth, the files are there to be read and
- * kept. One process does this; after a crash it goes on where the files end.
+ * kept. One process does this, the one that holds the state folder. A file that cannot be written (a full disk), or
+ * that is not what was written (somebody changed it), holds up no other, and is tried again until it is whole.
  */
 export class Mirror {
   readonly #options: MirrorOptions;
-  #position: number | undefined;
-  #saved = 0;
-  #under_way: Promise<void> = Promise.resolve();
+  #state: State | undefined;
+  #saved = "";
+  #retryAt = 0;
+  readonly #told = new Set<string>();
 
   constructor(options: MirrorOptions) {
     this.#options = options;
   }
 
-  /** Brings the files up to date. Calls wait for each other. */
+  /** Brings the files up to date. Throws when the store cannot be read; what was not done is done the next time. */
   async catchUp(): Promise<void> {
-    const next = this.#under_way.then(() => this.#follow());
-    this.#under_way = next.catch(() => undefined); // the caller of this round is told; the next round tries again
-    await next;
-  }
-
-  async #follow(): Promise<void> {
-    const { store } = this.#options;
-    this.#position ??= Number((await store.kv.get(POSITION)) ?? 0);
-    for (;;) {
-      const recorded = await store.events.read({ after: this.#position, limit: A_READ });
-      const last = recorded.at(-1);
-      if (last === undefined) break;
-      for (const [run_id, events] of byRun(recorded.map(({ event }) => event))) await this.#write(run_id, events);
-      this.#position = last.position;
-    }
+    this.#state ??= await this.#load();
+    const isNew = await this.#follow(this.#state);
+    await this.#retry(this.#state);
+    // Remembered in the pauses only: to lose it costs the next start a second look at the same events.
+    if (!isNew) await this.save();
   }
 
   /** Remembers how far the files are, so that the next start need not look at everything again. */
   async save(): Promise<void> {
-    if (this.#position === undefined || this.#position === this.#saved) return;
-    await this.#options.store.kv.set(POSITION, String(this.#position));
-    this.#saved = this.#position;
+    if (this.#state === undefined) return;
+    const text = textOf(this.#state);
+    if (text === this.#saved) return;
+    await this.#options.store.kv.set(STATE, text);
+    this.#saved = text;
   }
 
-  async #write(run_id: string, events: readonly RuntimeEvent[]): Promise<void> {
-    const { state_dir, heads } = this.#options;
-    const journal = new JsonlJournal({ state_dir, run_id, heads });
-    try {
-      journal.follow(events);
-    } finally {
-      await journal.close();
+  async #load(): Promise<State> {
+    const text = (await this.#options.store.kv.get(STATE)) ?? textOf({ position: 0, behind: new Set() });
+    this.#saved = text;
+    const { position, behind } = JSON.parse(text) as { position: number; behind: readonly string[] };
+    return { position, behind: new Set(behind) };
+  }
+
+  async #follow(state: State): Promise<boolean> {
+    const { store } = this.#options;
+    const before = state.position;
+    for (;;) {
+      const recorded = await store.events.read({ after: state.position, limit: A_READ });
+      const last = recorded.at(-1);
+      if (last === undefined) return state.position > before;
+      for (const [run_id, events] of byRun(recorded.map(({ event }) => event))) {
+        if (state.behind.has(run_id)) continue;
+        const problem = await this.#write(run_id, [events]);
+        if (problem === undefined) continue;
+        state.behind.add(run_id);
+        this.#tell(run_id, problem);
+      }
+      state.position = last.position;
     }
+  }
+
+  async #retry({ behind }: State): Promise<void> {
+    const { store, clock, log } = this.#options;
+    if (behind.size === 0 || clock() < this.#retryAt) return;
+    for (const run_id of behind) {
+      const problem = await this.#write(run_id, pagesOf(store.journal(run_id).read()));
+      if (problem === undefined) {
+        behind.delete(run_id);
+        log(`The file of run ${run_id} is up to date again`);
+      } else this.#tell(run_id, problem);
+    }
+    if (behind.size === 0) this.#told.clear();
+    this.#retryAt = clock() + RETRY_MS;
+  }
+
+  /** Gives what the file system, or the file, had against it. */
+  async #write(run_id: string, pages: AsyncIterable<Page> | Iterable<Page>): Promise<Error | undefined> {
+    const { state_dir, heads } = this.#options;
+    let journal: JsonlJournal | undefined;
+    try {
+      journal = new JsonlJournal({ state_dir, run_id, heads });
+      for await (const events of pages) journal.follow(events);
+      return undefined;
+    } catch (error) {
+      return error as Error;
+    } finally {
+      await journal?.close();
+    }
+  }
+
+  /** Once: a full disk says the same of every run, and again at every try. */
+  #tell(run_id: string, { message }: Error): void {
+    if (this.#told.has(message)) return;
+    this.#told.add(message);
+    this.#options.log(
+      `The file of run ${run_id} does not follow the record: ${message}. Nothing is lost; it is tried again`,
+    );
   }
 }
 
+type Page = readonly RuntimeEvent[];
+
+function textOf({ position, behind }: State): string {
+  return JSON.stringify({ position, behind: [...behind] });
+}
+
 function byRun(events: readonly RuntimeEvent[]): Map<string, RuntimeEvent[]> {
-  const runs = new Map<string, RuntimeEvent[]>();
-  for (const event of events) {
-    const known = runs.get(event.run_id);
-    if (known === undefined) runs.set(event.run_id, [event]);
-    else known.push(event);
+  return Map.groupBy(events, ({ run_id }) => run_id);
+}
+
+async function* pagesOf(events: AsyncIterable<RuntimeEvent>): AsyncIterable<Page> {
+  let page: RuntimeEvent[] = [];
+  for await (const event of events) {
+    page.push(event);
+    if (page.length < A_READ) continue;
+    yield page;
+    page = [];
   }
-  return runs;
+  if (page.length > 0) yield page;
 }

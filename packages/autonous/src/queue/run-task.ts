@@ -1,38 +1,55 @@
+import { redact, secretsOf } from "@autonous/runtime";
 import type { Runtime } from "@autonous/runtime";
 import { runAgent } from "../agent/loop.ts";
 import type { AgentOutcome } from "../agent/run.ts";
 import type { ModelProvider } from "../model/provider.ts";
 import type { Finish, Lease, Store } from "../store/store.ts";
+import { StoreError } from "../store/store-error.ts";
 import { backoffMs } from "./backoff.ts";
+
+export interface TaskLimits {
+  readonly max_turns: number;
+  readonly max_attempts: number;
+  readonly retry_base_ms: number;
+}
 
 export interface RunTaskOptions {
   readonly store: Store;
   /** A runtime whose record is the lease's run. Closed when the task is over. */
   readonly openRuntime: (lease: Lease) => Promise<Runtime>;
   readonly provider: ModelProvider;
-  readonly max_turns: number;
-  readonly max_attempts: number;
-  readonly retry_base_ms: number;
+  readonly limits: TaskLimits;
   readonly clock: () => number;
 }
 
-/** Does one task with the agent and says how it is to be finished. */
+/** Does one task with the agent and says how it is to be finished. Throws when the record cannot be written. */
 export async function runTask(lease: Lease, signal: AbortSignal, options: RunTaskOptions): Promise<Finish> {
-  const { store, provider, clock } = options;
+  try {
+    return finishFor(await askAgent(lease, signal, options), lease, options);
+  } catch (error) {
+    if (error instanceof StoreError) throw error;
+    // A fault that is met again at every attempt would cost a worker each time: the task is told instead.
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = redact(`InternalError: ${reason}`, { known: secretsOf(process.env) }).text;
+    return { outcome: "failed", error: message, reply: message };
+  }
+}
+
+async function askAgent(lease: Lease, signal: AbortSignal, options: RunTaskOptions): Promise<AgentOutcome> {
+  const { store, provider, limits, clock } = options;
   const { task } = lease;
   const runtime = await options.openRuntime(lease);
   try {
-    const outcome = await runAgent({
+    return await runAgent({
       runtime,
       provider,
       task: { text: task.text, task_id: task.task_id, trace_id: task.trace_id, ...(await parentOf(lease, store)) },
-      limits: { max_turns: options.max_turns },
+      limits: { max_turns: limits.max_turns },
       signal,
       storedResult: (tool_call_id) => store.calls.result({ run_id: task.run_id, tool_call_id }),
       onState: (state) => store.inbox.setState(lease, state),
       clock,
     });
-    return finishFor(outcome, lease, options);
   } finally {
     await runtime.close();
   }
@@ -45,12 +62,13 @@ async function parentOf({ task }: Lease, store: Store): Promise<{ parent_id?: st
 }
 
 function finishFor({ outcome, answer, error }: AgentOutcome, lease: Lease, options: RunTaskOptions): Finish {
+  const { limits, clock } = options;
   if (outcome === "completed") return { outcome: "done", reply: answer };
   const message = `${error?.code ?? "InternalError"}: ${error?.message ?? "the agent gave no reason"}`;
   if (outcome === "cancelled") return { outcome: "cancelled", error: message };
   if (error?.code !== "ModelFailed") return { outcome: "failed", error: message, reply: message };
   // A model that did not answer may answer later; nothing else is mended by trying again.
-  if (lease.attempt >= options.max_attempts) return { outcome: "dead", error: message, reply: message };
-  const wait = backoffMs(lease.attempt, { baseMs: options.retry_base_ms, random: Math.random });
-  return { outcome: "retry", error: message, retry_at: options.clock() + wait };
+  if (lease.attempt >= limits.max_attempts) return { outcome: "dead", error: message, reply: message };
+  const wait = backoffMs(lease.attempt, { baseMs: limits.retry_base_ms, random: Math.random });
+  return { outcome: "retry", error: message, retry_at: clock() + wait };
 }

@@ -8,7 +8,11 @@ export interface WorkerOptions {
   /** Does the task. `signal` is aborted when the lease is lost. Throws when the record cannot be written. */
   readonly runTask: (lease: Lease, signal: AbortSignal) => Promise<Finish>;
   /** Told after every commit, so that others can look. */
-  readonly onRecorded: () => Promise<void>;
+  readonly onRecorded: () => void;
+  /** Told when a task was done, however it ended. */
+  readonly onFinished: () => void;
+  /** Told of what is tried again by itself. */
+  readonly onProblem: (problem: Error) => void;
   /** No new task is begun once this is aborted. */
   readonly drain: AbortSignal;
 }
@@ -24,6 +28,7 @@ export class Worker {
   readonly #options: WorkerOptions;
   #held: { readonly lease: Lease; readonly lost: AbortController } | undefined;
   #wake: () => void = () => undefined;
+  #isBeating = false;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -36,42 +41,54 @@ export class Worker {
 
   /** Runs until `drain` is aborted and the task in hand is finished. Throws when the store cannot be used. */
   async run(): Promise<void> {
-    const { store, worker, drain, onRecorded } = this.#options;
-    await store.inbox.releaseWorker(worker);
+    const { store, worker, drain } = this.#options;
     await store.inbox.heartbeat(worker, []);
-    let failBeat: (error: unknown) => void = () => undefined;
-    const beatFailed = new Promise<never>((_, reject) => (failBeat = reject));
+    const { promise: beatFailed, reject: failBeat } = Promise.withResolvers<never>();
     const timer = setInterval(() => void this.#beat().catch(failBeat), BEAT_MS);
-    drain.addEventListener("abort", () => this.#wake());
+    const stop = (): void => this.#wake();
+    drain.addEventListener("abort", stop);
     try {
       await Promise.race([this.#workUntilDrained(), beatFailed]);
     } finally {
       clearInterval(timer);
+      drain.removeEventListener("abort", stop);
     }
     await store.inbox.releaseWorker(worker);
-    await onRecorded();
   }
 
   async #workUntilDrained(): Promise<void> {
-    const { store, worker, drain, onRecorded } = this.#options;
+    const { drain } = this.#options;
     while (!drain.aborted) {
       const woken = this.#nextWake();
-      const [lease] = await store.inbox.claim(worker, 1);
+      const lease = await this.#claim();
       if (lease === undefined) await woken;
       else await this.#work(lease);
-      await onRecorded();
+    }
+  }
+
+  /** Undefined when there is nothing to do, or the store cannot say because another process keeps it locked. */
+  async #claim(): Promise<Lease | undefined> {
+    const { store, worker, onRecorded } = this.#options;
+    try {
+      const [lease] = await store.inbox.claim(worker, 1);
+      if (lease !== undefined) onRecorded();
+      return lease;
+    } catch (error) {
+      this.#tellIfBusy(error);
+      return undefined;
     }
   }
 
   async #work(lease: Lease): Promise<void> {
-    const { store, runTask } = this.#options;
+    const { store, runTask, onFinished } = this.#options;
     const lost = new AbortController();
     this.#held = { lease, lost };
     try {
       await store.inbox.finish(lease, await runTask(lease, lost.signal));
+      onFinished();
     } catch (error) {
       // Another worker has the task: nothing that this one found out counts any more.
-      if (!(error instanceof StoreError && error.code === "Fenced")) throw error;
+      if (!isStoreError(error, "Fenced")) throw error;
     } finally {
       this.#held = undefined;
     }
@@ -88,10 +105,28 @@ export class Worker {
   }
 
   async #beat(): Promise<void> {
+    if (this.#isBeating) return; // the last one still waits for the store
+    this.#isBeating = true;
     const { store, worker } = this.#options;
     const held = this.#held;
-    const lost = await store.inbox.heartbeat(worker, held === undefined ? [] : [held.lease]);
-    if (held !== undefined && lost.length > 0) held.lost.abort(new Error("The lease was lost"));
-    await store.inbox.recover(LEASE_MS);
+    try {
+      const lost = await store.inbox.heartbeat(worker, held === undefined ? [] : [held.lease]);
+      if (held !== undefined && lost.length > 0) held.lost.abort(new Error("The lease was lost"));
+      await store.inbox.recover(LEASE_MS);
+    } catch (error) {
+      this.#tellIfBusy(error);
+    } finally {
+      this.#isBeating = false;
+    }
   }
+
+  /** A lock goes away by itself, and every write is fenced: until then there is nothing to end for. */
+  #tellIfBusy(error: unknown): void {
+    if (!isStoreError(error, "Busy")) throw error;
+    this.#options.onProblem(error);
+  }
+}
+
+function isStoreError(error: unknown, code: StoreError["code"]): error is StoreError {
+  return error instanceof StoreError && error.code === code;
 }

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Database } from "./database.ts";
 import { createCalls } from "./calls.ts";
 import { createEvents, TableJournal } from "./events.ts";
@@ -16,6 +17,11 @@ export interface OpenStoreOptions {
   readonly clock: () => number;
   /** How long to wait for another process that is writing. Default: 5000. */
   readonly busyMs?: number;
+}
+
+/** The service's store in a state folder. */
+export function databaseFile(state_dir: string): string {
+  return join(state_dir, "autonous.db");
 }
 
 /** Opens the store on one file and brings its tables up to date. The caller closes it. */

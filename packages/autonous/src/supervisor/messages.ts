@@ -3,11 +3,13 @@ export type FromWorker =
   /** Its loop turns: it does not hang. */
   | { readonly type: "alive" }
   /** Something was committed that others may be waiting for. */
-  | { readonly type: "recorded" };
+  | { readonly type: "recorded" }
+  /** A task was done, however it ended: this worker works. */
+  | { readonly type: "finished" };
 
 /** What the supervisor tells its worker. */
 export type ToWorker =
-  /** There may be a task, or an event that the files do not have yet. */
+  /** There may be a task. */
   | { readonly type: "wake" }
   /** Finish the task in hand and end. */
   | { readonly type: "drain" };

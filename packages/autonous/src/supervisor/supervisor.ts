@@ -4,22 +4,35 @@ import type { FromWorker, ToWorker } from "./messages.ts";
 import { WORKER_NAME } from "./messages.ts";
 
 export interface SupervisorOptions {
-  /** The program that the worker is, and its words. It is started with this process's own flags and environment. */
+  /** The program that the worker is, its words, and the flags that Node needs for it. */
   readonly program: string;
   readonly words: readonly string[];
+  readonly flags: readonly string[];
+  readonly environment: NodeJS.ProcessEnv;
   readonly onRecorded: () => void;
   /** A worker has ended, however; what it held can be given to the next one. */
   readonly onWorkerEnd: (worker: string) => Promise<void>;
   readonly log: (line: string) => void;
+  /** How often the worker is looked at. Default: every second. */
+  readonly checkMs?: number;
 }
 
 const CHECK_MS = 1000;
-/** A worker that has not turned its loop for so long hangs. */
-const HUNG_MS = 15_000;
+/**
+ * A worker that was not heard of at so many checks in a row hangs. Counted in checks and not in time, so that a worker
+ * is not blamed for the time in which this process itself, or the whole machine, was asleep.
+ */
+const HUNG_CHECKS = 15;
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 10_000;
 /** A worker that lived so long did not fail by starting. */
 const STABLE_MS = 30_000;
+
+interface End {
+  readonly worker: string;
+  readonly startedAt: number;
+  readonly how: string;
+}
 
 /** Keeps one worker running: starts it again when it ends, with growing waits, and ends it when it hangs. */
 export class Supervisor {
@@ -27,7 +40,7 @@ export class Supervisor {
   #child: ChildProcess | undefined;
   #count = 0;
   #waitMs = FIRST_WAIT_MS;
-  #aliveAt = 0;
+  #silentChecks = 0;
   #stopping = false;
   #restart: NodeJS.Timeout | undefined;
   #check: NodeJS.Timeout | undefined;
@@ -37,7 +50,7 @@ export class Supervisor {
   }
 
   start(): void {
-    this.#check = setInterval(() => this.#endIfHung(), CHECK_MS);
+    this.#check = setInterval(() => this.#endIfHung(), this.#options.checkMs ?? CHECK_MS);
     this.#spawn();
   }
 
@@ -51,7 +64,7 @@ export class Supervisor {
     clearInterval(this.#check);
     clearTimeout(this.#restart);
     const child = this.#child;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    if (child === undefined) return;
     const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
     this.#tell({ type: "drain" });
     const timer = setTimeout(() => child.kill("SIGKILL"), deadlineMs);
@@ -65,28 +78,38 @@ export class Supervisor {
   }
 
   #spawn(): void {
-    const { program, words } = this.#options;
+    const { program, words, flags, environment } = this.#options;
     const worker = `${process.pid}-${Date.now()}-${++this.#count}`;
-    // Its text goes to our stderr: stdout is for results.
-    const child = fork(program, words, {
-      env: { ...process.env, [WORKER_NAME]: worker },
-      stdio: ["ignore", 2, 2, "ipc"],
-    });
     const startedAt = Date.now();
+    const ended = (how: string): void => void this.#afterEnd({ worker, startedAt, how });
+    let child: ChildProcess;
+    try {
+      child = fork(program, words, {
+        execArgv: [...flags],
+        env: { ...environment, [WORKER_NAME]: worker },
+        stdio: ["ignore", 2, 2, "ipc"], // its text goes to our stderr: stdout is for results
+      });
+    } catch (error) {
+      return ended(`it could not be started: ${(error as Error).message}`); // no memory for it, for one
+    }
     this.#child = child;
-    this.#aliveAt = startedAt;
-    child.on("message", (message: FromWorker) => {
-      this.#aliveAt = Date.now();
-      if (message.type === "recorded") this.#options.onRecorded();
+    this.#silentChecks = 0;
+    child.on("message", (message: FromWorker) => this.#hear(message));
+    child.once("exit", (code, signal) => ended(signal ?? `exit code ${code}`));
+    child.on("error", (error) => {
+      if (child.pid === undefined) ended(`it could not be started: ${error.message}`);
+      else this.#options.log(`The worker cannot be reached: ${error.message}`);
     });
-    child.once(
-      "exit",
-      (code, signal) => void this.#afterEnd({ worker, startedAt, how: signal ?? `exit code ${code}` }),
-    );
-    child.once("error", (error) => this.#options.log(`The worker could not be started: ${error.message}`));
   }
 
-  async #afterEnd({ worker, startedAt, how }: { worker: string; startedAt: number; how: string }): Promise<void> {
+  #hear({ type }: FromWorker): void {
+    this.#silentChecks = 0;
+    if (type === "finished") this.#waitMs = FIRST_WAIT_MS; // it works: should it end now, the next one need not wait
+    if (type !== "alive") this.#options.onRecorded();
+  }
+
+  async #afterEnd({ worker, startedAt, how }: End): Promise<void> {
+    this.#child = undefined;
     try {
       await this.#options.onWorkerEnd(worker);
     } catch (error) {
@@ -101,9 +124,10 @@ export class Supervisor {
   }
 
   #endIfHung(): void {
-    if (this.#child === undefined || this.#child.exitCode !== null || Date.now() - this.#aliveAt < HUNG_MS) return;
+    if (this.#child === undefined || ++this.#silentChecks < HUNG_CHECKS) return;
+    this.#silentChecks = 0;
     this.#options.log(
-      `The worker hangs: nothing was heard of it for ${HUNG_MS / 1000} seconds. It is ended and started again`,
+      `The worker hangs: nothing was heard of it for ${HUNG_CHECKS} seconds. It is ended and started again`,
     );
     this.#child.kill("SIGKILL");
   }

@@ -1,5 +1,5 @@
-import type { ToolCallResult } from "../protocol/call.ts";
-import type { EventDraft, RuntimeEvent } from "../protocol/events.ts";
+import type { ToolCallResult } from "../protocol/result.ts";
+import type { EventDraft, RuntimeEvent } from "../protocol/event-record.ts";
 
 export interface AppendOptions {
   /** Survives a power cut, not only kill -9. */

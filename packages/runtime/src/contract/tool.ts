@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { Artifacts, Permission, PermissionClass, Risk, SideEffect } from "../protocol/call.ts";
+import type { Artifacts } from "../protocol/result.ts";
+import type { Permission, PermissionClass, Risk, SideEffect } from "../protocol/call.ts";
 import type { ToolContext } from "./context.ts";
 
 export const ACCESSES = ["read", "list", "write", "delete"] as const;

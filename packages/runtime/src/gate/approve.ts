@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
 import { canonicalJson } from "../protocol/canonical.ts";
 import { makeVisible } from "../output/visible.ts";
-import { approvalAnswer } from "../protocol/approval.ts";
 import type { ApprovalAnswer, ApprovalRequest } from "../protocol/approval.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { makeId } from "../protocol/ids.ts";
@@ -81,7 +80,7 @@ async function answerInTime(
   });
   try {
     const answer = await Promise.race([need(parts.onApproval, "approver")(request, { signal }), stopped]);
-    return answer === null ? null : approvalAnswer.parse(answer);
+    return answer === null ? null : await checkAnswer(answer);
   } catch (error) {
     if (!timeout.aborted) throw error;
     throw new ToolError(
@@ -90,6 +89,12 @@ async function answerInTime(
       { approval_id: request.approval_id },
     );
   }
+}
+
+/** Loaded when somebody answers: most processes ask nobody, and start faster without. */
+async function checkAnswer(answer: unknown): Promise<ApprovalAnswer> {
+  const { approvalAnswer } = await import("../protocol/approval.ts");
+  return approvalAnswer.parse(answer);
 }
 
 function approvalRequired(call: GateCall, request: ApprovalRequest): ToolError {

@@ -3,10 +3,11 @@ import type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "../cont
 import type { Journal, RunFolder } from "../contract/journal.ts";
 import type { Access, Tool, ToolOutput } from "../contract/tool.ts";
 import type { Decision, DecisionSettings, ResolvedTouch, WorkspaceContext } from "../policy/decide.ts";
-import type { Scope } from "../protocol/audit.ts";
+import type { Scope } from "../protocol/decision.ts";
 import type { ReverseThinking } from "../protocol/approval.ts";
 import type { Risk, ToolCallRequest } from "../protocol/call.ts";
-import type { EventDraft, EventType } from "../protocol/events.ts";
+import type { EventDraft } from "../protocol/event-record.ts";
+import type { EventType } from "../protocol/events.ts";
 import { makeId } from "../protocol/ids.ts";
 import type { Redactor } from "../redact/redact.ts";
 import type { Grants } from "./grants.ts";

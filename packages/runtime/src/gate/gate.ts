@@ -1,5 +1,6 @@
 import type { Decision } from "../policy/decide.ts";
-import type { ToolCallRequest, ToolCallResult } from "../protocol/call.ts";
+import type { ToolCallRequest } from "../protocol/call.ts";
+import type { ToolCallResult } from "../protocol/result.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { checkArgs, findTool, resolvePaths } from "./admit.ts";
 import { getApproval } from "./approve.ts";

@@ -1,4 +1,4 @@
-import type { Scope } from "../protocol/audit.ts";
+import type { Scope } from "../protocol/decision.ts";
 
 export interface Grant {
   readonly scope: Scope;

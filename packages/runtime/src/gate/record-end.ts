@@ -1,7 +1,7 @@
 import type { AuditRecord } from "../protocol/audit.ts";
-import type { ToolCallResult } from "../protocol/call.ts";
+import type { ToolCallResult } from "../protocol/result.ts";
 import { ERRORS } from "../protocol/errors.ts";
-import type { EventDraft } from "../protocol/events.ts";
+import type { EventDraft } from "../protocol/event-record.ts";
 import type { GateCall, GateParts } from "./call.ts";
 import { draftEvent } from "./call.ts";
 import { hasSideEffects, reasonOf } from "./execute.ts";

@@ -1,5 +1,4 @@
 import type { HookCall } from "../contract/host.ts";
-import { reverseThinking } from "../protocol/approval.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { GateCall, GateParts } from "./call.ts";
 import { need } from "./call.ts";
@@ -14,6 +13,7 @@ export async function thinkInReverse(call: GateCall, { onReverseThinking, redact
       `Cannot run "${tool.name}": it asks for reverse thinking, and the host has none`,
     );
   }
+  const { reverseThinking } = await import("../protocol/approval.ts"); // few tools ask for it
   const found = reverseThinking.safeParse(await onReverseThinking(hookCall(call)));
   if (!found.success) {
     throw new ToolError("ReverseThinkingStopped", `Cannot run "${tool.name}": reverse thinking gave no usable verdict`);

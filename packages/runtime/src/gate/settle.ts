@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ToolOutput } from "../contract/tool.ts";
 import { excerptHead } from "../output/excerpt.ts";
-import type { Artifacts, CallError, Payload, ToolCallResult } from "../protocol/call.ts";
+import type { Artifacts, CallError, Payload, ToolCallResult } from "../protocol/result.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { GateCall, GateParts } from "./call.ts";
 import { need } from "./call.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { canonicalJson } from "../protocol/canonical.ts";
-import type { EventDraft } from "../protocol/events.ts";
+import type { EventDraft } from "../protocol/event-record.ts";
 import { chainEvents, EMPTY_TAIL, hashOfEvent, isSealedLine, lineOf } from "./hash-chain.ts";
 
 function draft(payload: EventDraft["payload"]): EventDraft {

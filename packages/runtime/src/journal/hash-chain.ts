@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { FIRST_HASH } from "../protocol/events.ts";
-import type { EventDraft, RuntimeEvent } from "../protocol/events.ts";
+import type { EventDraft, RuntimeEvent } from "../protocol/event-record.ts";
 import { canonicalJson } from "../protocol/canonical.ts";
 
 /** The last link of a chain. */

@@ -2,7 +2,7 @@ import { closeSync, constants, fdatasyncSync, fstatSync, ftruncateSync, openSync
 import { join } from "node:path";
 import type { Clock } from "../contract/host.ts";
 import type { AppendOptions, Journal } from "../contract/journal.ts";
-import type { EventDraft, RuntimeEvent } from "../protocol/events.ts";
+import type { EventDraft, RuntimeEvent } from "../protocol/event-record.ts";
 import { makeId, makeTraceId } from "../protocol/ids.ts";
 import { chainEvents, EMPTY_TAIL, lineOf } from "./hash-chain.ts";
 import type { Tail } from "./hash-chain.ts";

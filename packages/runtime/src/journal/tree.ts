@@ -1,4 +1,4 @@
-import type { RuntimeEvent } from "../protocol/events.ts";
+import type { RuntimeEvent } from "../protocol/event-record.ts";
 
 /** Something that happened, what it was part of and what was part of it. */
 export interface EventNode {

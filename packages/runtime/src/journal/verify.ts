@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { RuntimeEvent } from "../protocol/events.ts";
+import type { RuntimeEvent } from "../protocol/event-record.ts";
 import { EMPTY_TAIL, hashOfEvent, isSealedLine, lineOf } from "./hash-chain.ts";
 import type { Tail } from "./hash-chain.ts";
 import { headsFolder, readHead, runsWithHeads } from "./heads.ts";

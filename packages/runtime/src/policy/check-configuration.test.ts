@@ -1,11 +1,19 @@
 import { expect, test } from "vitest";
+import { policyConfiguration } from "../protocol/configuration.ts";
 import { checkConfiguration } from "./check-configuration.ts";
 
 test("a configuration that is right comes back with its defaults", () => {
-  expect(checkConfiguration({ rules: [{ effect: "deny", path: "a/**", tool: "l*" }] })).toEqual({
-    configuration: { rules: [{ effect: "deny", path: "a/**", tool: "l*" }], quotas: {} },
-    problems: [],
-  });
+  const rules = [
+    { effect: "deny", path: "a/**", tool: "l*" },
+    { effect: "allow", risk: "low" },
+  ];
+  expect(checkConfiguration({ rules })).toEqual({ configuration: { rules, quotas: {} }, problems: [] });
+});
+
+test("a configuration that says nothing is what the schema makes of it", () => {
+  expect(checkConfiguration({})).toEqual({ configuration: policyConfiguration.parse({}), problems: [] });
+  expect(checkConfiguration([]).problems).not.toEqual([]);
+  expect(checkConfiguration(null).problems).not.toEqual([]);
 });
 
 // oxfmt-ignore

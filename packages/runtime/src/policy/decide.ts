@@ -1,4 +1,4 @@
-import type { Effect, Scope } from "../protocol/audit.ts";
+import type { Effect, Scope } from "../protocol/decision.ts";
 import type { ErrorCode } from "../protocol/errors.ts";
 import { findLaterPlace, judgeRoots, judgeSensitivity } from "./check-path.ts";
 import type { ClosedPlace } from "./check-path.ts";

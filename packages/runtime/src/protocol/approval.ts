@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { RISKS } from "./call.ts";
-import { SCOPES } from "./audit.ts";
+import { SCOPES } from "./decision.ts";
 
 /** What a person is asked (spec 3, Approval). `digest` binds the answer to exactly this call. */
 export const approvalRequest = z.strictObject({

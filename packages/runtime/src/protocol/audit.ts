@@ -1,11 +1,7 @@
 import { z } from "zod";
-import { artifacts, RISKS } from "./call.ts";
-
-const EFFECTS = ["ALLOW", "DENY", "REQUIRE_CONFIRMATION"] as const;
-export type Effect = (typeof EFFECTS)[number];
-
-export const SCOPES = ["call", "run", "session"] as const;
-export type Scope = (typeof SCOPES)[number];
+import { RISKS } from "./call.ts";
+import { EFFECTS, SCOPES } from "./decision.ts";
+import { artifacts } from "./result.ts";
 
 /** One record for every call, a refused one too (spec 1). It stands in the event that ends the call, so the chain covers it. */
 export const auditRecord = z.strictObject({

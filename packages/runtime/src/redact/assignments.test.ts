@@ -81,6 +81,9 @@ const JSON_TEXT = [
   '{"log":"a\\napi_key: «abcdefg»\\nb"}',
   "{'password': '«abcdefg»'}",
   "{ password: '«abcdefg»' }",
+  '{"passwords": ["«abcdefg»", "«hijk lmn»"], "n": 1}',
+  '{"Env": ["PATH=/bin", "DB_PASSWORD=«hunter2»", "A=1"]}',
+  '{"auths":{"https://index.example.io/v1/":{"auth":"«dXNlcjpwYXNz»"}}}',
   '{"accounts":[{"secret":"«abcdefg»"},{"secret":"«hijklmn»"}]}',
 ] as const;
 
@@ -131,6 +134,13 @@ const CONFIGURATION = [
   "CREATE USER 'bob'@'%' IDENTIFIED BY '«hunter2»';",
   "passphrase: «open sesame now»",
   "密码：«hunter2»",
+  "api_keys = [\"«abcd1234»\", '«efgh5678»']",
+  "| DB_PASSWORD | «s3cr3t-cell» |",
+  "Content-Disposition: form-data; name=\"password\"\r\n\r\n«hunter2»\r\n--x",
+  "$p = ConvertTo-SecureString \"«hunter2»\" -AsPlainText -Force",
+  "client-key-data: «a1b2C3d4E5f6G7h8»",
+  "SECRET_KEY = '«django-insecure-abc»'",
+  "secret_key_base: «abcdefg»",
   "**Password:** «hunter2»",
   "API key: «abcdefg»",
   "Access token: «abc12345»",
@@ -242,7 +252,15 @@ for (const [form, texts] of Object.entries(FORMS)) {
 test("a value is redacted with names of every spelling", () => {
   const names = ["api_key", "apiKey", "ApiKey", "API_KEY", "api-key", "APIKEY", "apikey", "my.api.key", "X-API-KEY"];
   const more = ["clientSecret", "client-secret", "CLIENT_SECRET", "accessToken", "access-token", "ACCESS_TOKEN"];
-  const rest = ["dbPassword", "db-password", "DBPassword", "userPasswd", "PASSPHRASE", "privateKey", "awsSecretAccessKey"];
+  const rest = [
+    "dbPassword",
+    "db-password",
+    "DBPassword",
+    "userPasswd",
+    "PASSPHRASE",
+    "privateKey",
+    "awsSecretAccessKey",
+  ];
   for (const name of [...names, ...more, ...rest]) {
     for (const form of [`${name}=«v4lue-x»`, `"${name}": "«v4lue-x»"`, `${name}: «v4lue-x»`, `--${name} «v4lue-x»`]) {
       check(form);

@@ -1,8 +1,9 @@
 import { CODE, isIn, isNewline, isQuote, SETS } from "./characters.ts";
 import { extend } from "./extent.ts";
-import type { Tail } from "./extent.ts";
+import type { Extent, Tail } from "./extent.ts";
 import type { Found, Span } from "./find-shape.ts";
-import { claimOf } from "./names.ts";
+import { MARKER } from "./marker.ts";
+import { claimIn } from "./claims.ts";
 import type { Claim } from "./names.ts";
 import { nameAround, placeOf } from "./places.ts";
 import type { Name, Place } from "./places.ts";
@@ -10,8 +11,10 @@ import { isProse, isSecretValue } from "./values.ts";
 import { codeAt, codeBefore, leftOf, restOfLine, rightOf } from "./view.ts";
 import type { View } from "./view.ts";
 
-/** How much of a value is read to decide whether it is a secret. */
-const VALUE_WINDOW = 512;
+/** How much of a value is read to decide whether it is a secret. Small, since it is read anew for each name. */
+const QUOTED_WINDOW = 256;
+const WORD_WINDOW = 128;
+const LINE_WINDOW = 192;
 
 /**
  * NAME=value in env, JSON, YAML, TOML, INI, XML, flag and header form: the value, if the name is that of a secret and
@@ -33,42 +36,16 @@ interface Assignment {
   readonly claim: Claim;
 }
 
-const PARSER_ERROR = /(?:bad|current|expected|illegal|invalid|missing|next|parse|stray|unexpected|unknown) $/i;
-
-/** What the name claims, where it stands. Some names mean something else in some places. */
-function claimIn(view: View, name: Name, place: Place): Claim | undefined {
-  const lower = name.text.toLowerCase();
-  if (lower === "key" || lower === "keys") return claimOf(`${wordBefore(view, name)}_${lower}`) ?? keyInQuery(view, name);
-  const claim = claimOf(name.text.replace(/^(?:.*\.)?(?:set|with)(?=[A-Z])/, ""));
-  if (claim?.noun === "token" && place.isCompared === true) return { ...claim, strength: "random" };
-  // "pass: 12", "PASS: test.ts" are the results of tests; `-passin pass:x` and "pass": "x" are not.
-  if (lower === "pass" && place.sign === ":" && !place.isNameQuoted) {
-    return /-pass(?:in|out)?[ =]$/.test(leftOf(view, name.start, 12)) ? claim : undefined;
-  }
-  if (claim !== undefined && lower === "token" && PARSER_ERROR.test(leftOf(view, name.start, 16))) {
-    return { ...claim, strength: "random" };
-  }
-  return claim;
-}
-
-/** The word before a lone "key", as in "API key: x". */
-function wordBefore(view: View, name: Name): string {
-  return /(?<![\w-])([A-Za-z]{2,16}) $/.exec(leftOf(view, name.start, 20))?.[1] ?? "";
-}
-
-function keyInQuery(view: View, name: Name): Claim | undefined {
-  const before = codeBefore(view, name.start);
-  if (before !== CODE.question && before !== CODE.ampersand) return undefined;
-  return { noun: "key", strength: "random", isUpper: false, isPlural: false };
-}
-
 function findValue(view: View, assignment: Assignment): Found | undefined {
   const { place } = assignment;
   const opening = openingQuote(view, place);
   if (opening !== undefined) return findQuoted(view, assignment, opening);
   if (place.mustQuote === true) return undefined;
   const code = codeAt(view, place.at);
+  // After a name in Chinese, Chinese is a sentence.
+  if (code > 127 && assignment.name.text.charCodeAt(0) > 127) return undefined;
   if (place.sign === ":" && (code === CODE.pipe || code === CODE.greater)) return findBlock(view, assignment);
+  if (code === CODE.openBracket) return findList(view, assignment);
   return findLine(view, assignment) ?? findWord(view, assignment);
 }
 
@@ -103,14 +80,45 @@ function findQuoted(view: View, { name, claim, place }: Assignment, { at, tail }
   const scheme = SCHEME.exec(view.text.slice(at, whole.end))?.[0].length ?? 0;
   const start = at + scheme;
   const text = view.text.slice(start, whole.end);
-  if (tail.kind === "triple" && text.includes("\n")) return isBlockSecret(claim, text) ? trimmed(view, start, whole) : undefined;
+  if (tail.kind === "triple" && text.includes("\n"))
+    return isBlockSecret(claim, text) ? trimmed(view, start, whole) : undefined;
   // A command of the shell: its output is the value.
-  if (tail.kind === "quoted" && tail.quote === CODE.backtick && place.sign === "=" && /^[\w./-]+ /.test(text)) return undefined;
+  if (tail.kind === "quoted" && tail.quote === CODE.backtick && place.sign === "=" && /^[\w./-]+ /.test(text))
+    return undefined;
   // `log("password:", value)`: what seemed to open a string closed one.
-  if (/^\s*(?:[,)\];]|[+%.] )/.test(text)) return undefined;
+  if (/^(?:\s|[,)\];]|[+%.] )/.test(text)) return undefined;
   const { sign, isSpaced } = place;
-  const isSecret = isSecretValue({ text, name: name.text, claim, isQuoted: true, sign, isSpaced, isListed: false, after: "" });
+  const isSecret = isSecretValue({
+    text,
+    name: name.text,
+    claim,
+    isQuoted: true,
+    sign,
+    isSpaced,
+    isListed: false,
+    after: "",
+  });
   return isSecret ? { start, ...whole } : undefined;
+}
+
+const MAX_ITEMS = 32;
+
+/** `["x", "y"]`: each string of the list is judged like a value of its own. */
+function findList(view: View, assignment: Assignment): Found | undefined {
+  const spans: Span[] = [];
+  let at = assignment.place.at + 1;
+  for (let count = 0; count < MAX_ITEMS; count++) {
+    const gap = /^[\s,]{0,40}(?=\\{0,7}["'])/.exec(rightOf(view, at, 48));
+    const opening = gap === null ? undefined : openingQuote(view, { ...assignment.place, at: at + gap[0].length });
+    if (opening?.tail.kind !== "quoted") break;
+    const { end, tail } = readTo(view, opening.at, opening.tail);
+    const found = findQuoted(view, assignment, opening);
+    if (tail !== undefined) return found === undefined ? undefined : { ...found, before: spans };
+    if (found !== undefined) spans.push({ start: found.start, end: found.end });
+    at = end + opening.tail.backslashes + 1;
+  }
+  const last = spans.pop();
+  return last === undefined ? undefined : { ...last, before: spans };
 }
 
 /** The lines between triple quotes, without the line ends next to the quotes. */
@@ -122,18 +130,30 @@ function trimmed(view: View, at: number, whole: { end: number; tail?: Tail }): F
 
 function isBlockSecret(claim: Claim, text: string): boolean {
   const { length } = text.trim();
-  return length >= 4 && claim.strength !== "random" && !isProse(text, 3);
+  return length >= 4 && !text.includes(MARKER) && claim.strength !== "random" && !isProse(text, 3);
 }
 
 /** Reads a value as far as deciding takes. The tail is left out once its end was seen. */
 function readTo(view: View, at: number, tail: Tail): { readonly end: number; readonly tail?: Tail } {
-  const limit = at + VALUE_WINDOW;
+  const limit = at + (tail.kind === "word" ? WORD_WINDOW : QUOTED_WINDOW);
   const isCut = limit < view.text.length;
-  const window: View = isCut ? { text: view.text.slice(0, limit), final: false, floor: view.floor, short: false } : view;
-  const { end, open } = extend(window, at, tail);
+  const window: View = isCut
+    ? { text: view.text.slice(0, limit), final: false, floor: view.floor, short: false }
+    : view;
+  const { end, open } = tail.kind === "word" ? readWord(view, at, { window, tail }) : extend(window, at, tail);
   if (!open) return { end };
   if (!isCut) view.short = true;
   return { end, tail };
+}
+
+/** Where a word ends does not depend on where it was begun to be read, so that reading can go on from there. */
+function readWord(view: View, at: number, { window, tail }: { window: View; tail: Tail & { kind: "word" } }): Extent {
+  const { style } = tail;
+  const { word } = view;
+  const isSame = word !== undefined && word.style === style && word.start <= at && at <= word.end;
+  const extent = extend(window, isSame ? word.end : at, tail);
+  view.word = { style, start: isSame ? word.start : at, end: extent.end };
+  return extent;
 }
 
 const BLOCK_HEADER = /^[|>][+\d-]{0,2}[ \t]{0,20}(?:#[^\n]{0,80})?\r?\n(?:[ \t]{0,80}\r?\n){0,3}([ \t]{0,200})(?=\S)/;
@@ -165,12 +185,13 @@ function findLine(view: View, { name, place, claim }: Assignment): Found | undef
   const mayHaveBlanks = place.sign === ":" || (place.sign === "=" && place.isSpaced);
   const isWordy = claim.noun === "password" || claim.noun === "secret" || claim.noun === "credential";
   if (!mayHaveBlanks || !isWordy || claim.strength === "random" || place.isNameQuoted) return undefined;
-  const rest = restOfLine(view, place.at, VALUE_WINDOW);
+  if (!isLineStart(view, name)) return undefined;
+  const rest = restOfLine(view, place.at, LINE_WINDOW);
   const text = rest.replace(/\s#.*$/, "").trimEnd();
   if (!/\S[ \t]/.test(text) || /^[!&*|>@]|[(){}<>=;"`]|[,:|&?+]\s|\s[+*/&|?-]\s/.test(text)) return undefined;
-  if (!isLineStart(view, name) || isProse(text) || !isSecretValue(wordsCandidate(text, name, claim))) return undefined;
+  if (isProse(text) || !isSecretValue(wordsCandidate(text, name, claim))) return undefined;
   const end = place.at + text.length;
-  return rest.length < VALUE_WINDOW ? { start: place.at, end } : { start: place.at, end, tail: { kind: "line" } };
+  return rest.length < LINE_WINDOW ? { start: place.at, end } : { start: place.at, end, tail: { kind: "line" } };
 }
 
 function wordsCandidate(text: string, name: Name, claim: Claim): Parameters<typeof isSecretValue>[0] {
@@ -182,15 +203,19 @@ function findWord(view: View, { name, place, claim }: Assignment): Found | undef
   const scheme = SCHEME.exec(restOfLine(view, place.at, 20))?.[0] ?? "";
   const start = place.at + scheme.length;
   if (/^(?:Digest|Hawk)/i.test(scheme)) return { start, end: start, tail: { kind: "line" } };
-  const isWhole = !place.isNameQuoted && place.isEncoded !== true && claim.noun !== "authorization" && isLineStart(view, name);
+  const isWhole =
+    !place.isNameQuoted && place.isEncoded !== true && claim.noun !== "authorization" && isLineStart(view, name);
   const style = place.isEncoded === true ? "encoded" : isWhole ? "whole" : "part";
   const whole = readTo(view, start, { kind: "word", style });
   if (whole.end === start) return undefined;
   const text = view.text.slice(start, whole.end);
+  if (view.text.startsWith(MARKER, whole.end)) return undefined;
   const after = whole.tail === undefined ? restOfLine(view, whole.end, 24) : "";
   const { sign, isSpaced } = place;
   const isListed = sign === "=" && !isSpaced && /[;&?] ?$/.test(leftOf(view, name.start, 2));
-  return isSecretValue({ text, name: name.text, claim, isQuoted: false, sign, isSpaced, isListed, after }) ? { start, ...whole } : undefined;
+  return isSecretValue({ text, name: name.text, claim, isQuoted: false, sign, isSpaced, isListed, after })
+    ? { start, ...whole }
+    : undefined;
 }
 
 const TYPE = /^[&\w<>[\]|?., '*]{1,60}?\s{0,2}=\s{0,4}(?=(?:[rRbBuU]|@)?["'`])/;
@@ -198,9 +223,10 @@ const TYPE = /^[&\w<>[\]|?., '*]{1,60}?\s{0,2}=\s{0,4}(?=(?:[rRbBuU]|@)?["'`])/;
 /** `password: str = "x"`: the value after the type. */
 function findTypedValue(view: View, { name, place, claim }: Assignment): Found | undefined {
   if (place.sign !== ":" || place.isNameQuoted || place.isElement === true) return undefined;
+  if (codeBefore(view, place.at) !== CODE.space) return undefined;
   if (!isIn(SETS.word, codeAt(view, place.at)) && codeAt(view, place.at) !== CODE.ampersand) return undefined;
   const type = TYPE.exec(restOfLine(view, place.at, 80));
-  if (type === null) return undefined;
+  if (type === null || type[0].includes(MARKER)) return undefined;
   const typed: Place = { at: place.at + type[0].length, sign: "=", isSpaced: true, isNameQuoted: false };
   const opening = openingQuote(view, typed);
   return opening === undefined ? undefined : findQuoted(view, { name, place: typed, claim }, opening);

@@ -48,9 +48,11 @@ export function extend(view: View, at: number, tail: Tail): Extent {
 
 function runExtent(view: View, at: number, set: CharacterSet): Extent {
   const { text } = view;
-  let end = at;
-  while (end < text.length && isIn(set, text.charCodeAt(end))) end++;
-  return { end, open: end === text.length && !view.final };
+  for (let end = at; end < text.length; end++) {
+    const code = text.charCodeAt(end);
+    if (code >= 128 || set[code] !== 1) return { end, open: false };
+  }
+  return { end: text.length, open: !view.final };
 }
 
 function lineExtent(view: View, at: number): Extent {
@@ -66,6 +68,8 @@ const NEXT_PAIR = /(?:amp;)?[\w.%[\]-]{1,40}["']?[=:]/y;
 /** A line end, tab or quote as it stands inside a string of JSON or source code. */
 const WRITTEN_OUT = /\\{1,32}[nrt"'`]/y;
 const ENCODED_END = /%(?:2[267]|3[Bb]|0[Aa])/y;
+/** What never ends a word. */
+const IN_WORD = SETS.token68;
 const CLOSERS = setOf(")}]");
 const SEPARATORS = setOf(",;&|");
 
@@ -74,8 +78,8 @@ function wordExtent(view: View, at: number, style: WordStyle): Extent {
   let end = at;
   for (; end < text.length; end++) {
     const code = text.charCodeAt(end);
+    if (code < 128 && IN_WORD[code] === 1) continue;
     if (isSpace(code)) return { end, open: false };
-    if (isIn(SETS.token68, code)) continue;
     if (!view.final && end + NEXT_PAIR_WINDOW > text.length && !hasSpaceAfter(text, end)) return { end, open: true };
     if (style === "whole" ? endsWholeWord(text, end, code) : endsPart(text, end, style)) return { end, open: false };
   }

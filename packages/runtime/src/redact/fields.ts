@@ -52,7 +52,8 @@ const HEADER = /^(?:x-|private-|proxy-|api-|job-|deploy-)[a-z-]{1,40}$|^authoriz
 function isNameBefore(items: readonly unknown[], index: number): boolean {
   const before = items[index - 1];
   const item = items[index];
-  if (typeof before !== "string" || typeof item !== "string" || !(FLAG.test(before) || HEADER.test(before))) return false;
+  if (typeof before !== "string" || typeof item !== "string" || !(FLAG.test(before) || HEADER.test(before)))
+    return false;
   return !item.startsWith("-") && isSecretName(before);
 }
 
@@ -63,7 +64,8 @@ function redactEntries(object: Record<string, unknown>, depth: number, redactTex
   for (const [key, field] of Object.entries(object)) {
     const name = redactText(key);
     const isSecret = isSecretName(key) || (isNamed && /^value$/i.test(key));
-    const { value, redacted } = (isSecret ? redactSecret(field, key) : undefined) ?? redactAt(field, depth + 1, redactText);
+    const { value, redacted } =
+      (isSecret ? redactSecret(field, key) : undefined) ?? redactAt(field, depth + 1, redactText);
     isChanged ||= redacted || name.redacted;
     entries.push([name.text, value]);
   }
@@ -87,8 +89,10 @@ function redactSecret(value: unknown, name = ""): Result | undefined {
   if (typeof value === "string") return isLiteral(value) ? { value: MARKER, redacted: true } : undefined;
   const noun = claimOf(name)?.noun;
   // A small number under "token" is a position or a count.
-  if (typeof value === "number") return noun === "token" && Math.abs(value) < 100_000 ? undefined : { value: MARKER, redacted: true };
-  const isList = Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "string" && isLiteral(each));
+  if (typeof value === "number")
+    return noun === "token" && Math.abs(value) < 100_000 ? undefined : { value: MARKER, redacted: true };
+  const isList =
+    Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "string" && isLiteral(each));
   if (!isList || noun === "token" || noun === "key") return undefined;
   return { value: value.map(() => MARKER), redacted: true };
 }

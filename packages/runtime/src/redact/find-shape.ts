@@ -1,7 +1,7 @@
 import { CODE, isIn, isSpace, SETS, setOf } from "./characters.ts";
 import type { Tail } from "./extent.ts";
 import type { Shape, SplitShape } from "./shapes.ts";
-import { codeAt, codeBefore, leftOf, rightOf } from "./view.ts";
+import { codeAt, codeBefore, leftOf, rightOf, runEnd } from "./view.ts";
 import type { View } from "./view.ts";
 
 export interface Span {
@@ -17,13 +17,13 @@ export interface Found extends Span {
 }
 
 /** How much of a shape's characters its `check` sees. */
-const CHECK_WINDOW = 200;
+const CHECK_WINDOW = 128;
 
 export function findShape(view: View, anchor: Span, shape: Shape): Found | undefined {
   const { start, end } = anchor;
   // The anchors do not tell upper from lower case.
   if (!view.text.startsWith(shape.prefix, start)) return undefined;
-  if (shape.alone === true && !standsAlone(view, start)) return undefined;
+  if (shape.alone !== undefined && !standsAlone(view, start, shape.alone)) return undefined;
   const window = shape.check === undefined ? (shape.most ?? shape.least - 1) + 1 : CHECK_WINDOW;
   const stop = runEnd(view, end, { of: shape.of, window });
   const count = stop - end;
@@ -34,7 +34,6 @@ export function findShape(view: View, anchor: Span, shape: Shape): Found | undef
 
 export function findSplitShape(view: View, anchor: Span, shape: SplitShape): Found | undefined {
   const { start, end } = anchor;
-  if (shape.hint !== undefined && !fitsHint(view, start, shape.hint)) return undefined;
   if (!view.text.startsWith(shape.sign, start) || isSpace(codeBefore(view, start))) return undefined;
   const stop = runEnd(view, end, { of: shape.of, window: shape.window });
   if (stop === end || !shape.after.test(view.text.slice(end, stop + 1))) return undefined;
@@ -45,15 +44,10 @@ export function findSplitShape(view: View, anchor: Span, shape: SplitShape): Fou
   return { start: first, end: stop, tail: { kind: "run", set: shape.of } };
 }
 
-function fitsHint({ text }: View, start: number, { offset, is }: { offset: number; is: string }): boolean {
-  const at = start + offset;
-  // Beyond the end it cannot be told yet; the full look will say so.
-  return at >= text.length || text[at] === is;
-}
-
 const UPPER_DIGITS = setOf("A-Z0-9");
 /** What stands between an AWS key id and its secret in logs, tables and configuration. */
-const TO_AWS_SECRET = /^(?:[^A-Za-z0-9+/]{1,12}(?:[A-Za-z_ -]{3,32}[^A-Za-z0-9+/]{1,6})?)([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])/;
+const TO_AWS_SECRET =
+  /^(?:[^A-Za-z0-9+/]{1,12}(?:[A-Za-z_ -]{3,32}[^A-Za-z0-9+/]{1,6})?)([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])/;
 
 /** An AWS key id, and the secret key right after it, which has no shape of its own. */
 export function findAwsKey(view: View, { start, end }: Span): Found | undefined {
@@ -94,18 +88,11 @@ export function findEncodedKey(view: View, { start, end }: Span): Found | undefi
   return { start, end: stop, tail: { kind: "run", set: BASE64 } };
 }
 
-function runEnd(view: View, at: number, { of, window }: { of: Uint8Array; window: number }): number {
-  let end = at;
-  while (end < at + window && isIn(of, codeAt(view, end))) end++;
-  return end;
-}
-
-const WORD_BEFORE = SETS.url64;
 /** A letter or digit that is the end of something else: `\n`, `%3D`, `\u0022`, a terminal's colour. */
 const FOREIGN_END = /(?:\\[nrtbf]|%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\[[\d;]{0,12}m)$/;
 
 /** Whether what starts here is not the rest of a longer word. */
-export function standsAlone(view: View, at: number): boolean {
-  if (!isIn(WORD_BEFORE, codeBefore(view, at))) return true;
+export function standsAlone(view: View, at: number, than: "letter" | "word" = "word"): boolean {
+  if (!isIn(than === "word" ? SETS.url64 : SETS.alphanumeric, codeBefore(view, at))) return true;
   return FOREIGN_END.test(leftOf(view, at, 16));
 }

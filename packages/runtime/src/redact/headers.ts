@@ -1,9 +1,9 @@
 import { isUserAndPassword } from "./base64.ts";
-import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
+import { CODE, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
 import type { Found, Span } from "./find-shape.ts";
 import { standsAlone } from "./find-shape.ts";
 import { isStandIn } from "./values.ts";
-import { codeAt, restOfLine, skipBlanks } from "./view.ts";
+import { codeAt, restOfLine, runEnd, skipBlanks } from "./view.ts";
 import type { View } from "./view.ts";
 
 /** How much of a credential is read to decide whether it is one. */
@@ -13,9 +13,9 @@ const WINDOW = 256;
 export function findBearer(view: View, anchor: Span): Found | undefined {
   const start = credentialStart(view, anchor);
   if (start === undefined) return undefined;
-  const end = runEnd(view, start, SETS.token68);
+  const end = runEnd(view, start, { of: SETS.token68, window: WINDOW });
   const text = view.text.slice(start, end);
-  if (text.length < 8 || text.includes("://") || isStandIn(text)) return undefined;
+  if (text.length < 8 || /^[a-z]+:\/\//i.test(text) || isStandIn(text)) return undefined;
   // "Bearer authentication" is prose: without digits only what no word looks like.
   const isToken = /\d/.test(text) || text.length >= 24 || /[a-z][A-Z]|[._~+/=]\w/.test(text);
   return isToken ? { start, end, tail: { kind: "run", set: SETS.token68 } } : undefined;
@@ -27,7 +27,7 @@ const BASE64 = setOf("A-Za-z0-9+/=");
 export function findBasic(view: View, anchor: Span): Found | undefined {
   const start = credentialStart(view, anchor);
   if (start === undefined) return undefined;
-  const end = runEnd(view, start, BASE64);
+  const end = runEnd(view, start, { of: BASE64, window: WINDOW });
   const text = view.text.slice(start, end);
   if (text.length < 8 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;
   const isMixed = text.length >= 16 && /\d/.test(text) && /[a-z]/.test(text) && /[A-Z]/.test(text);
@@ -38,40 +38,33 @@ export function findBasic(view: View, anchor: Span): Found | undefined {
 /** Where the credential after a scheme's name begins: after blanks, or what stands for one in an address. */
 function credentialStart(view: View, { start, end }: Span): number | undefined {
   const code = codeAt(view, end);
-  if (code !== CODE.space && code !== CODE.tab && code !== CODE.percent && code !== CODE.plus && code !== CODE.colon) return undefined;
+  if (code !== CODE.space && code !== CODE.tab && code !== CODE.percent && code !== CODE.plus && code !== CODE.colon)
+    return undefined;
   if (!standsAlone(view, start)) return undefined;
   if (code === CODE.percent) return restOfLine(view, end, 3) === "%20" ? end + 3 : undefined;
   return skipBlanks(view, code === CODE.plus || code === CODE.colon ? end + 1 : end, 8);
 }
 
-function runEnd(view: View, at: number, set: Uint8Array): number {
-  let end = at;
-  while (end < at + WINDOW && isIn(set, codeAt(view, end))) end++;
-  return end;
-}
-
-/** Servers refuse more than 8 KiB of headers; so much of one cookie header is looked at. */
-const COOKIES_WINDOW = 4096;
-const COOKIE = /\s{0,4}([\w.$!#%*+^~-]{1,64})=("?)([^\s;,"'\\]{0,4096})/y;
+/** How many cookies of one header, and how much of each, are looked at. */
+const MAX_COOKIES = 60;
+const COOKIE_WINDOW = 1024;
+const COOKIE_NAME = setOf("A-Za-z0-9_.$!#%*+^~-");
 const COOKIE_VALUE = setOf("!#-&(-+--:<-[]-~");
 const SESSION = /sess|sid|token|auth|jwt|csrf|xsrf|remember|login|secret|passw|_id$|^id$|key|user|identity|account/i;
 
 /** `Cookie: a=b; c=d` and `Set-Cookie: a=b; Path=/`: the values that stand for a session. */
 export function findCookies(view: View, { end }: Span): Found | undefined {
-  const at = cookiesStart(view, end);
-  if (at === undefined) return undefined;
-  const line = restOfLine(view, at, COOKIES_WINDOW);
+  let at = cookiesStart(view, end);
   const spans: Span[] = [];
-  for (let from = 0; from < line.length; ) {
-    COOKIE.lastIndex = from;
-    const pair = COOKIE.exec(line);
-    if (pair === null) break;
-    const value = pair[3] ?? "";
-    if (isSessionCookie(pair[1] ?? "", value)) {
-      spans.push({ start: at + COOKIE.lastIndex - value.length, end: at + COOKIE.lastIndex });
-    }
-    from = line.indexOf(";", COOKIE.lastIndex) + 1;
-    if (from === 0) break;
+  for (let count = 0; at !== undefined && count < MAX_COOKIES; count++) {
+    const equals = runEnd(view, at, { of: COOKIE_NAME, window: 64 });
+    if (equals === at || codeAt(view, equals) !== CODE.equals) break;
+    const start = codeAt(view, equals + 1) === CODE.doubleQuote ? equals + 2 : equals + 1;
+    const stop = runEnd(view, start, { of: COOKIE_VALUE, window: COOKIE_WINDOW });
+    if (isSessionCookie(view.text.slice(at, equals), view.text.slice(start, stop))) spans.push({ start, end: stop });
+    if (stop - start === COOKIE_WINDOW) break;
+    const next = codeAt(view, stop) === CODE.doubleQuote && start > equals + 1 ? stop + 1 : stop;
+    at = codeAt(view, next) === CODE.semicolon ? skipBlanks(view, next + 1, 4) : undefined;
   }
   const last = spans.pop();
   if (last === undefined) return undefined;

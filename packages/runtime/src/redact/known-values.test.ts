@@ -28,7 +28,7 @@ test("a known value is found in base64, whatever surrounds it there", () => {
     for (const after of ["", "x", "xy", "xyz"]) {
       const encoded = base64(before + value + after);
       const { text } = redact(`value ${encoded} end`, { known: [value] });
-      expect(text).toMatch(/^value \S{0,9}\*\*\*REDACTED\*\*\*\S{0,6} end$/);
+      expect(text).toMatch(/^value \S{0,9}\*\*\*REDACTED\*\*\*\S{0,8} end$/);
       const decoded = Buffer.from(text.replace("value ", "").split("*")[0] ?? "", "base64").toString();
       expect(decoded).not.toContain("corr");
     }
@@ -67,7 +67,7 @@ test("a value longer than a stream holds back is found as a whole", () => {
 });
 
 test("known values and rules together leave nothing of either", () => {
-  const token = `gh${"p_"}${"a1B2".repeat(9)}`;
+  const token = ["gh", "p_", "a1B2".repeat(9)].join("");
   expect(redact(`xyz-${token}!`, { known: [`xyz-${token.slice(0, 10)}`] }).text).toBe(`${MARKER}!`);
   expect(redact("password=one two three", { known: ["one two"] }).text).toBe(`password=${MARKER} three`);
 });
@@ -75,21 +75,31 @@ test("known values and rules together leave nothing of either", () => {
 test("thousands of values with a common beginning are found", () => {
   const known = Array.from({ length: 5000 }, (_, i) => `common-beginning-${i}-end`);
   const redactor = createRedactor({ known });
-  expect(redactor.redact("common-beginning-4711-end common-beginning-5000-end").text).toBe(`${MARKER} common-beginning-5000-end`);
+  expect(redactor.redact("common-beginning-4711-end common-beginning-5000-end").text).toBe(
+    `${MARKER} common-beginning-5000-end`,
+  );
   const text = "common-beginning-".repeat(20_000);
   expect(redactor.redact(text).text).toBe(text);
 });
 
 test("of any text, nothing is left that is a known value", () => {
-  const value = fc.string({ minLength: 6, maxLength: 12, unit: fc.constantFrom("a", "b", "c", "1", "%", '"', "é", "\n") });
+  const value = fc.string({
+    minLength: 6,
+    maxLength: 12,
+    unit: fc.constantFrom("a", "b", "c", "1", "%", '"', "é", "\n"),
+  });
   fc.assert(
-    fc.property(fc.array(value, { minLength: 1, maxLength: 4 }), fc.array(fc.nat(9), { maxLength: 20 }), (known, picks) => {
-      const text = picks.map((pick) => known[pick] ?? ["a", "b ", "1", "\n", "x%"][pick % 5]).join("");
-      const { text: left } = redact(text, { known });
-      for (const each of known) {
-        const isLookedFor = redact(`<${each}>`, { known: [each] }).redacted;
-        if (isLookedFor && each.trim() === each) expect(left).not.toContain(each);
-      }
-    }),
+    fc.property(
+      fc.array(value, { minLength: 1, maxLength: 4 }),
+      fc.array(fc.nat(9), { maxLength: 20 }),
+      (known, picks) => {
+        const text = picks.map((pick) => known[pick] ?? ["a", "b ", "1", "\n", "x%"][pick % 5]).join("");
+        const { text: left } = redact(text, { known });
+        for (const each of known) {
+          const isLookedFor = redact(`<${each}>`, { known: [each] }).redacted;
+          if (isLookedFor && each.trim() === each) expect(left).not.toContain(each);
+        }
+      },
+    ),
   );
 });

@@ -100,7 +100,7 @@ function buildTree(forms: Iterable<string>): Branch {
 
 function insert(root: Branch, form: string): void {
   let branch = root;
-  for (let at = 0; at < form.length; ) {
+  for (let at = 0; at < form.length;) {
     const edge = branch.edges.get(form[at] ?? "");
     if (edge === undefined) {
       branch.edges.set(form[at] ?? "", { label: form.slice(at), to: { edges: new Map(), isEnd: true } });
@@ -162,7 +162,7 @@ function findAll(view: View, from: number, { tree, starts, spans }: Search): num
 function longestAt(tree: Branch, text: string, start: number): { length: number; isCut: boolean } {
   let branch = tree;
   let length = 0;
-  for (let at = start; ; ) {
+  for (let at = start; ;) {
     if (branch.isEnd) length = at - start;
     if (at >= text.length) return { length, isCut: branch.edges.size > 0 };
     const edge = branch.edges.get(text[at] ?? "");

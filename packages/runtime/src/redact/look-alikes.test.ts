@@ -148,6 +148,22 @@ const TYPES_AND_CODE = [
   "credentials = service_account.Credentials.from_file(path)",
   "type: kubernetes.io/service-account-token",
   "throw new Error(`Invalid token: ${token}`);",
+  "read -s -p \"Password: \" PASSWORD",
+  "password = input(\"Password: \")",
+  "TOKEN_KIND = \"IDENTIFIER\"",
+  "const TOKEN = \"SEMICOLON\";",
+  "f\"token={self.token!r}\"",
+  "password: params[:password]",
+  "Token: token,",
+  "Secret: secret.Name",
+  "let token = env::var(\"TOKEN\")?;",
+  "this.apiKey = Objects.requireNonNull(apiKey);",
+  "token: Annotated[str, Header()]",
+  "api_key: SecretStr = Field(default=None)",
+  "tokens = [\"(\", \")\", \"identifier\"]",
+  "const keys = [\"password\", \"username\"];",
+  "--spacing-token: 12px;",
+  "private readonly tokens: Token[] = [];",
 ] as const;
 
 // oxfmt-ignore
@@ -226,6 +242,14 @@ const SETTINGS = [
   "\"authors\": [\"Jane\"]",
   "PasswordAuthentication no",
   "passwd: files systemd",
+  "| token | string | The access token |",
+  "| API_KEY | required |",
+  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+  "Idempotency-Key: 550e8400-e29b-41d4-a716-446655440000",
+  "using password: YES",
+  "\"bearerFormat\": \"JWT\"",
+  "\"password\": { \"type\": \"string\", \"minLength\": 8 }",
+  "The key fingerprint is: SHA256:abc",
 ] as const;
 
 // oxfmt-ignore

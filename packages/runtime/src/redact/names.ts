@@ -54,7 +54,7 @@ const SECRET_KEYS = words(`
 /** Kinds of key that name a thing and open nothing. */
 const PLAIN_KEYS = words(`
   any arrow cache composite dedup dedupe foreign hash hot i18n idempotency index lookup object partition primary pub
-  public publishable range row shift shortcut site sort translation unique`);
+  public publishable range row shift shortcut site socket sort translation unique`);
 
 /** The same in source code. In capitals, as a variable of the environment, they may well be secret. */
 const CODE_KEYS = words(`
@@ -109,8 +109,20 @@ const VERBS = words(`
   missing must need needs no on open parse print prompt read refresh remove render request require reset resolve
   retrieve revoke rotate save send set should show skip store test toggle update use validate verify with wrong`);
 
-/** Whether a name is that of a secret, and how sure that is. Linear in the name's length. */
+/** The same few names come again and again. */
+const seen = new Map<string, Claim | undefined>();
+const MAX_SEEN = 1000;
+
+/** Whether a name is that of a secret, and how sure that is. */
 export function claimOf(name: string): Claim | undefined {
+  if (seen.has(name)) return seen.get(name);
+  const claim = judgeName(name);
+  if (seen.size >= MAX_SEEN) seen.clear();
+  seen.set(name, claim);
+  return claim;
+}
+
+function judgeName(name: string): Claim | undefined {
   const parts = splitName(name);
   let at = parts.length - 1;
   while (at >= 0 && nounOf(parts[at] ?? "") === undefined) at--;

@@ -1,6 +1,6 @@
 import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
 import type { Span } from "./find-shape.ts";
-import { codeAt, codeBefore, leftOf, restOfLine, rightOf, skipBlanks } from "./view.ts";
+import { codeAt, codeBefore, leftOf, restOfLine, rightOf, runEnd, runStart, skipBlanks } from "./view.ts";
 import type { View } from "./view.ts";
 
 /** A name as it stands in the text, with the word in it that was noticed. */
@@ -18,6 +18,8 @@ export interface Place {
   readonly isNameQuoted: boolean;
   /** Compared, not set: `token === "("` is a parser. */
   readonly isCompared?: boolean;
+  /** The next cell of a table: it may as well describe the value. */
+  readonly isCell?: boolean;
   /** Without quotes it is no value: `'password' => 'x'`, against an arrow function. */
   readonly mustQuote?: boolean;
   /** The text of an XML element: it ends at "<". */
@@ -29,10 +31,10 @@ export interface Place {
 /** Names are not longer than this on either side of the noticed word. */
 const NAME_REACH = 64;
 export function nameAround(view: View, anchor: Span): Name | undefined {
-  let { start, end } = anchor;
-  while (anchor.start - start < NAME_REACH && isIn(SETS.dotted, codeBefore(view, start))) start--;
-  while (end - anchor.end < NAME_REACH && isIn(SETS.dotted, codeAt(view, end))) end++;
+  const reach = { of: SETS.dotted, window: NAME_REACH };
+  let end = runEnd(view, anchor.end, reach);
   if (end - anchor.end === NAME_REACH) return undefined;
+  let start = runStart(view, anchor.start, reach);
   while (end > anchor.end && !isIn(SETS.word, view.text.charCodeAt(end - 1))) end--;
   start += foreignStart(view, start, anchor.start);
   let first = start;
@@ -73,6 +75,7 @@ export function placeOf(view: View, name: Name): Place | undefined {
     pairPlace(view, name, at) ??
     argumentPlace(view, name, { at, isNameQuoted }) ??
     callPlace(view, name, at) ??
+    cellPlace(view, name, blanks) ??
     (blanks > at ? blankPlace(view, name, { blanks, isNameQuoted }) : undefined)
   );
 }
@@ -89,7 +92,8 @@ function closingQuoteEnd(view: View, at: number): number {
 /** Past `]` of `config["password"]`, `[]` and `[64]` of an array in C. */
 function skipIndex(view: View, at: number, isNameQuoted: boolean): number {
   const code = codeAt(view, at);
-  if (code === CODE.closeBracket && isNameQuoted) return codeAt(view, skipBlanks(view, at + 1)) === CODE.colon ? at : at + 1;
+  if (code === CODE.closeBracket && isNameQuoted)
+    return codeAt(view, skipBlanks(view, at + 1)) === CODE.colon ? at : at + 1;
   if (code !== CODE.openBracket) return at;
   return at + (/^\[\d{0,6}\]/.exec(restOfLine(view, at, 8))?.[0].length ?? 0);
 }
@@ -131,7 +135,8 @@ function valueStart(view: View, at: number): number | undefined {
   const start = skipBlanks(view, skipDecoration(view, at));
   const decorated = skipDecoration(view, start);
   if (view.text.startsWith("%22", decorated)) return decorated + 3;
-  if (view.text.startsWith("!!", decorated)) return decorated + (/^!!\w{1,12}[ \t]+/.exec(restOfLine(view, decorated, 24))?.[0].length ?? 0);
+  if (view.text.startsWith("!!", decorated))
+    return decorated + (/^!!\w{1,12}[ \t]+/.exec(restOfLine(view, decorated, 24))?.[0].length ?? 0);
   if (!isNewline(codeAt(view, decorated))) return decorated;
   const match = /^\r?\n[ \t]{0,60}(?=["'`])/.exec(rightOf(view, decorated, 64));
   return match === null ? undefined : decorated + match[0].length;
@@ -150,10 +155,10 @@ function elementPlace(view: View, name: Name, at: number): Place | undefined {
   return match === null ? undefined : { ...place, at: at + match[0].length };
 }
 
-/** `name: DB_PASSWORD` and then `value: x`, in YAML, JSON or XML. */
+/** `name: DB_PASSWORD` and then `value: x`, in YAML, JSON or XML; `name="password"` and an empty line, in a form. */
 function pairPlace(view: View, name: Name, at: number): Place | undefined {
   if (!/(?:name|key)\\?["']?\s?[:=]\s?\\?["']?$/i.test(leftOf(view, name.start, 12))) return undefined;
-  const match = /^[\s,]{1,60}\\?["']?value\\?["']?\s?[:=]\s?/i.exec(rightOf(view, at, 80));
+  const match = /^(?:[\s,]{1,60}\\?["']?value\\?["']?\s?[:=]\s?|\r?\n\r?\n(?=\S))/i.exec(rightOf(view, at, 80));
   if (match === null) return undefined;
   return { at: at + match[0].length, sign: ":", isSpaced: false, isNameQuoted: true };
 }
@@ -161,13 +166,24 @@ function pairPlace(view: View, name: Name, at: number): Place | undefined {
 const SETTER = /(?:define|set[A-Za-z]*|put[A-Za-z]*|add[A-Za-z]*|append|header|env|get|getenv)\(\s?["']$/i;
 
 /** `["--token", "x"]`, `define('DB_PASSWORD', 'x')`. */
-function argumentPlace(view: View, name: Name, { at, isNameQuoted }: { at: number; isNameQuoted: boolean }): Place | undefined {
+function argumentPlace(
+  view: View,
+  name: Name,
+  { at, isNameQuoted }: { at: number; isNameQuoted: boolean },
+): Place | undefined {
   if (!isNameQuoted || codeAt(view, at) !== CODE.comma) return undefined;
   const isFlag = name.dashes === 1 || name.dashes === 2;
   if (!isFlag && !SETTER.test(leftOf(view, name.start, 24))) return undefined;
   const match = /^,\s{0,20}(?=\\{0,7}["'](?!-))/.exec(rightOf(view, at, 32));
   if (match === null) return undefined;
   return { at: at + match[0].length, sign: isFlag ? "flag" : ":", isSpaced: false, isNameQuoted };
+}
+
+/** `| DB_PASSWORD | x |` */
+function cellPlace(view: View, name: Name, at: number): Place | undefined {
+  if (codeAt(view, at) !== CODE.pipe || !/\| {0,20}`?$/.test(leftOf(view, name.start, 24))) return undefined;
+  const value = skipBlanks(view, at + 1, 32);
+  return { at: value, sign: ":", isSpaced: true, isNameQuoted: true, isCell: true };
 }
 
 /** `setPassword("x")`, `.password("x")`. */
@@ -185,7 +201,11 @@ const IN_SQL = /\b(?:with|user|role|set|alter|create|encrypted|identified)\b[^;]
 
 const BEFORE_FLAG = setOf("([,=|\\");
 
-function blankPlace(view: View, name: Name, { blanks, isNameQuoted }: { blanks: number; isNameQuoted: boolean }): Place | undefined {
+function blankPlace(
+  view: View,
+  name: Name,
+  { blanks, isNameQuoted }: { blanks: number; isNameQuoted: boolean },
+): Place | undefined {
   const place = { at: blanks, sign: "flag", isSpaced: false, isNameQuoted } as const;
   const next = codeAt(view, blanks);
   if (next === CODE.dash) return name.text === "sshpass" ? sshpassPlace(view, blanks) : undefined;

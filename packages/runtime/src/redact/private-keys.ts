@@ -31,5 +31,7 @@ export function findPuttyKey(view: View, { end }: Span): Found | undefined {
   const count = /^:[ \t]{0,4}\d{1,3}(?:\r?\n|\\{1,4}r?\\{0,4}n)/.exec(rightOf(view, end, 24));
   if (count === null) return undefined;
   const start = end + count[0].length;
-  return /^[A-Za-z0-9+/]{16}/.test(rightOf(view, start, 16)) ? { start, end: start, tail: { kind: "key-body" } } : undefined;
+  return /^[A-Za-z0-9+/]{16}/.test(rightOf(view, start, 16))
+    ? { start, end: start, tail: { kind: "key-body" } }
+    : undefined;
 }

@@ -48,8 +48,12 @@ export function redact(text: string, options: RedactOptions = {}): Redacted {
 function redactWhole(text: string, known: KnownValues | undefined): Redacted {
   const spans: Span[] = [];
   const view = { text, final: true, floor: -1, short: false };
-  scan(view, 0, spans);
-  known?.find(view, 0, spans);
+  if (known === undefined) {
+    scan(view, 0, { spans });
+  } else {
+    const settled = known.find(view, 0, spans);
+    scan(view, 0, { spans, borders: { spans: mergeSpans(spans), settled } });
+  }
   if (spans.length === 0) return { text, redacted: false };
   return { text: replaceSpans(text, mergeSpans(spans)), redacted: true };
 }

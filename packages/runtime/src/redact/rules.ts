@@ -7,6 +7,7 @@ import { MARKER } from "./marker.ts";
 import { findPrivateKey, findPuttyKey } from "./private-keys.ts";
 import { SHAPES, SPLIT_SHAPES } from "./shapes.ts";
 import { findCurlUser, findUrlPassword } from "./urls.ts";
+import { isStandIn } from "./values.ts";
 import { leftOf, restOfLine } from "./view.ts";
 import type { View } from "./view.ts";
 
@@ -17,7 +18,21 @@ import type { View } from "./view.ts";
 export interface Rule {
   readonly word: string;
   readonly find: (view: View, anchor: Span) => Found | undefined;
+  /** Without this character so far from the word's start, there is no need to look: for words that are everywhere. */
+  readonly hint?: { readonly offset: number; readonly code: number };
 }
+
+interface Phrase {
+  readonly before: RegExp;
+  /** The first group is the secret. */
+  readonly after: RegExp;
+}
+
+const IDENTIFIED_BY: Phrase = {
+  before: /\b(?:create|alter|user|grant|role)\b/i,
+  after: /^[ \t]{1,4}(?:with \w{1,32} )?by[ \t]{1,4}["']([^"']{4,200})/i,
+};
+const SECURE_STRING: Phrase = { before: /convertto-$/i, after: /^[ \t]{1,4}(?:-string )?["']([^"']{4,200})/i };
 
 // oxfmt-ignore
 export const RULES: readonly Rule[] = [
@@ -35,7 +50,8 @@ export const RULES: readonly Rule[] = [
   { word: "口令",               find: findAssignment },
   { word: "密钥",               find: findAssignment },
   { word: "令牌",               find: findAssignment },
-  { word: "identified",         find: findSqlPassword },
+  { word: "identified",         find: (view, anchor) => findAfterPhrase(view, anchor, IDENTIFIED_BY) },
+  { word: "securestring",       find: (view, anchor) => findAfterPhrase(view, anchor, SECURE_STRING) },
   // Headers and addresses
   { word: "bearer",             find: findBearer },
   { word: "basic",              find: findBasic },
@@ -50,7 +66,11 @@ export const RULES: readonly Rule[] = [
   { word: "asia",               find: findAwsKey },
   { word: "eyj",                find: findJwt },
   ...SHAPES.map((shape): Rule => ({ word: shape.prefix.toLowerCase(), find: (view, anchor) => findShape(view, anchor, shape) })),
-  ...SPLIT_SHAPES.map((shape): Rule => ({ word: shape.sign.toLowerCase(), find: (view, anchor) => findSplitShape(view, anchor, shape) })),
+  ...SPLIT_SHAPES.map((shape): Rule => ({
+    word: shape.sign.toLowerCase(),
+    find: (view, anchor) => findSplitShape(view, anchor, shape),
+    ...(shape.hint === undefined ? {} : { hint: { offset: shape.hint.offset, code: shape.hint.is.charCodeAt(0) } }),
+  })),
 ];
 
 /** Finds the words of all rules at once. Hits are indices into `RULES`. */
@@ -61,13 +81,12 @@ function skipMarker(view: View, { end }: Span): Found | undefined {
   return view.text.endsWith(MARKER, end) ? { start: end, end } : undefined;
 }
 
-const BY = /^[ \t]{1,4}(?:with \w{1,32} )?by[ \t]{1,4}["']([^"']{4,200})/i;
-
-/** `IDENTIFIED BY 'x'` of SQL. */
-function findSqlPassword(view: View, { start, end }: Span): Found | undefined {
-  if (!/\b(?:create|alter|user|grant|role)\b/i.test(leftOf(view, start, 120))) return undefined;
-  const match = BY.exec(restOfLine(view, end, 260));
-  if (match === null) return undefined;
+/** A password that follows a phrase: `IDENTIFIED BY 'x'` of SQL, `ConvertTo-SecureString "x"` of PowerShell. */
+function findAfterPhrase(view: View, { start, end }: Span, { before, after }: Phrase): Found | undefined {
+  if (!before.test(leftOf(view, start, 120))) return undefined;
+  const match = after.exec(restOfLine(view, end, 260));
+  const value = match?.[1] ?? "";
+  if (match === null || isStandIn(value)) return undefined;
   const stop = end + match[0].length;
-  return { start: stop - (match[1]?.length ?? 0), end: stop };
+  return { start: stop - value.length, end: stop };
 }

@@ -15,42 +15,76 @@ export interface Progress {
 /** No word of a rule is longer than this, together with the part of a secret that may lie before it. */
 const HOLD = 72;
 
+/** Known values that were already found. Their ends are borders for rules, as the markers there will be. */
+export interface Borders {
+  /** In order, not touching. */
+  readonly spans: readonly Span[];
+  /** Up to here they are all found. */
+  readonly settled: number;
+}
+
 /**
  * Finds secrets from `from` on and appends their places to `spans`, in order. In a text that may go on it stops before
  * what cannot be decided yet. Linear: one step of a table a character, and a bounded look where a word was found.
  */
-export function scan(view: View, from: number, spans: Span[]): Progress {
+export function scan(view: View, from: number, { spans, borders }: { spans: Span[]; borders?: Borders }): Progress {
   const { text } = view;
   const { classes, next, firstHit, hits, width } = ANCHORS;
+  const limit = borders?.settled ?? Infinity;
+  const setFloor = borders === undefined ? undefined : floorSetter(view, borders.spans);
   let settled = from;
+  let { floor } = view;
   let state = 0;
-  for (let at = from; at < text.length; ) {
+  for (let at = from; at < text.length;) {
     state = next[state + (classes[text.charCodeAt(at++)] as number)] as number;
     if (state < firstHit) continue;
+    setFloor?.(at);
     const found = tryRules(view, at, hits[(state - firstHit) / width] as readonly number[]);
-    if (view.short) {
+    if (view.short || at > limit) {
+      // What is looked at again has to look the same: borders count anew.
       view.short = false;
+      view.floor = floor;
       return { settled: Math.max(settled, at - HOLD), open: undefined };
     }
     if (found === undefined) continue;
-    const { end, open } = found.tail === undefined ? { end: found.end, open: false } : extend(view, found.end, found.tail);
+    const { end, open } =
+      found.tail === undefined ? { end: found.end, open: false } : extend(view, found.end, found.tail);
     addSpans(spans, found, { end, floor: view.floor });
     view.floor = end;
+    floor = end;
     settled = end;
     if (open) return { settled, open: found.tail };
     at = end;
     state = 0;
   }
+  view.floor = floor;
   return { settled: view.final ? text.length : Math.max(settled, lastBorder(text)), open: undefined };
+}
+
+/** Moves the floor up to the last known value that ends before the word that was found. */
+function floorSetter(view: View, borders: readonly Span[]): (wordEnd: number) => void {
+  let index = 0;
+  return (wordEnd) => {
+    for (let border = borders[index]; border !== undefined && border.end < wordEnd; border = borders[++index]) {
+      view.floor = Math.max(view.floor, border.end);
+    }
+  };
 }
 
 function tryRules(view: View, end: number, hits: readonly number[]): Found | undefined {
   for (const hit of hits) {
-    const rule = RULES[hit] as (typeof RULES)[number];
-    const found = rule.find(view, { start: end - rule.word.length, end });
+    const { word, find, hint } = RULES[hit] as (typeof RULES)[number];
+    const start = end - word.length;
+    if (hint !== undefined && !isHinted(view, start + hint.offset, hint.code)) continue;
+    const found = find(view, { start, end });
     if (found !== undefined || view.short) return found;
   }
   return undefined;
+}
+
+function isHinted({ text, final }: View, at: number, code: number): boolean {
+  // Beyond an end that is not final it cannot be told yet; the rule itself will say so.
+  return at < text.length ? text.charCodeAt(at) === code : !final;
 }
 
 function addSpans(spans: Span[], found: Found, { end, floor }: { end: number; floor: number }): void {

@@ -198,7 +198,7 @@ const TOKENS: readonly (readonly [service: string, ...parts: string[]])[] = [
   ["JSON Web Token",            base64url({ alg: "HS256", typ: "JWT" }), ".", base64url({ sub: "1234567890" }), ".", mixed(43)],
   ["unsigned JSON Web Token",   base64url({ alg: "none" }), ".", base64url({ sub: "1234567890" }), "."],
   ["encrypted JSON Web Token",  base64url({ alg: "dir", enc: "A256GCM" }), ".", mixed(40), ".", mixed(16), ".", mixed(60), ".", mixed(22)],
-  ["private key in base64",     base64(`-----BEGIN RSA PRIV${"ATE KEY-----"}\n${mixed(200)}`)],
+  ["private key in base64",     base64(["-----BEGIN RSA PRIV", "ATE KEY-----\n", mixed(200)].join(""))],
 ];
 
 /** Where tokens turn up. The text around them has to stay as it is. */
@@ -244,7 +244,7 @@ const ADDRESSES: readonly (readonly [service: string, address: string, path: str
   ["Teams webhook",             "https://example.webhook.office.com/webhookb2/",    `${hex(8)}-${hex(4)}@${hex(8)}/IncomingWebhook/${hex(32)}`],
   ["Azure signature",           "https://store.example.net/c/f?sv=2026-01-01&sig=", `${mixed(40)}%3D`],
   ["AWS request signature",     "https://b.example.net/o?X-Amz-Date=20260101T000000Z&X-Amz-Signature=", hex(64)],
-  ["Firebase messaging key",    "project/",                                         `${mixed(11)}${":AP"}A91b${mixed(130)}`],
+  ["Firebase messaging key",    "project/",                                         [mixed(11), ":AP", "A91b", mixed(130)].join("")],
 ];
 
 for (const [service, address, path] of ADDRESSES) {
@@ -263,7 +263,7 @@ test("every shape in the tables has a token here", () => {
 });
 
 test("an AWS secret key right after its id is redacted with it", () => {
-  const id = `AK${"IA"}${upper(16)}`;
+  const id = ["AK", "IA", upper(16)].join("");
   const secret = `${mixed(19)}/${mixed(20)}`;
   for (const between of [",", " ", ":", '", "secret": "', "\t", "\nsecret = "]) {
     expect(redact(`"${id}${between}${secret}"`).text).toBe(`"${MARKER}${between}${MARKER}"`);

@@ -10,8 +10,8 @@ import type { View } from "./view.ts";
 
 /**
  * Redacts a text that comes in pieces. What comes out, put together, is what the whole text redacted would be,
- * wherever the pieces were cut. At most 68 KiB are held back: 64 KiB while a private key's end is awaited, 12 KiB for a
- * known value, 4 KiB otherwise, and as a rule the last word. A secret of any length is swallowed, not held.
+ * wherever the pieces were cut. At most 80 KiB are held back: while a private key's end is awaited; for a known value
+ * 16 KiB, otherwise 8 KiB, and as a rule the last word. A secret of any length is swallowed, not held.
  */
 export interface StreamRedactor {
   /** Gives back what is settled. Ends of lines settle most. */
@@ -37,8 +37,10 @@ class Stream implements StreamRedactor {
   #matched = 0;
   #floor = -1;
   #open: Tail | undefined;
-  /** Found, and not out yet. */
+  /** Found by rules, and not out yet. */
   #spans: Span[] = [];
+  /** Known values found, as far back as rules look. */
+  #values: Span[] = [];
   /** What went out last was a marker: a secret that goes on from there needs no second one. */
   #isMarked = false;
   /** How much was held after the last look. */
@@ -70,14 +72,15 @@ class Stream implements StreamRedactor {
 
   #advance(final: boolean): string {
     const view: View = { text: this.#text, final, floor: this.#floor, short: false };
+    this.#matched = this.#known?.find(view, this.#matched, this.#values) ?? this.#text.length;
     if (this.#open !== undefined) this.#swallow(view, this.#open);
     if (this.#open === undefined) {
-      const { settled, open } = scan(view, this.#ruled, this.#spans);
+      const borders = { spans: mergeSpans(this.#values), settled: this.#matched };
+      const { settled, open } = scan(view, this.#ruled, { spans: this.#spans, borders });
       this.#ruled = settled;
       this.#open = open;
       this.#floor = view.floor;
     }
-    this.#matched = this.#known?.find(view, this.#matched, this.#spans) ?? this.#text.length;
     const result = this.#release(Math.min(this.#ruled, this.#matched));
     this.#forget();
     this.#held = this.#text.length - this.#out;
@@ -97,7 +100,8 @@ class Stream implements StreamRedactor {
   #release(limit: number): string {
     let result = "";
     const left: Span[] = [];
-    for (const { start, end } of mergeSpans(this.#spans)) {
+    for (const { start, end } of mergeSpans([...this.#spans, ...this.#values])) {
+      if (end <= this.#out) continue;
       if (start >= limit) {
         left.push({ start, end });
         continue;
@@ -130,6 +134,8 @@ class Stream implements StreamRedactor {
     this.#ruled -= cut;
     this.#matched -= cut;
     this.#floor = Math.max(-1, this.#floor - cut);
-    this.#spans = this.#spans.map(({ start, end }) => ({ start: start - cut, end: end - cut }));
+    const move = ({ start, end }: Span): Span => ({ start: start - cut, end: end - cut });
+    this.#spans = this.#spans.map(move);
+    this.#values = this.#values.map(move).filter(({ end }) => end > 0);
   }
 }

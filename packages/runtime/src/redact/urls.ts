@@ -27,7 +27,8 @@ function authorityEnd(view: View, start: number): number {
   while (end < start + AUTHORITY_WINDOW) {
     const code = codeAt(view, end);
     if (code < 0 || isSpace(code) || isQuote(code)) break;
-    if (code === CODE.slash || code === CODE.question || code === 35 || code === CODE.less || code === CODE.greater) break;
+    if (code === CODE.slash || code === CODE.question || code === 35 || code === CODE.less || code === CODE.greater)
+      break;
     end++;
   }
   return end;
@@ -36,7 +37,8 @@ function authorityEnd(view: View, start: number): number {
 function findOddPassword(view: View, start: number, authority: string): Found | undefined {
   const colon = authority.indexOf(":");
   const next = codeAt(view, start + authority.length);
-  if (colon < 0 || authority.startsWith("[") || (next !== CODE.slash && next !== CODE.question && next !== 35)) return undefined;
+  if (colon < 0 || authority.startsWith("[") || (next !== CODE.slash && next !== CODE.question && next !== 35))
+    return undefined;
   if (/^\d{0,5}$/.test(authority.slice(colon + 1))) return undefined;
   const from = start + colon + 1;
   const rest = /^[^\s"'`<>@]{1,255}(?=@)/.exec(restOfLine(view, from, ODD_PASSWORD_WINDOW));

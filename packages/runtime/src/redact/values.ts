@@ -23,13 +23,13 @@ export interface Candidate {
 const SHORTEST = 4;
 
 export function isSecretValue(candidate: Candidate): boolean {
-  const { text, claim, isQuoted } = candidate;
-  if (text.length < SHORTEST || text.includes(MARKER)) return false;
+  const { text, isQuoted } = candidate;
+  if (text.length < SHORTEST || text.includes(MARKER) || !isStrongEnough(candidate)) return false;
+  if (!isQuoted && /^[^\x00-\x7f]+$/.test(text)) return false;
   const core = isQuoted ? text : text.replace(/[)\]}.,;:!?]{1,4}$/, "");
   if (isPlaceholder(core) || isReference(text, isQuoted) || isMeasure(core) || isPlace(core)) return false;
   if (PLAIN_VALUES.has(core.toLowerCase())) return false;
   if (INTEGER.test(core)) return isSecretNumber(core, candidate);
-  if (!isStrongEnough(candidate)) return false;
   return isQuoted ? isQuotedSecret(candidate) : isBareSecret(candidate, core);
 }
 
@@ -91,7 +91,8 @@ const REFERENCES: readonly RegExp[] = [
   /^ENC\[/,
 ];
 /** What a template puts in: `${name}`, `{{ name }}`, `#{name}`, `$(command)`, `<%= name %>`, `%s`, `{0}`. */
-const INSERTION = /\$\{[\w\s.:?|"'()[\]+,/-]{0,200}\}|\{\{[\w\s.$|"'()-]{1,100}\}\}|#\{[\w\s.()]{1,100}\}|\$\([^)]{0,200}\)|<%|%s|\{\d?\}/;
+const INSERTION =
+  /\$\{[\w\s.:?|"'()[\]+,/-]{0,200}\}|\{\{[\w\s.$|"'()-]{1,100}\}\}|#\{[\w\s.()]{1,100}\}|\$\([^)]{0,200}\)|<%|%s|\{\d?\}/;
 const CONSTANT = /^[A-Z]+(?:_[A-Z]+)*$/;
 
 function isReference(text: string, isQuoted: boolean): boolean {
@@ -100,16 +101,24 @@ function isReference(text: string, isQuoted: boolean): boolean {
   return CONSTANT.test(text) && hasNoun(text);
 }
 
+/** `TOKEN_TYPE = "IDENTIFIER"`: one of a parser's kinds. */
+function isKind(text: string, { claim, isSpaced }: Candidate): boolean {
+  return claim.noun === "token" && isSpaced && CONSTANT.test(text);
+}
+
 const INTEGER = /^[-+]?\d[\d_,]*$/;
 const DECIMAL = /^[-+]?\d[\d_,]*\.\d+$|^[-+]?\d+(?:\.\d+)?[eE][-+]?\d+$|^0x[0-9a-fA-F]{1,16}$/;
-const WITH_UNIT = /^\d+(?:\.\d+)?\s?(?:ns|us|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?|y|years?|[kmgt]i?b?|%)$/i;
+const WITH_UNIT =
+  /^\d+(?:\.\d+)?\s?(?:ns|us|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?|y|years?|[kmgt]i?b?|px|r?em|v[hw]|pt|fr|deg|%)$/i;
 const VERSION = /^[v^~<>=*\dx|\s.-]*\d\.[\dx*][v^~<>=*\dx|\s.-]*(?:[-+][A-Za-z0-9.+-]*)?$/;
 const SHIFT_OR_COLOUR = /^\d+\s?<<|^#(?:[0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})$/;
 const DATE = /^\d{4}-\d\d-\d\d(?:[T ][\d:.,+Z-]*)?$/;
 
 /** Decimal numbers, durations, sizes, versions, dates, colours. */
 function isMeasure(text: string): boolean {
-  return DECIMAL.test(text) || WITH_UNIT.test(text) || VERSION.test(text) || DATE.test(text) || SHIFT_OR_COLOUR.test(text);
+  return (
+    DECIMAL.test(text) || WITH_UNIT.test(text) || VERSION.test(text) || DATE.test(text) || SHIFT_OR_COLOUR.test(text)
+  );
 }
 
 /** Digits are a password from 4 on; for a token 6, since fewer are a count. `token = 1048576` is code. */
@@ -121,7 +130,8 @@ function isSecretNumber(text: string, { claim, sign, isSpaced }: Candidate): boo
 
 const ADDRESS = /^[a-z][a-z0-9+.-]{1,20}:\/\//i;
 const PATH = /^(?:~|\.{1,2}|[A-Za-z]:)?[\\/](?:[\w@.+~ -]*[\\/])*[\w@.+~-]*$/;
-const FILE = /\.(?:asc|age|cer|cfg|conf|crt|csv|enc|env|go|gpg|html|ini|java|jks|js|json|kdbx|key|log|md|p12|pem|pfx|py|rs|sh|sql|toml|tsx?|txt|xml|ya?ml)$/i;
+const FILE =
+  /\.(?:asc|age|cer|cfg|conf|crt|csv|enc|env|go|gpg|html|ini|java|jks|js|json|kdbx|key|log|md|p12|pem|pfx|py|rs|sh|sql|toml|tsx?|txt|xml|ya?ml)$/i;
 const RANDOM_PART = /(?=[^/\\]*[a-z])(?=[^/\\]*[A-Z])(?=[^/\\]*\d)[^/\\]{16}/;
 
 /** An address, a path or a file: where the secret is, not what it is. */
@@ -131,7 +141,10 @@ function isPlace(text: string): boolean {
   return PATH.test(text) && !RANDOM_PART.test(text);
 }
 
-function isQuotedSecret({ text, claim: { noun, isUpper }, sign, isSpaced }: Candidate): boolean {
+function isQuotedSecret(candidate: Candidate): boolean {
+  const { text, sign, isSpaced } = candidate;
+  const { noun, isUpper } = candidate.claim;
+  if (isKind(text, candidate)) return false;
   if (!/\s/.test(text)) return isUpper || !isLabel(text, noun);
   if (isUpper && sign === "=" && !isSpaced) return true;
   if (noun === "token" || noun === "key" || noun === "auth") return isUpper && !isProse(text);
@@ -147,8 +160,11 @@ function isLabel(text: string, noun: Noun): boolean {
   return (isDotted || isName) && hasNoun(text);
 }
 
-/** Text for people: it has words that no passphrase would be made of. `fillers`: how many of them it takes. */
-export function isProse(text: string, fillers = 1): boolean {
+/**
+ * Text for people: it has words that no passphrase would be made of. `fillers`: how many of them it takes; in a long
+ * text some turn up by chance.
+ */
+export function isProse(text: string, fillers = text.length > 200 ? 3 : 1): boolean {
   const words = text.toLowerCase().match(/[a-z']+/g) ?? [];
   if (words.length < 2) return false;
   if (words.filter((each) => FILLERS.has(each)).length >= fillers) return true;
@@ -171,7 +187,6 @@ function isBareSecret(candidate: Candidate, core: string): boolean {
   if ((!assigned || sign === ":") && /^[|>!&*@`:?]/.test(text)) return false;
   if (/^\/[\^([\\.?*]/.test(text) || (isSpaced && text.startsWith("#"))) return false;
   if (core.toLowerCase() === candidate.name.slice(candidate.name.lastIndexOf(".") + 1).toLowerCase()) return false;
-  if (/^[^\x00-\x7f]+$/.test(core)) return false;
   if (sign === "flag" && (FILLERS.has(core.toLowerCase()) || /^[A-Z]+$/.test(core))) return false;
   if (assigned) return !(sign === ":" && isSentence(core, after));
   // "a,b" in one word is a list in code, of which the first part tells.

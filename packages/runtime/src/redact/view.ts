@@ -1,4 +1,5 @@
 import { CODE } from "./characters.ts";
+import type { CharacterSet } from "./characters.ts";
 
 /**
  * The text that rules look at. In a stream it is a window: more may come, and what lies before it is gone.
@@ -12,6 +13,8 @@ export interface View {
   floor: number;
   /** A rule looked past the end of a text that may go on: its answer does not count yet. */
   short: boolean;
+  /** The last word without an end that was read, so that the many names in "a:b:c:" do not each read it anew. */
+  word?: { readonly style: string; readonly start: number; readonly end: number };
 }
 
 /** How far rules look back, at most. The stream keeps that much of what it has already given out. */
@@ -36,15 +39,43 @@ export function leftOf(view: View, at: number, count: number): string {
   return `*${view.text.slice(view.floor, at)}`;
 }
 
+/** Where the characters of a set from `at` on end; at most `window` of them are passed. */
+export function runEnd(view: View, at: number, { of, window }: { of: CharacterSet; window: number }): number {
+  const { text } = view;
+  const limit = Math.min(at + window, text.length);
+  let end = at;
+  // Written out rather than called: this is where the time goes on texts that are made to be slow.
+  for (; end < limit; end++) {
+    const code = text.charCodeAt(end);
+    if (code >= 128 || of[code] !== 1) return end;
+  }
+  if (end === text.length && end < at + window && !view.final) view.short = true;
+  return end;
+}
+
+/** Where the characters of a set before `at` begin; at most `window` of them are passed, and none before the floor. */
+export function runStart(view: View, at: number, { of, window }: { of: CharacterSet; window: number }): number {
+  const { text } = view;
+  const limit = Math.max(at - window, view.floor, 0);
+  let start = at;
+  for (; start > limit; start--) {
+    const code = text.charCodeAt(start - 1);
+    if (code >= 128 || of[code] !== 1) return start;
+  }
+  return start;
+}
+
 /** Up to `count` characters from `at` on, none beyond the end of the line. */
 export function restOfLine(view: View, at: number, count: number): string {
+  const { text } = view;
+  const limit = Math.min(at + count, text.length);
   let end = at;
-  while (end < at + count) {
-    const code = codeAt(view, end);
-    if (code < 0 || code === CODE.newline || code === CODE.return) break;
-    end++;
+  for (; end < limit; end++) {
+    const code = text.charCodeAt(end);
+    if (code === 10 || code === 13) break;
   }
-  return view.text.slice(at, end);
+  if (end === text.length && end < at + count && !view.final) view.short = true;
+  return text.slice(at, end);
 }
 
 /** Up to `count` characters from `at` on, across lines. */

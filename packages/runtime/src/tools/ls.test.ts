@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { scratch } from "../../../../test/support/scratch.ts";
 import type { Scratch } from "../../../../test/support/scratch.ts";
-import type { ToolCallResult } from "../protocol/call.ts";
+import type { ToolCallResult } from "../protocol/result.ts";
 
 const TREE = {
   "root/a.txt": "a",

@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import { streamSSE } from "hono/streaming";
+import type { SSEStreamingApi } from "hono/streaming";
 import { isOver } from "../../store/task-states.ts";
 import type { RouteParts } from "./routes.ts";
 
@@ -14,28 +15,39 @@ const LOOK_MS = 1000;
 
 /**
  * A task's events as they are recorded, each with its `seq` as id, so that a reader can go on where it stopped. Ends
- * when the task is over and its reply was sent, with one last event `reply` that has the answer by itself.
+ * when the task is over and its reply was sent, with one last event `reply` that has the answer by itself; without it
+ * when the service stops before that.
  */
-export function streamEvents(context: Context, { store, bell, task_id, run_id, after }: StreamOptions): Response {
+export function streamEvents(context: Context, options: StreamOptions): Response {
   return streamSSE(context, async (stream) => {
-    const journal = store.journal(run_id);
-    let last = after;
-    while (!stream.aborted) {
-      const rung = bell.wait(LOOK_MS);
-      // Asked before the events are read: when the reply is out, so are they all.
-      const reply = await finalReply(store, task_id);
-      for await (const event of journal.read(last)) {
-        if (stream.aborted) return;
-        await stream.writeSSE({ id: String(event.seq), event: event.type, data: JSON.stringify(event) });
-        last = event.seq;
-      }
-      if (reply !== undefined) {
-        await stream.writeSSE({ event: "reply", data: JSON.stringify(reply) });
-        return;
-      }
-      await rung;
+    try {
+      await writeEvents(stream, options);
+    } catch (error) {
+      const { message } = error as Error;
+      options.log(`The events of task ${options.task_id} cannot be shown: ${message}`);
+      await stream.writeSSE({ event: "error", data: JSON.stringify({ error: { message } }) });
     }
   });
+}
+
+async function writeEvents(stream: SSEStreamingApi, options: StreamOptions): Promise<void> {
+  const { store, bell, closing, task_id, run_id, after } = options;
+  const journal = store.journal(run_id);
+  let last = after;
+  while (!stream.aborted) {
+    const rung = bell.wait(LOOK_MS);
+    const isLast = closing.aborted;
+    // Asked before the events are read: when the reply is out, so are they all.
+    const reply = await finalReply(store, task_id);
+    for await (const event of journal.read(last)) {
+      if (stream.aborted) return;
+      await stream.writeSSE({ id: String(event.seq), event: event.type, data: JSON.stringify(event) });
+      last = event.seq;
+    }
+    if (reply !== undefined) return void (await stream.writeSSE({ event: "reply", data: JSON.stringify(reply) }));
+    if (isLast) return;
+    await rung;
+  }
 }
 
 /** Undefined while there is more to come. */

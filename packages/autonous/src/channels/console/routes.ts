@@ -1,9 +1,9 @@
 import type { Hono } from "hono";
-import { z } from "zod";
+import type { Bell } from "../../queue/bell.ts";
 import type { Store } from "../../store/store.ts";
-import type { Bell } from "../bell.ts";
 import { streamEvents } from "./event-stream.ts";
 import { problem } from "./problem.ts";
+import { readTaskBody } from "./task-body.ts";
 
 export interface RouteParts {
   readonly store: Store;
@@ -13,31 +13,30 @@ export interface RouteParts {
   readonly onTask: () => void;
   /** What people write is stored, so it passes the redactor first. */
   readonly redact: (text: string) => string;
+  /** Whoever follows a task is let go when this is aborted. */
+  readonly closing: AbortSignal;
+  readonly log: (line: string) => void;
 }
 
-const taskBody = z.strictObject({
-  text: z.string().trim().min(1).max(100_000),
-  /** Tasks of one chat run one at a time and in order. */
-  chat: z.string().min(1).max(200).default("http"),
-  /** A message with an id is taken once, however often it is sent. */
-  id: z.string().min(1).max(200).optional(),
-});
+const PAGE = 50;
 
 /** `/api`: every route in one place. */
 export function addRoutes(app: Hono, parts: RouteParts): void {
-  const { store } = parts;
+  const { store, redact } = parts;
 
   app.post("/api/tasks", async (context) => {
-    const body = readBody(await context.req.text());
+    const body = readTaskBody(await context.req.arrayBuffer());
     if ("problem" in body) return problem(context, 400, body.problem);
-    const { text, chat, id } = body.value;
-    const message = {
+    const { text, chat, id = "" } = body.value;
+    // Both are kept as they are: with something cut out, one chat or message would be taken for another.
+    if (redact(chat) !== chat || redact(id) !== id)
+      return problem(context, 400, '"chat" and "id" may not hold a secret: they are names, and kept as they are');
+    const { task_id, run_id, duplicate } = await store.inbox.ingest({
       source: "http",
       lane: `http:${chat}`,
-      text: parts.redact(text),
-      ...(id === undefined ? {} : { external_id: id }),
-    };
-    const { task_id, run_id, duplicate } = await store.inbox.ingest(message);
+      text: redact(text),
+      ...(id === "" ? {} : { external_id: id }),
+    });
     parts.onTask();
     if (context.req.header("accept")?.includes("application/json") === true)
       return context.json({ task_id, run_id, duplicate }, 202);
@@ -45,7 +44,10 @@ export function addRoutes(app: Hono, parts: RouteParts): void {
     return streamEvents(context, { ...parts, task_id, run_id, after: 0 });
   });
 
-  app.get("/api/tasks", async (context) => context.json(await store.tasks.list({ limit: 50 })));
+  app.get("/api/tasks", async (context) => {
+    const after = readNumber(context.req.query("after"));
+    return context.json(await store.tasks.list({ limit: PAGE, ...(after > 0 ? { after } : {}) }));
+  });
 
   app.get("/api/tasks/:id", async (context) => {
     const details = await store.tasks.get(context.req.param("id"));
@@ -57,29 +59,13 @@ export function addRoutes(app: Hono, parts: RouteParts): void {
   app.get("/api/tasks/:id/events", async (context) => {
     const details = await store.tasks.get(context.req.param("id"));
     if (details === undefined) return problem(context, 404, `There is no task "${context.req.param("id")}"`);
-    const after = Number(context.req.header("last-event-id") ?? 0);
     const { task_id, run_id } = details.task;
-    return streamEvents(context, {
-      ...parts,
-      task_id,
-      run_id,
-      after: Number.isSafeInteger(after) && after > 0 ? after : 0,
-    });
+    return streamEvents(context, { ...parts, task_id, run_id, after: readNumber(context.req.header("last-event-id")) });
   });
 }
 
-function readBody(text: string): { readonly value: z.output<typeof taskBody> } | { readonly problem: string } {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    return { problem: `The body is no JSON (${(error as Error).message}). Example: {"text":"/ls ."}` };
-  }
-  const parsed = taskBody.safeParse(value);
-  if (parsed.success) return { value: parsed.data };
-  return {
-    problem: parsed.error.issues
-      .map((issue) => `"${issue.path.map(String).join(".") || "body"}": ${issue.message}`)
-      .join("; "),
-  };
+/** A whole number above 0; anything else is 0, which asks for everything. */
+function readNumber(text: string | undefined): number {
+  const value = Number(text ?? 0);
+  return Number.isSafeInteger(value) && value > 0 ? value : 0;
 }

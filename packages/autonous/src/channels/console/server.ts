@@ -3,8 +3,8 @@ import { serve } from "@hono/node-server";
 import type { ServerType } from "@hono/node-server";
 import { Hono } from "hono";
 import type { Context } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { secureHeaders } from "hono/secure-headers";
+import { StoreError } from "../../store/store-error.ts";
 import { problem } from "./problem.ts";
 import { addRoutes } from "./routes.ts";
 import type { RouteParts } from "./routes.ts";
@@ -17,51 +17,61 @@ export interface ConsoleOptions extends RouteParts {
 
 export interface Console {
   readonly url: string;
+  /** Takes no more requests. Those under way are answered if they can be soon; `closing` lets go of the long ones. */
   close(): Promise<void>;
 }
 
 const HOST = "127.0.0.1";
 const MAX_BODY_BYTES = 1024 * 1024;
+/** Whoever has not read the end of an answer by then does not get it. */
+const LAST_ANSWERS_MS = 1000;
+const LOOK_MS = 20;
 
 /** Serves HTTP on loopback. Throws when the port is taken. */
 export async function startConsole(options: ConsoleOptions): Promise<Console> {
   const app = new Hono();
   app.use(secureHeaders());
   app.get("/healthz", (context) => context.json({ ok: true }));
-  app.use("/api/*", async (context, next) => refuse(context, options.token) ?? (await next()));
-  app.use(
-    "/api/*",
-    bodyLimit({
-      maxSize: MAX_BODY_BYTES,
-      onError: (context) => problem(context, 413, `The body is over ${MAX_BODY_BYTES} bytes`),
-    }),
-  );
+  app.use("/api/*", async (context, next) => refuse(context, options.token) ?? refuseBody(context) ?? (await next()));
   addRoutes(app, options);
   app.notFound((context) => problem(context, 404, `There is no ${context.req.method} ${context.req.path}`));
-  app.onError((error, context) => problem(context, 500, error.message));
+  app.onError((error, context) => {
+    options.log(`${context.req.method} ${context.req.path} could not be served: ${error.message}`);
+    return problem(context, error instanceof StoreError ? 503 : 500, error.message);
+  });
   const server = await listen(app, options.port);
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : options.port;
   return { url: `http://${HOST}:${port}`, close: () => closeServer(server) };
 }
 
+/** The names of this machine, as they are written: other notations of the same address (127.1) are nobody's habit. */
+const LOOPBACK = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::(\d{1,5}))?$/i;
+
 /** A page from elsewhere must not get in by the user's browser, nor by a name that leads to loopback (threats: rebinding). */
 function refuse(context: Context, token: string): Response | undefined {
-  const { hostname, port } = new URL(`http://${context.req.header("host") ?? ""}/`);
-  if (!LOOPBACK.has(hostname)) return problem(context, 403, "The Host is not this machine");
+  const host = LOOPBACK.exec(context.req.header("host") ?? "");
+  if (host === null) return problem(context, 403, "The Host is not this machine");
   const origin = context.req.header("origin");
-  if (origin !== undefined && !isOwnOrigin(origin, port)) return problem(context, 403, "The Origin is another site");
+  if (origin !== undefined && !isOwnOrigin(origin, host[1]))
+    return problem(context, 403, "The Origin is another site");
   const given = context.req.header("authorization") ?? "";
   if (isSame(given, `Bearer ${token}`)) return undefined;
   return problem(context, 401, "The header Authorization: Bearer <token> is missing or wrong");
 }
 
-const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"]);
+/** Another port of this machine is another site: whatever serves there. */
+function isOwnOrigin(origin: string, port: string | undefined): boolean {
+  const host = origin.startsWith("http://") ? LOOPBACK.exec(origin.slice("http://".length)) : null;
+  return host !== null && host[1] === port;
+}
 
-function isOwnOrigin(origin: string, port: string): boolean {
-  if (!URL.canParse(origin)) return false;
-  const url = new URL(origin);
-  return url.protocol === "http:" && LOOPBACK.has(url.hostname) && url.port === port;
+/** Judged by its length, before any of it is read. */
+function refuseBody(context: Context): Response | undefined {
+  if (context.req.header("transfer-encoding") !== undefined)
+    return problem(context, 411, "The body has to come with its Content-Length");
+  if (Number(context.req.header("content-length") ?? 0) <= MAX_BODY_BYTES) return undefined;
+  return problem(context, 413, `The body is over ${MAX_BODY_BYTES} bytes`);
 }
 
 function isSame(given: string, wanted: string): boolean {
@@ -79,6 +89,12 @@ async function listen(app: Hono, port: number): Promise<ServerType> {
 
 async function closeServer(server: ServerType): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
-  if ("closeAllConnections" in server) server.closeAllConnections();
+  const end = Date.now() + LAST_ANSWERS_MS;
+  const timer = setInterval(() => {
+    if (!("closeIdleConnections" in server)) return;
+    if (Date.now() < end) server.closeIdleConnections();
+    else server.closeAllConnections();
+  }, LOOK_MS);
   await closed;
+  clearInterval(timer);
 }

@@ -7,8 +7,8 @@ import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { findWorkplace } from "../open-runtime.ts";
 import { readLimit } from "../options.ts";
-import { table } from "../print.ts";
 import { Records } from "../records.ts";
+import { cutTo, table } from "../table.ts";
 
 /** `autonous audit verify`: the chains of all runs, or of one record. */
 export async function verify(input: CommandInput): Promise<ExitCode> {
@@ -21,7 +21,7 @@ export async function verify(input: CommandInput): Promise<ExitCode> {
   print.text(
     verdict.ok
       ? `The record is whole: ${verdict.records} records`
-      : `${verdict.problems.length} problems in ${verdict.records} records`,
+      : `The record is damaged: ${verdict.problems.length} problems in ${verdict.records} records`,
   );
   return verdict.ok ? EXIT.done : EXIT.failed;
 }
@@ -62,6 +62,7 @@ type Shown = AuditRecord & { readonly run_id: string };
 
 /** `autonous audit show`: the newest records that match. */
 export async function show(input: CommandInput): Promise<ExitCode> {
+  const { print } = input;
   const limit = readLimit(input.options["limit"], 20);
   const newest: Shown[] = [];
   await eachMatching(input, (record) => {
@@ -69,19 +70,31 @@ export async function show(input: CommandInput): Promise<ExitCode> {
     if (newest.length > 2 * limit) keepNewest(newest, limit);
   });
   keepNewest(newest, limit);
-  if (input.print.json) input.print.document(newest);
-  if (newest.length === 0) input.print.note("There is no such record");
-  else input.print.text(table([["WHEN", "TOOL", "OUTCOME", "DECISION", "RULE", "CALL"], ...newest.map(toRow)]));
+  newest.reverse();
+  if (print.json) print.document(newest);
+  else if (newest.length === 0) print.note("There is no such record");
+  else print.text(table([HEAD, ...newest.map(toRow)], { width: print.textWidth, last: "cut" }));
   return EXIT.done;
 }
 
+/** Leaves the newest ones, oldest first. */
 function keepNewest(records: Shown[], limit: number): void {
-  records.sort((a, b) => (a.ts_end > b.ts_end ? -1 : 1));
-  records.length = Math.min(records.length, limit);
+  records.sort((a, b) => Date.parse(a.ts_end) - Date.parse(b.ts_end));
+  records.splice(0, records.length - limit);
 }
 
-function toRow({ ts_end, tool, result, policy, tool_call_id }: Shown): string[] {
-  return [ts_end, tool, result.error_code ?? "ok", policy.decision ?? "-", policy.rule ?? "-", tool_call_id];
+const HEAD = ["WHEN", "TOOL", "OUTCOME", "RULE", "ARGUMENTS"];
+const ARGUMENTS_LENGTH = 200;
+
+function toRow({ ts_end, tool, result, policy, params }: Shown): string[] {
+  const when = ts_end.replace(/\.\d+Z$/, "Z");
+  return [
+    when,
+    tool,
+    result.error_code ?? "ok",
+    policy.rule ?? "-",
+    cutTo(JSON.stringify(params) ?? "", ARGUMENTS_LENGTH),
+  ];
 }
 
 /** `autonous audit export`: all that match, as JSON Lines. */
@@ -97,8 +110,10 @@ async function eachMatching(input: CommandInput, take: (record: Shown) => void):
   const records = await Records.open(findWorkplace(input).state_dir);
   try {
     const run = input.options["run"] as string | undefined;
-    for await (const record of records.audits(run === undefined ? undefined : await records.findRun(run)))
+    for await (const record of records.audits(run === undefined ? undefined : await records.findRun(run))) {
+      input.signal.throwIfAborted();
       if (matches(record)) take(record);
+    }
   } finally {
     await records.close();
   }

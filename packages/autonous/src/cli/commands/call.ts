@@ -3,17 +3,18 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT, exitCodeOfResult } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { readAll, readJsonLines } from "../json-lines.ts";
+import { parseJson, readAll, readJsonLines } from "../json-lines.ts";
 import type { JsonLine } from "../json-lines.ts";
 import { openRuntime } from "../open-runtime.ts";
 import type { Print } from "../print.ts";
+import { standardInput } from "../standard-input.ts";
 
 /** `autonous call`: one governed call, or one for each line of standard input. */
 export async function call(input: CommandInput): Promise<ExitCode> {
   const { args, options, print, signal } = input;
   const [name = "", text] = args;
   const digest = options["approve"] as string | undefined;
-  const request = name === "-" ? undefined : { name, args: await readArgs(text) };
+  const request = name === "-" ? undefined : { name, args: await readArgs(text, signal) };
   const runtime = await openRuntime(input, digest === undefined ? {} : { onApproval: approveExactly(digest) });
   try {
     if (request === undefined) return await callLines(runtime, input);
@@ -27,34 +28,41 @@ export async function call(input: CommandInput): Promise<ExitCode> {
 }
 
 /** The arguments of one call from the command line. Anything that is JSON is passed on: the gate judges it. */
-export async function readArgs(text: string | undefined): Promise<unknown> {
+export async function readArgs(text: string | undefined, signal: AbortSignal): Promise<unknown> {
   if (text === undefined) return {};
-  const json = text === "-" ? await readAll(process.stdin) : text;
-  try {
-    return JSON.parse(json) as unknown;
-  } catch (error) {
-    throw new UsageError(
-      `Cannot read the arguments: they are no JSON (${(error as Error).message}). Example: '{"path":"src"}'`,
-    );
-  }
+  const json = text === "-" ? await readAll(standardInput(signal)) : text;
+  const args = parseJson(json, "Cannot read the arguments: they are no JSON");
+  if ("problem" in args) throw new UsageError(`${args.problem}; write them like '{"path":"src"}'`);
+  return args.value;
 }
 
 async function callLines(runtime: Runtime, { print, signal }: CommandInput): Promise<ExitCode> {
-  for await (const line of readJsonLines(process.stdin)) {
-    if (signal.aborted) return EXIT.interrupted;
-    const result = await runtime.call(requestOf(line), { signal });
-    const error =
-      "problem" in line && result.error !== null ? { ...result.error, message: line.problem } : result.error;
-    print.document({ ...result, error });
+  for await (const line of readJsonLines(standardInput(signal))) {
+    signal.throwIfAborted();
+    const { request, problem } = requestOf(line);
+    const result = await runtime.call(request, { signal });
+    const isUnread = problem !== undefined && result.error?.code === "InvalidArguments";
+    print.document(isUnread ? { ...result, error: { ...result.error, message: problem } } : result);
   }
   return EXIT.done;
 }
 
-/** A line as a request. A line that is none is passed on too, so that it is refused, answered and recorded like any other. */
-export function requestOf(line: JsonLine): ToolCallInput {
-  if ("problem" in line) return { name: "", args: {} };
-  const { tool, ...rest } = Object(line.value) as { tool?: string };
-  return { name: tool as string, ...rest } as ToolCallInput;
+interface LineRequest {
+  readonly request: ToolCallInput;
+  /** Why the line is no request. */
+  readonly problem?: string;
+}
+
+/** A line as a request. A line that is none becomes one too, so that it is refused, answered and recorded like any other. */
+export function requestOf(line: JsonLine): LineRequest {
+  const none = { name: "", args: {} };
+  if ("problem" in line) return { request: none, problem: line.problem };
+  const { tool, name = tool, ...rest } = Object(line.value) as Readonly<Record<string, unknown>>;
+  if (typeof name === "string" && (tool === undefined || tool === name)) {
+    return { request: { args: {}, ...rest, name } };
+  }
+  const given = { ...rest, name: "" } as ToolCallInput; // what it says of itself, such as its id, stays in the answer
+  return { request: given, problem: 'The line has to name its tool: {"tool":"ls","args":{"path":"."}}' };
 }
 
 /** Lets through the one call that the digest stands for, when a person at a terminal says so. */

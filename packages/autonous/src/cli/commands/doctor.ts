@@ -1,20 +1,58 @@
+import { redact } from "@autonous/runtime";
+import type { Configuration } from "../../config/load.ts";
+import type { SettingName } from "../../config/settings.ts";
 import { checkAll } from "../checks.ts";
 import type { CheckResult } from "../checks.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { findWorkplace } from "../open-runtime.ts";
-import { table } from "../print.ts";
 import type { Print } from "../print.ts";
+import { table } from "../table.ts";
 
-/** `autonous doctor`: the self-check. */
+/** `autonous doctor`: the self-check, and every setting with where it came from. */
 export async function doctor(input: CommandInput): Promise<ExitCode> {
-  const checks = await checkAll(findWorkplace(input));
-  showChecks(checks, input.print);
-  return checks.some((check) => check.outcome === "failed") ? EXIT.failed : EXIT.done;
+  const { print } = input;
+  const place = findWorkplace(input);
+  const checks = await checkAll(place);
+  const settings = listSettings(place.configuration);
+  const ok = isHealthy(checks);
+  if (print.json) print.document({ ok, checks, settings });
+  const rows = settings.map(({ setting, value, source }) => [setting, value, source]);
+  print.text(
+    `${checkTable(checks, print)}\n\n${table([["SETTING", "VALUE", "FROM"], ...rows], { width: print.textWidth })}`,
+  );
+  return ok ? EXIT.done : EXIT.failed;
 }
 
+/** The checks alone, for a start that they stop. */
 export function showChecks(checks: readonly CheckResult[], print: Print): void {
-  if (print.json) print.document({ ok: checks.every((check) => check.outcome !== "failed"), checks });
-  print.text(table(checks.map(({ check, outcome, message }) => [outcome, check, message])));
+  if (print.json) print.document({ ok: isHealthy(checks), checks });
+  print.text(checkTable(checks, print));
+}
+
+function isHealthy(checks: readonly CheckResult[]): boolean {
+  return checks.every((check) => check.outcome !== "failed");
+}
+
+function checkTable(checks: readonly CheckResult[], { textWidth }: Print): string {
+  return table(
+    checks.map(({ check, outcome, message }) => [outcome, check, message]),
+    { width: textWidth, fixed: 2 },
+  );
+}
+
+interface ShownSetting {
+  readonly setting: string;
+  /** Secrets masked. */
+  readonly value: string;
+  readonly source: string;
+}
+
+function listSettings({ settings, sources }: Configuration): readonly ShownSetting[] {
+  return (Object.keys(settings) as SettingName[]).map((setting) => ({
+    setting,
+    value: redact(String(settings[setting] ?? "none")).text,
+    source: sources[setting],
+  }));
 }

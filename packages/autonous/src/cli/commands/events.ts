@@ -8,6 +8,7 @@ import { findWorkplace } from "../open-runtime.ts";
 import { readLimit } from "../options.ts";
 import { Records } from "../records.ts";
 import { RunTails } from "../run-tails.ts";
+import { cutTo } from "../table.ts";
 
 const LOOK_MS = 200;
 
@@ -21,7 +22,7 @@ export async function tree(input: CommandInput): Promise<ExitCode> {
     for await (const event of records.read(run_id)) events.push(event);
     const roots = buildTree(events);
     if (print.json) print.document({ run_id, tree: roots });
-    print.text([run_id, ...treeLines(roots)].join("\n"));
+    print.text([run_id, ...treeLines(roots).map((line) => fitLine(line, print))].join("\n"));
     return EXIT.done;
   } finally {
     await records.close();
@@ -35,12 +36,15 @@ export async function tail(input: CommandInput): Promise<ExitCode> {
   const lines = readLimit(options["lines"], 20);
   const only = args[0] === undefined ? undefined : await findRun(state_dir, args[0]);
   const tails = new RunTails(state_dir, only);
-  show(tails.next().slice(-lines), print);
-  while (options["follow"] === true && !signal.aborted) {
+  const events = tails.last(lines);
+  show(events, print);
+  if (events.length === 0) print.note(`Nothing is on record in ${state_dir} yet`);
+  while (options["follow"] === true) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    signal.throwIfAborted();
     show(tails.next(), print);
   }
-  return signal.aborted ? EXIT.interrupted : EXIT.done;
+  return EXIT.done;
 }
 
 async function findRun(state_dir: string, id: string): Promise<string> {
@@ -55,6 +59,10 @@ async function findRun(state_dir: string, id: string): Promise<string> {
 function show(events: readonly RuntimeEvent[], print: CommandInput["print"]): void {
   for (const event of events) {
     if (print.json) print.document(event);
-    else print.text(eventLine(event));
+    else print.text(fitLine(eventLine(event), print));
   }
+}
+
+function fitLine(line: string, { textWidth }: CommandInput["print"]): string {
+  return textWidth === undefined ? line : cutTo(line, textWidth);
 }

@@ -6,6 +6,7 @@ import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { readAll, readJsonLines } from "../json-lines.ts";
 import type { JsonLine } from "../json-lines.ts";
+import { standardInput } from "../standard-input.ts";
 
 /** `autonous redact`: standard input to standard output through the redactor. */
 export async function redactInput({ args, print, signal }: CommandInput): Promise<ExitCode> {
@@ -14,11 +15,14 @@ export async function redactInput({ args, print, signal }: CommandInput): Promis
   if (mode !== undefined && mode !== "-")
     throw new UsageError(`Cannot redact "${mode}": text comes from stdin (autonous redact < file)`);
   if (mode === "-") {
-    for await (const line of readJsonLines(process.stdin)) print.document(redactLine(line, known));
+    for await (const line of readJsonLines(standardInput(signal))) {
+      signal.throwIfAborted();
+      print.document(redactLine(line, known));
+    }
   } else if (print.json) {
-    print.document(redact(await readAll(process.stdin), { known }));
+    print.document(redact(await readAll(standardInput(signal)), { known }));
   } else {
-    await pipeline(process.stdin, createRedactStream({ known }), process.stdout, { end: false, signal });
+    await pipeline(standardInput(signal), createRedactStream({ known }), process.stdout, { end: false });
   }
   return EXIT.done;
 }

@@ -1,30 +1,15 @@
-import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { redact, secretsOf } from "@autonous/runtime";
-import { Bell } from "../../channels/bell.ts";
-import { httpCommander } from "../../channels/console/commander.ts";
-import type { RouteParts } from "../../channels/console/routes.ts";
-import { startConsole } from "../../channels/console/server.ts";
-import type { Console } from "../../channels/console/server.ts";
-import { deliver } from "../../queue/deliver.ts";
-import { openStore } from "../../store/open-store.ts";
-import type { Store } from "../../store/store.ts";
-import { lockStateFolder } from "../../supervisor/lock.ts";
-import { Supervisor } from "../../supervisor/supervisor.ts";
+import { CannotServe, startService } from "../../service.ts";
+import type { Service } from "../../service.ts";
 import { checkAll } from "../checks.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { databaseFile, findWorkplace } from "../open-runtime.ts";
+import { findWorkplace } from "../open-runtime.ts";
 import type { Workplace } from "../open-runtime.ts";
 import { showChecks } from "./doctor.ts";
 
-const DRAIN_MS = 10_000;
-const LOOK_MS = 500;
-
-/** `autonous serve`: the supervisor. It takes messages in and sends replies out; tasks are done by its worker. */
+/** `autonous serve`: the service, until it is told to stop. */
 export async function serve(input: CommandInput): Promise<ExitCode> {
   const { print, options } = input;
   const place = findWorkplace(input);
@@ -38,120 +23,48 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
     showChecks(checks, print);
     return checks.some((check) => check.outcome === "failed") ? EXIT.failed : EXIT.done;
   }
-  return await runService(place, input);
+  return await serveUntilStopped(place, input);
 }
 
-async function runService(place: Workplace, { print, signal, options }: CommandInput): Promise<ExitCode> {
-  const { state_dir } = place;
-  mkdirSync(state_dir, { recursive: true, mode: 0o700 });
-  const unlock = lockStateFolder(state_dir);
-  const store = await openStore({ file: databaseFile(state_dir), clock: Date.now });
-  await store.inbox.recover(0); // whoever held a lane under an earlier supervisor is gone
-  const bell = new Bell();
-  const supervisor = new Supervisor({
-    program: process.argv[1] ?? "",
-    words: workerWords(options),
-    onRecorded: () => bell.ring(),
-    onWorkerEnd: async (worker) => void (await store.inbox.releaseWorker(worker)),
-    log: print.note,
-  });
-  const known = secretsOf(process.env);
-  const parts = {
-    store,
-    bell,
-    onTask: () => supervisor.wake(),
-    redact: (text: string) => redact(text, { known }).text,
-  };
-  const server = await startServer(parts, place);
-  supervisor.start();
-  announce(server, place, print);
-  const stopped = new AbortController();
-  const outbox = deliverUntil(stopped.signal, { store, bell, supervisor, log: print.note });
-  await untilStopped(signal);
+async function serveUntilStopped(place: Workplace, { print, signal }: CommandInput): Promise<ExitCode> {
+  const stopped = whenStopped(signal);
+  const service = await start(place, print);
+  announce(service, place, print);
+  await stopped;
   print.note("Stopping: the task in hand is finished first. Once more to stop at once");
-  process.once("SIGINT", () => supervisor.kill()).once("SIGTERM", () => supervisor.kill());
-  await supervisor.stop(DRAIN_MS);
-  stopped.abort();
-  bell.ring();
-  await outbox;
-  await server.close();
-  await store.close();
-  unlock();
-  return EXIT.done;
+  let isForced = false;
+  const force = (): void => {
+    isForced = true;
+    service.kill();
+  };
+  process.on("SIGINT", force).on("SIGTERM", force);
+  await service.close();
+  return isForced ? EXIT.interrupted : EXIT.done;
 }
 
-function workerWords(options: CommandInput["options"]): string[] {
-  const roots = (options["root"] as readonly string[] | undefined) ?? [];
-  const state = options["stateDir"] as string | undefined;
-  return [
-    "worker",
-    ...roots.flatMap((root) => ["--root", root]),
-    ...(state === undefined ? [] : ["--state-dir", state]),
-  ];
-}
-
-async function startServer(parts: RouteParts, place: Workplace): Promise<Console & { token: string }> {
-  const { http_port: port } = place.configuration.settings;
-  const token = readToken(place.state_dir);
-  try {
-    return { ...(await startConsole({ ...parts, token, port })), token };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-    throw new UsageError(
-      `Cannot listen on 127.0.0.1:${port}: another program does. Set AUTONOUS_HTTP_PORT to a free port`,
-    );
-  }
-}
-
-/** Made at the first start and kept, so that what was set up with it goes on working. */
-function readToken(state_dir: string): string {
-  const path = join(state_dir, "http.token");
-  try {
-    writeFileSync(path, randomBytes(24).toString("base64url"), { flag: "wx", mode: 0o600 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
-  return readFileSync(path, "utf8").trim();
-}
-
-function announce(
-  { url, token }: Console & { token: string },
-  { roots, configuration }: Workplace,
+async function start(
+  { roots, state_dir, configuration }: Workplace,
   print: CommandInput["print"],
-): void {
-  const curl = `curl -N -H "Authorization: Bearer ${token}" -d '{"text":"/ls ."}' ${url}/api/tasks`;
-  if (print.json) print.document({ url, token, roots, model: configuration.settings.model });
-  print.text(
-    `Serving ${roots.join(", ")} on ${url} (model ${configuration.settings.model}, profile ${configuration.settings.profile}). Try it:\n\n  ${curl}\n`,
-  );
-}
-
-interface DeliverParts {
-  readonly store: Store;
-  readonly bell: Bell;
-  readonly supervisor: Supervisor;
-  readonly log: (line: string) => void;
-}
-
-async function deliverUntil(stopped: AbortSignal, { store, bell, supervisor, log }: DeliverParts): Promise<void> {
-  for (;;) {
-    const rung = bell.wait(LOOK_MS);
-    const last = stopped.aborted;
-    const sent = await deliver({
-      store,
-      commanders: [httpCommander],
-      onProblem: (problem) => log(`A reply could not be sent: ${(problem as Error).message}`),
-    });
-    if (sent > 0) {
-      bell.ring(); // who follows the task sees that its reply went out
-      supervisor.wake(); // and the worker follows the record into the run's file
-    }
-    if (last) return;
-    await rung;
+): ReturnType<typeof startService> {
+  const port = configuration.settings.http_port;
+  try {
+    return await startService({ roots, state_dir, port, environment: process.env, log: print.note });
+  } catch (error) {
+    throw error instanceof CannotServe ? new UsageError(error.message) : error;
   }
 }
 
-async function untilStopped(signal: AbortSignal): Promise<void> {
+function announce({ url, token }: Service, { roots, configuration }: Workplace, print: CommandInput["print"]): void {
+  const { model, profile } = configuration.settings;
+  const curl = `curl -N -H "Authorization: Bearer ${token}" -d '{"text":"/ls ."}' ${url}/api/tasks`;
+  if (print.json) print.document({ url, token, roots, model });
+  print.text(`Serving ${roots.join(", ")} on ${url} (model ${model}, profile ${profile}). Try it:\n\n  ${curl}\n`);
+}
+
+/** By a person or the system. That nobody reads our remarks any more, which aborts `signal` too, is no reason to stop. */
+async function whenStopped(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
-  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  await new Promise<void>((resolve) => {
+    for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => resolve());
+  });
 }

@@ -8,7 +8,7 @@ import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { databaseFile, findWorkplace } from "../open-runtime.ts";
 import { readLimit } from "../options.ts";
-import { table } from "../print.ts";
+import { cutTo, table } from "../table.ts";
 
 /** `autonous tasks list`. */
 export async function list(input: CommandInput): Promise<ExitCode> {
@@ -21,15 +21,16 @@ export async function list(input: CommandInput): Promise<ExitCode> {
   const { tasks } = await withStore(input, (store) =>
     store.tasks.list({ limit, ...(state === undefined ? {} : { state: state as Task["state"] }) }),
   );
+  const rows = [["TASK", "MADE", "STATE", "TEXT"], ...tasks.map(toRow)];
   if (print.json) print.document(tasks);
-  if (tasks.length === 0) print.note("There is no such task");
-  else print.text(table([["TASK", "STATE", "MADE", "TEXT"], ...tasks.map(toRow)]));
+  else if (tasks.length === 0) print.note("There is no such task");
+  else print.text(table(rows, { width: print.textWidth, fixed: 3, last: "cut" }));
   return EXIT.done;
 }
 
 function toRow({ task_id, state, created_at, text }: Task): string[] {
-  const line = text.replaceAll(/\s+/g, " ");
-  return [task_id, state, new Date(created_at).toISOString(), line.length > 60 ? `${line.slice(0, 59)}…` : line];
+  const made = new Date(created_at).toISOString().replace(/:\d\d\.\d+Z$/, "Z");
+  return [task_id, made, state, cutTo(text.replaceAll(/\s+/g, " "), 60)];
 }
 
 /** `autonous tasks show`. */
@@ -37,7 +38,8 @@ export async function show(input: CommandInput): Promise<ExitCode> {
   const { args, print } = input;
   const [id = ""] = args;
   const details = await withStore(input, (store) => store.tasks.get(id));
-  if (details === undefined) throw new UsageError(`There is no task "${id}"`);
+  if (details === undefined)
+    throw new UsageError(`There is no task "${id}"; "autonous tasks list" shows those that there are`);
   if (print.json) print.document(details);
   const { task, audit, reply } = details;
   const facts = [
@@ -50,7 +52,10 @@ export async function show(input: CommandInput): Promise<ExitCode> {
     ...(task.error === null ? [] : [["error", task.error]]),
   ];
   const phases = audit.map(({ phase, message, created_at }) => [new Date(created_at).toISOString(), phase, message]);
-  print.text([table(facts), "", table(phases), ...(reply === null ? [] : ["", reply])].join("\n"));
+  const width = print.textWidth;
+  print.text(
+    [table(facts, { width }), "", table(phases, { width }), ...(reply === null ? [] : ["", reply])].join("\n"),
+  );
   return EXIT.done;
 }
 

@@ -5,7 +5,7 @@ import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { openRuntime } from "../open-runtime.ts";
-import { table } from "../print.ts";
+import { table } from "../table.ts";
 
 /** `autonous tools`: what is offered here. */
 export async function tools(input: CommandInput): Promise<ExitCode> {
@@ -16,7 +16,8 @@ export async function tools(input: CommandInput): Promise<ExitCode> {
   const [name] = args;
   if (name === undefined) {
     if (print.json) print.document(offered);
-    print.text(table([["TOOL", "RISK", "PERMISSIONS", "WHAT IT DOES"], ...offered.map(toRow)]));
+    const rows = [["TOOL", "RISK", "PERMISSIONS", "WHAT IT DOES"], ...offered.map(toRow)];
+    print.text(table(rows, { width: print.textWidth }));
     return EXIT.done;
   }
   const tool = offered.find((each) => each.name === name || each.aliases.includes(name));
@@ -35,7 +36,7 @@ function notOffered(name: string, offered: readonly ToolInfo[]): string {
     name,
     offered.flatMap((tool) => [tool.name, ...tool.aliases]),
   );
-  return `There is no tool "${name}" here${nearest === undefined ? "" : `; did you mean "${nearest}"?`}`;
+  return `There is no tool "${name}" here; ${nearest === undefined ? "" : `did you mean "${nearest}"? `}"autonous tools" shows those that there are`;
 }
 
 function describe(tool: ToolInfo): string {

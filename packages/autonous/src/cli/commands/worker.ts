@@ -1,10 +1,7 @@
-import { createRuntime, headsFolder } from "@autonous/runtime";
 import { createProvider } from "../../model/choose.ts";
-import { Mirror } from "../../queue/mirror.ts";
-import { runTask } from "../../queue/run-task.ts";
-import { Worker } from "../../queue/worker.ts";
-import type { WorkerOptions } from "../../queue/worker.ts";
-import { openStore } from "../../store/open-store.ts";
+import { createWorker } from "../../queue/create-worker.ts";
+import type { Worker } from "../../queue/worker.ts";
+import { databaseFile, openStore } from "../../store/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import type { FromWorker, ToWorker } from "../../supervisor/messages.ts";
 import { WORKER_NAME } from "../../supervisor/messages.ts";
@@ -12,10 +9,12 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { databaseFile, findWorkplace, runtimeOptions } from "../open-runtime.ts";
+import { findWorkplace, runtimeOptions } from "../open-runtime.ts";
 import type { Workplace } from "../open-runtime.ts";
 
 const BEAT_MS = 1000;
+/** A task that was given up and does not heed it may not keep the process. */
+const LAST_MS = 1000;
 
 /** `autonous worker`: does tasks until its supervisor says to stop, or is gone. */
 export async function worker(input: CommandInput): Promise<ExitCode> {
@@ -23,59 +22,67 @@ export async function worker(input: CommandInput): Promise<ExitCode> {
   if (name === undefined || process.send === undefined) {
     throw new UsageError("A worker is started by its supervisor: use autonous serve");
   }
-  const place = findWorkplace(input);
-  const store = await openStore({ file: databaseFile(place.state_dir), clock: Date.now });
-  const mirror = new Mirror({ store, state_dir: place.state_dir, heads: headsFolder() });
-  const drain = new AbortController();
-  const work = new Worker({
-    store,
-    worker: name,
-    runTask: await taskRunner(place, store),
-    onRecorded: () => follow(mirror),
-    drain: drain.signal,
-  });
+  // Ctrl-C goes to the whole group; when a worker ends is its supervisor's to say.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
+  process.once("disconnect", endAlone);
+  if (!process.connected) return EXIT.failed; // gone before we could listen for it
   const beat = setInterval(() => tell({ type: "alive" }), BEAT_MS);
-  process.on("message", (message: ToWorker) => (message.type === "drain" ? drain.abort() : work.wake()));
-  process.once("disconnect", () => process.exit(EXIT.failed)); // the supervisor is gone: nobody would end us
-  await follow(mirror);
   try {
-    await work.run();
+    await workFor(name, findWorkplace(input), input.print.note);
     return EXIT.done;
   } finally {
     clearInterval(beat);
-    await store.close();
-    process.disconnect();
+    process.off("disconnect", endAlone);
+    if (process.connected) process.disconnect();
+    setTimeout(() => process.exit(), LAST_MS).unref();
   }
 }
 
-async function follow(mirror: Mirror): Promise<void> {
-  tell({ type: "recorded" });
-  await mirror.catchUp();
-  await mirror.save();
+/** The supervisor is gone: nobody would end us. */
+function endAlone(): void {
+  process.exit(EXIT.failed);
 }
 
-function tell(message: FromWorker): void {
-  if (process.connected) process.send?.(message);
+async function workFor(name: string, place: Workplace, note: (line: string) => void): Promise<void> {
+  const store = await openStore({ file: databaseFile(place.state_dir), clock: Date.now });
+  try {
+    const drain = new AbortController();
+    const work = await prepareWorker({ name, place, store, note, drain: drain.signal });
+    process.on("message", (message: ToWorker) => (message.type === "drain" ? drain.abort() : work.wake()));
+    await work.run();
+  } finally {
+    await store.close();
+  }
 }
 
-async function taskRunner(place: Workplace, store: Store): Promise<WorkerOptions["runTask"]> {
+interface WorkParts {
+  readonly name: string;
+  readonly place: Workplace;
+  readonly store: Store;
+  readonly note: (line: string) => void;
+  readonly drain: AbortSignal;
+}
+
+async function prepareWorker({ name, place, store, note, drain }: WorkParts): Promise<Worker> {
   const { settings } = place.configuration;
-  const provider = await createProvider(settings.model);
-  const options = runtimeOptions(place);
-  return (lease, signal) =>
-    runTask(lease, signal, {
-      store,
-      provider,
+  return createWorker({
+    store,
+    worker: name,
+    provider: await createProvider(settings.model),
+    runtime: runtimeOptions(place),
+    limits: {
       max_turns: settings.max_turns,
       max_attempts: settings.task_max_attempts,
       retry_base_ms: settings.task_retry_base_ms,
-      clock: Date.now,
-      openRuntime: ({ task }) =>
-        createRuntime({
-          ...options,
-          run_id: task.run_id,
-          openJournal: async (run_id) => store.journal(run_id, lease),
-          onEvent: () => tell({ type: "recorded" }),
-        }),
-    });
+    },
+    onRecorded: () => tell({ type: "recorded" }),
+    onFinished: () => tell({ type: "finished" }),
+    onProblem: (problem) => note(problem.message),
+    drain,
+  });
+}
+
+/** A supervisor that is going takes no messages; `endAlone` follows. */
+function tell(message: FromWorker): void {
+  if (process.connected) process.send?.(message, () => undefined);
 }

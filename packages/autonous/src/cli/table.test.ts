@@ -1,0 +1,79 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { cutTo, table } from "./table.ts";
+
+const ROWS = [
+  ["TOOL", "RISK", "WHAT IT DOES"],
+  ["ls", "low", "List a folder. Folders end in /, links in @."],
+  ["delete_file", "high", "Delete one file."],
+];
+
+test("columns are as wide as their widest cell, and the last one is not padded", () => {
+  expect(table(ROWS).split("\n")).toEqual([
+    "TOOL         RISK  WHAT IT DOES",
+    "ls           low   List a folder. Folders end in /, links in @.",
+    "delete_file  high  Delete one file.",
+  ]);
+  expect(table([])).toBe("");
+  expect(table([["a", ""]])).toBe("a");
+});
+
+test("the last column is wrapped between words where the terminal ends", () => {
+  expect(table(ROWS, { width: 40 }).split("\n")).toEqual([
+    "TOOL         RISK  WHAT IT DOES",
+    "ls           low   List a folder.",
+    "                   Folders end in /,",
+    "                   links in @.",
+    "delete_file  high  Delete one file.",
+  ]);
+});
+
+test("a word that is too long by itself is broken", () => {
+  expect(table([["path", "/a/rather/long/path/to/somewhere"]], { width: 20 }).split("\n")).toEqual([
+    "path  /a/rather/long",
+    "      /path/to/somew",
+    "      here",
+  ]);
+});
+
+test("other columns, and the last one on demand, are cut; fixed ones never are", () => {
+  const rows = [["2026-01-31T12:00:00Z", "PathTraversalBlocked", "floor:sensitive_places", '{"path":"/etc/passwd"}']];
+  expect(table(rows, { width: 60, last: "cut" })).toBe('2026-01-31T12:00:00Z  PathTraver…  floor:sens…  {"path":"/…');
+  expect(table(rows, { width: 60, last: "cut", fixed: 2 })).toBe(
+    '2026-01-31T12:00:00Z  PathTraversalBlocked  floor:sen…  {"path":"…',
+  );
+});
+
+test("a terminal too narrow for anything still shows every column", () => {
+  expect(table([["task_0123456789", "a long text that goes on"]], { width: 5, last: "cut" })).toBe(
+    "task_0123456789  a long te…",
+  );
+});
+
+test("what could act on a terminal is shown, and does not put the columns out of line", () => {
+  expect(
+    table([
+      ["a\u001b[31m", "x\ny"],
+      ["b", "z"],
+    ]).split("\n"),
+  ).toEqual(["a\\e[31m  x\\ny", "b        z"]);
+});
+
+test("no character is cut in half", () => {
+  expect(cutTo("😀😀😀", 3)).toBe("😀😀😀");
+  expect(cutTo("😀😀😀😀", 3)).toBe("😀😀…");
+});
+
+test("rows fit wherever their fixed column and the narrowest others do, and lose no word of the last column", () => {
+  const cell = fc.string({ unit: fc.constantFrom(..."ab /-"), maxLength: 60 });
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.constant("id"), cell, cell), { minLength: 1, maxLength: 5 }), (rows) => {
+      const lines = table(rows, { width: 40 }).split("\n");
+      expect(lines.every((line) => line.length <= 40)).toBe(true);
+      const letters = (text: string): string => text.replaceAll(/[^ab/-]/g, "");
+      const last = rows.map((row) => letters(row[2])).join("");
+      const shown = letters(lines.map((line) => line).join(""));
+      expect(shown.length).toBeGreaterThanOrEqual(last.length);
+    }),
+  );
+});

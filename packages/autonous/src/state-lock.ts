@@ -1,0 +1,35 @@
+import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+const BUSY = 5;
+
+/**
+ * Holds the state folder for one service: two would write the same files. Gives the function that lets go; undefined
+ * when another process holds it. The lock is the kernel's, by way of an empty database that nobody else may open: it
+ * ends with the process, however that ends, and it also holds between containers that share the folder, where the
+ * number of a process says nothing.
+ */
+export function lockStateFolder(state_dir: string): (() => void) | undefined {
+  const path = join(state_dir, "serve.lock");
+  closeSync(openSync(path, "a", 0o600));
+  const lock = new DatabaseSync(path, { timeout: 0 });
+  try {
+    lock.exec("begin exclusive");
+  } catch (error) {
+    lock.close();
+    if ((error as { readonly errcode?: number }).errcode === BUSY) return undefined;
+    throw error;
+  }
+  writeFileSync(holderFile(state_dir), `${process.pid}\n`, { mode: 0o600 });
+  return () => lock.close();
+}
+
+/** The process that took the lock last, for people. */
+export function lockHolder(state_dir: string): string {
+  return readFileSync(holderFile(state_dir), "utf8").trim();
+}
+
+function holderFile(state_dir: string): string {
+  return join(state_dir, "serve.pid");
+}

@@ -1,0 +1,47 @@
+import { CODE } from "./characters.ts";
+import { claimOf } from "./names.ts";
+import type { Claim } from "./names.ts";
+import type { Name, Place } from "./places.ts";
+import { codeBefore, leftOf } from "./view.ts";
+import type { View } from "./view.ts";
+
+const PARSER_ERROR = /(?:bad|current|expected|illegal|invalid|missing|next|parse|stray|unexpected|unknown) $/i;
+
+/** What the name claims, where it stands. Some names mean something else in some places. */
+export function claimIn(view: View, name: Name, place: Place): Claim | undefined {
+  if (isRandom(view, name, place)) return undefined;
+  const lower = name.text.toLowerCase();
+  if (lower === "key" || lower === "keys") return claimOfKey(view, name);
+  const claim = claimOf(name.text.replace(/^(?:.*\.)?(?:set|with)(?=[A-Z])/, ""));
+  if (claim !== undefined && place.isCell === true) return { ...claim, strength: "assigned", isUpper: false };
+  if (claim?.noun === "token" && place.isCompared === true) return { ...claim, strength: "random" };
+  // "pass: 12", "PASS: test.ts" are the results of tests; `-passin pass:x` and "pass": "x" are not.
+  if (lower === "pass" && place.sign === ":" && !place.isNameQuoted) {
+    return /-pass(?:in|out)?[ =]$/.test(leftOf(view, name.start, 12)) ? claim : undefined;
+  }
+  if (claim !== undefined && lower === "token" && PARSER_ERROR.test(leftOf(view, name.start, 16))) {
+    return { ...claim, strength: "random" };
+  }
+  return claim;
+}
+
+/** Base64 that happens to end in "pw=" or "key=" is no name. */
+function isRandom(view: View, { start, text }: Name, { sign, isSpaced }: Place): boolean {
+  const numbers = text.match(/\d+/g)?.length ?? 0;
+  if (text.length > 20 && numbers >= 3) return true;
+  if (sign !== "=" || !isSpaced) return false;
+  const before = codeBefore(view, start);
+  return before === CODE.plus || before === CODE.slash || (text.length > 20 && numbers > 0 && /[a-z][A-Z]/.test(text));
+}
+
+/** A lone "key" is one by the word before it, as in "API key: x", or in an address, `?key=x`. */
+function claimOfKey(view: View, name: Name): Claim | undefined {
+  const word = /(?<![\w-])([A-Za-z]{2,16}) $/.exec(leftOf(view, name.start, 20))?.[1];
+  const claim = word === undefined ? undefined : claimOf(`${word}_key`);
+  if (claim !== undefined) return SURELY_SECRET.test(word ?? "") ? claim : { ...claim, strength: "random" };
+  const before = codeBefore(view, name.start);
+  if (before !== CODE.question && before !== CODE.ampersand) return undefined;
+  return { noun: "key", strength: "random", isUpper: false, isPlural: false };
+}
+
+const SURELY_SECRET = /^(?:api|access|secret|private|encryption)$/i;

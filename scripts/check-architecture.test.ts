@@ -1,0 +1,34 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { scratchFolder } from "../test/support/scratch.ts";
+import { findBreaches } from "./check-architecture.ts";
+
+// oxfmt-ignore
+const PLANTED = [
+  { title: "a tool that opens files itself",       file: "runtime/src/tools/bad.ts",    text: 'import { readFileSync } from "node:fs";',                          says: /"tools" may not import "node:fs"/ },
+  { title: "a tool that knows the gate",           file: "runtime/src/tools/bad.ts",    text: 'import { runGate } from "../gate/gate.ts";',                       says: /"tools" may not import "gate"/ },
+  { title: "a type from above",                    file: "runtime/src/policy/bad.ts",   text: 'import type { ToolFiles } from "../machine/files/files.ts";',      says: /"policy" may not import "machine"/ },
+  { title: "a late import of the network",         file: "runtime/src/output/bad.ts",   text: 'export const f = () => import("node:net");',                       says: /"output" may not import "node:net"/ },
+  { title: "an import of the package's own index", file: "runtime/src/gate/bad.ts",     text: 'export { createRuntime } from "../runtime.ts";',                   says: /"gate" may not import "\(src root\)"/ },
+  { title: "a folder without a rule",              file: "autonous/src/utils/bad.ts",   text: "export const x = 1;",                                              says: /"utils" has no rule/ },
+  { title: "the product in the library",           file: "runtime/src/journal/bad.ts",  text: 'import "hono";',                                                   says: /"journal" may not import "hono"/ },
+  { title: "a file that is too long",              file: "runtime/src/gate/bad.ts",     text: "// line\n".repeat(301),                                            says: /301 lines, at most 300/ },
+] as const;
+
+for (const { title, file, text, says } of PLANTED) {
+  test(`${title} is found`, async () => {
+    const { path } = await scratchFolder();
+    for (const each of ["runtime/src", "autonous/src", dirname(file)]) mkdirSync(join(path, each), { recursive: true });
+    writeFileSync(join(path, file), text);
+    const { problems } = findBreaches(path);
+    expect(problems).toEqual([expect.stringMatching(says)]);
+  });
+}
+
+test("imports that go down are let through", async () => {
+  const { path } = await scratchFolder();
+  for (const each of ["runtime/src/gate", "autonous/src"]) mkdirSync(join(path, each), { recursive: true });
+  writeFileSync(join(path, "runtime/src/gate/fine.ts"), 'import { decide } from "../policy/decide.ts";\nimport { join } from "node:path";\n');
+  expect(findBreaches(path)).toEqual({ problems: [], files: 1 });
+});

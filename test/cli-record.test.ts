@@ -1,0 +1,371 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { AuditRecord, RuntimeEvent } from "@autonous/runtime";
+import { expect, test } from "vitest";
+import { openStore } from "../packages/autonous/src/store/open-store.ts";
+import { autonous, start } from "./support/cli.ts";
+import type { Ended } from "./support/cli.ts";
+import { scratchFolder } from "./support/scratch.ts";
+import type { Folder } from "./support/scratch.ts";
+
+/** A folder in which a script was run, one call refused and one failed. The ids are those of its two runs. */
+async function worked(): Promise<Folder & { readonly script_run: string; readonly call_run: string }> {
+  const folder = await scratchFolder();
+  const { path: cwd } = folder;
+  const ask = (...paths: string[]): unknown => ({
+    reply: { tool_calls: paths.map((path) => ({ name: "ls", arguments: { path } })) },
+  });
+  await folder.make({
+    "a.txt": "",
+    "in/b.txt": "",
+    "script.json": JSON.stringify([
+      ask(".", "in"),
+      ask("/etc"),
+      { text: "no JSON at all" },
+      { reply: { final_answer: "two\nlines" } },
+    ]),
+  });
+  const ran = await autonous(["run", "look", "around", "--json"], {
+    cwd,
+    env: { AUTONOUS_MODEL: "script:script.json" },
+  });
+  const script_run = (lastLine(ran) as { run_id: string }).run_id;
+  await autonous(["call", "ls", '{"path":"gone"}'], { cwd });
+  const call_run = readdirSync(join(cwd, ".agent/runs")).find((run_id) => run_id !== script_run) ?? "";
+  return { ...folder, script_run, call_run };
+}
+
+function linesOf<T>({ stdout }: Ended): T[] {
+  return stdout
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as T);
+}
+
+function lastLine(ended: Ended): unknown {
+  return linesOf(ended).at(-1);
+}
+
+test("run --json gives each event as it is recorded, and the result last", async () => {
+  const { path: cwd, make } = await scratchFolder();
+  await make({ "a.txt": "" });
+
+  const ended = await autonous(["run", "/ls", ".", "--json"], { cwd });
+
+  expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: "" });
+  const events = linesOf<RuntimeEvent>(ended).slice(0, -1);
+  expect(events.map(({ type }) => type)).toEqual([
+    "agent.started",
+    "turn.started",
+    "model.completed",
+    "tool_call.started",
+    "tool_call.completed",
+    "turn.completed",
+    "turn.started",
+    "model.completed",
+    "turn.completed",
+    "agent.completed",
+  ]);
+  const [run_id = ""] = readdirSync(join(cwd, ".agent/runs"));
+  const file = readFileSync(join(cwd, ".agent/runs", run_id, "events.jsonl"), "utf8");
+  expect(
+    file
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as unknown),
+  ).toEqual(events);
+  expect(lastLine(ended)).toEqual({
+    ok: true,
+    outcome: "completed",
+    answer: "a.txt",
+    error: null,
+    turns: 2,
+    calls: 1,
+    run_id,
+  });
+});
+
+test("run shows turns and calls with their outcome on stderr, and the answer alone on stdout", async () => {
+  const { path: cwd, make } = await scratchFolder();
+  const steps = [
+    { reply: { tool_calls: [{ name: "ls", arguments: {} }] } },
+    { reply: { tool_calls: [{ name: "ls", arguments: { path: "/" } }] } },
+    { text: "oops" },
+    { reply: { final_answer: "That is all" } },
+  ];
+  await make({ "s.json": JSON.stringify(steps) });
+
+  const { code, stdout, stderr } = await autonous(["run", "--model", "script:s.json", "look"], { cwd });
+
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "That is all\n" });
+  const shown = stderr.replaceAll(/\d+ ms/g, "N ms").replaceAll(/run_\w+/g, "RUN");
+  expect(shown.split("\n")).toEqual([
+    "turn 1",
+    '  ok N ms  ls {"path":".","recursive":false,"all":false}',
+    "turn 2",
+    '  failed N ms  ls {"path":"/","recursive":false,"all":false}',
+    expect.stringMatching(/^ {4}PathTraversalBlocked: /),
+    "turn 3",
+    "  the reply cannot be used",
+    expect.stringMatching(/^ {4}\S/),
+    "turn 4",
+    "4 turns, 2 calls; autonous events tree RUN shows them",
+    "",
+  ]);
+  expect(stderr).not.toContain("\u001b");
+});
+
+test("run stops at the limit that it is given, says which, and keeps what was done", async () => {
+  const { path: cwd, make } = await scratchFolder();
+  const ask = { reply: { tool_calls: [{ name: "ls", arguments: {} }] } };
+  await make({ "s.json": JSON.stringify([ask, ask, ask]) });
+
+  const words = ["run", "--model", "script:s.json", "--max-turns", "2", "again and again"];
+  const people = await autonous(words, { cwd });
+  const programs = await autonous([...words, "--json"], { cwd, env: { AUTONOUS_MAX_TURNS: "1" } });
+
+  expect({ code: people.code, stdout: people.stdout }).toEqual({ code: 1, stdout: "" });
+  expect(people.stderr).toMatch(/LimitReached: .*max_turns.* is 2/);
+  expect(people.stderr).toContain("Raise the named limit");
+  expect(programs.code).toBe(1);
+  expect(lastLine(programs)).toMatchObject({
+    ok: false,
+    outcome: "failed",
+    turns: 2,
+    calls: 2,
+    error: { code: "LimitReached" },
+  });
+});
+
+test("events tree shows agent, turns and calls with times and outcomes, for a run and for its task", async () => {
+  const { path: cwd, script_run } = await worked();
+
+  const people = await autonous(["events", "tree", script_run], { cwd });
+  const programs = await autonous(["events", "tree", script_run, "--json"], { cwd });
+
+  expect(people.code).toBe(0);
+  const args = (path: string): string => `{"all":false,"path":"${path}","recursive":false}`;
+  expect(people.stdout.replaceAll(/\d+ ms/g, "N ms").split("\n")).toEqual([
+    script_run,
+    "└─ agent look around · completed · N ms",
+    "   ├─ turn 1 · completed · N ms",
+    "   │  ├─ model.completed asks for ls, ls",
+    `   │  ├─ tool_call ls ${args(".")} · completed · N ms`,
+    `   │  └─ tool_call ls ${args("in")} · completed · N ms`,
+    "   ├─ turn 2 · completed · N ms",
+    "   │  ├─ model.completed asks for ls",
+    expect.stringMatching(/^ {3}│ {2}└─ tool_call.failed ls .* · PathTraversalBlocked: /),
+    "   ├─ turn 3 · completed · N ms",
+    expect.stringMatching(/^ {3}│ {2}└─ model.completed cannot be used: /),
+    "   └─ turn 4 · completed · N ms",
+    "      └─ model.completed answers: two lines",
+    "",
+  ]);
+  const { run_id, tree } = JSON.parse(programs.stdout) as { run_id: string; tree: { event: RuntimeEvent }[] };
+  expect(run_id).toBe(script_run);
+  expect(tree).toHaveLength(1);
+  const task_id = tree[0]?.event.task_id ?? "";
+  expect((await autonous(["events", "tree", task_id], { cwd })).stdout).toBe(people.stdout);
+});
+
+test("events tail shows the latest events of all runs or of one, and follows", async () => {
+  const { path: cwd, script_run, call_run } = await worked();
+
+  const three = await autonous(["events", "tail", "--lines", "3"], { cwd });
+  const one = await autonous(["events", "tail", script_run, "--json"], { cwd });
+  const all = await autonous(["events", "tail", "--lines", "1000", "--json"], { cwd });
+
+  expect(three.stdout.split("\n")).toHaveLength(4);
+  expect(three.stdout).toMatch(
+    /^\S+Z agent\.completed {2}two lines\n\S+Z tool_call\.started .*\n\S+Z tool_call\.failed {2}ls .*NotFound/,
+  );
+  expect(new Set(linesOf<RuntimeEvent>(one).map(({ run_id }) => run_id))).toEqual(new Set([script_run]));
+  const seen = linesOf<RuntimeEvent>(all);
+  expect(seen.map(({ event_id }) => event_id)).toEqual(seen.map(({ event_id }) => event_id).sort());
+  expect(new Set(seen.map(({ run_id }) => run_id))).toEqual(new Set([script_run, call_run]));
+
+  const { child, lines, ended } = start(["events", "tail", "--follow", "--lines", "1", "--json"], { cwd });
+  await lines(1);
+  await autonous(["call", "ls"], { cwd });
+  const types = (await lines(3)).map((line) => (JSON.parse(line) as RuntimeEvent).type);
+  expect(types).toEqual(["tool_call.failed", "tool_call.started", "tool_call.completed"]);
+  child.kill("SIGINT");
+  expect((await ended).code).toBe(130);
+});
+
+test("audit show and audit export find records by tool, outcome, time and run", async () => {
+  const { path: cwd, script_run, call_run } = await worked();
+  const year = new Date().getUTCFullYear();
+  // oxfmt-ignore
+  const cases = [
+    { filter: [],                                    found: 4 },
+    { filter: ["--tool", "ls"],                      found: 4 },
+    { filter: ["--tool", "rm"],                      found: 0 },
+    { filter: ["--outcome", "ok"],                   found: 2 },
+    { filter: ["--outcome", "denied"],               found: 1 },
+    { filter: ["--outcome", "failed"],               found: 1 },
+    { filter: ["--run", script_run],                 found: 3 },
+    { filter: ["--run", call_run],                   found: 1 },
+    { filter: ["--since", `${year - 1}-01-01`],      found: 4 },
+    { filter: ["--since", `${year + 1}-01-31T12:00:00Z`], found: 0 },
+  ];
+  for (const { filter, found } of cases) {
+    const [shown, exported] = await Promise.all([
+      autonous(["audit", "show", "--json", ...filter], { cwd }),
+      autonous(["audit", "export", ...filter], { cwd }),
+    ]);
+    const records = JSON.parse(shown.stdout) as AuditRecord[];
+    expect({ filter, found: records.length }).toEqual({ filter, found });
+    expect(linesOf<AuditRecord>(exported).reverse()).toEqual(records);
+  }
+  const limited = await autonous(["audit", "show", "--limit", "2"], { cwd });
+  expect(limited.stdout.split("\n").map((line) => line.split(/ {2,}/).slice(1, 3))).toEqual([
+    ["TOOL", "OUTCOME"],
+    ["ls", "NotFound"],
+    ["ls", "PathTraversalBlocked"],
+    [],
+  ]);
+  const none = await autonous(["audit", "show", "--tool", "rm"], { cwd });
+  expect(none).toMatchObject({ code: 0, stdout: "", stderr: "There is no such record\n" });
+});
+
+test("where nothing was recorded yet there is nothing to show, and nothing is made", async () => {
+  const { path: cwd } = await scratchFolder();
+  for (const words of ["audit verify", "audit show", "audit export", "events tail"]) {
+    expect({ words, ...(await autonous(words.split(" "), { cwd })) }).toMatchObject({ words, code: 0 });
+  }
+  expect(readdirSync(cwd)).toEqual([]);
+});
+
+/** What somebody may do to a record, and what `audit verify` then says of it. */
+const TAMPERED = [
+  {
+    title: "changed",
+    change: (lines: string[]) => lines.with(3, (lines[3] ?? "").replace("path", "pth")),
+    says: /record 4: the content was changed/,
+  },
+  {
+    title: "removed",
+    change: (lines: string[]) => lines.toSpliced(4, 1),
+    says: /record 6: expected record 5 here, found 6/,
+  },
+  {
+    title: "reordered",
+    change: (lines: string[]) => [...lines.slice(0, 2), lines[3] ?? "", lines[2] ?? "", ...lines.slice(4)],
+    says: /record 4: expected record 3 here, found 4/,
+  },
+  { title: "cut", change: (lines: string[]) => lines.slice(0, -2), says: /the tail was cut/ },
+  {
+    title: "made of something else",
+    change: (lines: string[]) => lines.with(2, "null"),
+    says: /record 3: the line is no event/,
+  },
+];
+
+test("audit verify tells which record was tampered with, and what to: exit 1", async () => {
+  const { path: cwd, script_run } = await worked();
+  const file = join(cwd, ".agent/runs", script_run, "events.jsonl");
+  const good = readFileSync(file, "utf8");
+  for (const path of [[], [".agent"], [file], [join(file, "..")]]) {
+    expect({ path, ...(await autonous(["audit", "verify", ...path], { cwd })) }).toMatchObject({ path, code: 0 });
+  }
+  for (const { title, change, says } of TAMPERED) {
+    writeFileSync(file, `${change(good.trimEnd().split("\n")).join("\n")}\n`);
+    const [people, programs, shown] = await Promise.all([
+      autonous(["audit", "verify"], { cwd }),
+      autonous(["audit", "verify", "--json"], { cwd }),
+      autonous(["audit", "show"], { cwd }),
+    ]);
+    expect({ title, code: people.code }).toEqual({ title, code: 1 });
+    expect(people.stdout).toMatch(says);
+    expect(people.stdout).toContain(`${script_run} record`);
+    expect(programs.code).toBe(1);
+    const verdict = JSON.parse(programs.stdout) as { ok: boolean; problems: { seq: number; run_id: string }[] };
+    expect(verdict.ok).toBe(false);
+    expect(verdict.problems[0]?.run_id).toBe(script_run);
+    expect({ title, code: shown.code }).toEqual({ title, code: 0 });
+  }
+  writeFileSync(file, good);
+  expect((await autonous(["audit", "verify"], { cwd })).code).toBe(0);
+  rmSync(join(file, ".."), { recursive: true });
+  const gone = await autonous(["audit", "verify"], { cwd });
+  expect(gone.code).toBe(1);
+  expect(gone.stdout).toContain(`${script_run} record 0: the record of this run is gone`);
+});
+
+test("the second command in a folder goes on beside the first, in a record of its own", async () => {
+  const { path: cwd } = await scratchFolder();
+  for (const _ of [1, 2]) expect((await autonous(["call", "ls"], { cwd })).code).toBe(0);
+  expect(readdirSync(join(cwd, ".agent/runs"))).toHaveLength(2);
+  expect((await autonous(["audit", "verify"], { cwd })).stdout).toBe("The record is whole: 4 records\n");
+});
+
+test("tasks list and tasks show tell of the service's queue", async () => {
+  const { path: cwd, make } = await scratchFolder();
+  await make({ ".agent/": "" });
+  const store = await openStore({ file: join(cwd, ".agent/autonous.db"), clock: Date.now });
+  const { task_id } = await store.inbox.ingest({ source: "http", lane: "one", text: "first\nthing" });
+  const { task_id: second } = await store.inbox.ingest({ source: "http", lane: "two", text: "x".repeat(200) });
+  await store.close();
+
+  const list = await autonous(["tasks", "list"], { cwd });
+  const done = await autonous(["tasks", "list", "--state", "done", "--json"], { cwd });
+  const limited = await autonous(["tasks", "list", "--limit", "1", "--json"], { cwd });
+  const shown = await autonous(["tasks", "show", task_id], { cwd });
+  const document = await autonous(["tasks", "show", task_id, "--json"], { cwd });
+  const missing = await autonous(["tasks", "show", "task_none", "--json"], { cwd });
+
+  const rows = list.stdout.split("\n").slice(0, -1);
+  expect(rows.map((row) => row.split(/ {2,}/)[0])).toEqual(["TASK", second, task_id]);
+  expect(rows[2]).toMatch(/queued {2}first thing$/);
+  expect(rows[1]).toMatch(/ x{59}…$/);
+  expect(done.stdout).toBe("[]\n");
+  expect(JSON.parse(limited.stdout)).toMatchObject([{ task_id: second }]);
+  expect(shown.stdout).toContain(`task      ${task_id}`);
+  expect(JSON.parse(document.stdout)).toMatchObject({ task: { task_id, state: "queued", text: "first\nthing" } });
+  expect(missing.code).toBe(2);
+  expect(JSON.parse(missing.stdout)).toMatchObject({ ok: false, error: { code: "UsedWrongly" } });
+});
+
+test("a store that cannot be used is told with what to do", async () => {
+  const { path: cwd, make } = await scratchFolder();
+  await make({ ".agent/autonous.db": "this is no database".repeat(100) });
+
+  const list = await autonous(["tasks", "list", "--json"], { cwd });
+  const doctor = await autonous(["doctor"], { cwd });
+
+  expect(list.code).toBe(1);
+  const { error } = JSON.parse(list.stdout) as { error: { code: string; message: string } };
+  expect(error).toEqual({ code: "Corrupt", message: expect.stringContaining("put a backup in its place") as string });
+  expect(doctor.code).toBe(1);
+  expect(doctor.stdout).toMatch(/^failed +store/m);
+});
+
+test("doctor shows every check, and every setting with where it came from", async () => {
+  const { path: cwd, make } = await scratchFolder();
+  await make({ "config/autonous/config.json": '{"max_turns":7}' });
+  const env = { XDG_CONFIG_HOME: join(cwd, "config"), AUTONOUS_PROFILE: "readonly", AUTONOUS_MAX_TURN: "5" };
+
+  const people = await autonous(["doctor"], { cwd, env });
+  const programs = await autonous(["doctor", "--json", "--state-dir", "elsewhere"], {
+    cwd,
+    env: { ...env, AUTONOUS_MODEL: "oracle" },
+  });
+
+  expect(people.code).toBe(0);
+  expect(people.stdout).toMatch(
+    /^warning +configuration .*AUTONOUS_MAX_TURN is not a setting; did you mean AUTONOUS_MAX_TURNS\?$/m,
+  );
+  expect(people.stdout).toMatch(/^profile +readonly +AUTONOUS_PROFILE$/m);
+  expect(people.stdout).toMatch(/^max_turns +7 +\S*config\.json$/m);
+  expect(people.stdout).toMatch(/^http_port +8787 +default$/m);
+  expect(programs.code).toBe(1);
+  const { ok, checks, settings } = JSON.parse(programs.stdout) as {
+    ok: boolean;
+    checks: { check: string; outcome: string }[];
+    settings: { setting: string; value: string; source: string }[];
+  };
+  expect(ok).toBe(false);
+  expect(checks.filter(({ outcome }) => outcome === "failed").map(({ check }) => check)).toEqual(["model"]);
+  expect(settings).toContainEqual({ setting: "model", value: "oracle", source: "AUTONOUS_MODEL" });
+});

@@ -1,0 +1,118 @@
+import { execFileSync, spawn } from "node:child_process";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { checkConfiguration } from "@autonous/runtime";
+import { describe, expect, test } from "vitest";
+import { scratchFolder } from "./support/scratch.ts";
+
+const root = join(import.meta.dirname, "..");
+
+interface Snippet {
+  readonly language: string;
+  readonly text: string;
+  readonly line: number;
+}
+
+function snippetsOf(page: string): Snippet[] {
+  const text = readFileSync(join(root, page), "utf8");
+  return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((match) => ({
+    language: match[1] ?? "",
+    text: match[2] ?? "",
+    line: text.slice(0, match.index).split("\n").length,
+  }));
+}
+
+/** A folder like the one that the pages tell of, with `autonous` on the path and the packages to import. */
+async function workplace(): Promise<{ path: string; env: NodeJS.ProcessEnv }> {
+  const { path, make } = await scratchFolder();
+  await make({ "project/README.md": "x", "project/src/": "", "elsewhere/": "", "bin/": "" });
+  const source = join(root, "packages/autonous/src/cli/bin.ts");
+  writeFileSync(join(path, "bin/autonous"), `#!/bin/sh\nexec '${process.execPath}' '${source}' "$@"\n`);
+  chmodSync(join(path, "bin/autonous"), 0o755);
+  mkdirSync(join(path, "node_modules"));
+  for (const name of ["@autonous", "autonous", "zod"]) symlinkSync(join(root, "node_modules", name), join(path, "node_modules", name));
+  const env = {
+    ...process.env,
+    PATH: `${join(path, "bin")}:${process.env["PATH"]}`,
+    NODE_OPTIONS: "--conditions=@autonous/source",
+    AUTONOUS_HTTP_PORT: "0",
+    XDG_STATE_HOME: join(path, "state"),
+  };
+  return { path: join(path, "project"), env };
+}
+
+/** `$ command`, then what it prints; `…` stands for anything. */
+async function runConsole(text: string): Promise<void> {
+  const { path, env } = await workplace();
+  for (const block of text.split(/^\$ /m).slice(1)) {
+    const [command = "", ...expected] = block.trimEnd().split("\n");
+    const printed = execFileSync("bash", ["-c", `${command} 2>&1; true`], { cwd: path, env, encoding: "utf8" });
+    const pattern = expected.join("\n").split("…").map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("[\\s\\S]*");
+    expect(printed.trimEnd(), command).toMatch(new RegExp(`^${pattern}$`));
+  }
+}
+
+async function runProgram(text: string): Promise<void> {
+  const { path, env } = await workplace();
+  writeFileSync(join(path, "snippet.ts"), text);
+  execFileSync(process.execPath, ["snippet.ts"], { cwd: path, env, encoding: "utf8" });
+}
+
+/** The two commands of the first screen are what CI runs; a service is started, seen to serve, and stopped. */
+async function runShell(text: string): Promise<void> {
+  const { path, env } = await workplace();
+  for (const line of text.trim().split("\n").map((each) => each.replace(/\s+#.*$/, ""))) {
+    if (line.startsWith("npm ci && npm ")) {
+      const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { scripts: Record<string, string> };
+      expect(scripts).toHaveProperty(line.split(" ").at(-1)!);
+    } else if (line.endsWith("autonous serve")) {
+      await seeServing(line.replace("/srv/work", path), { path, env });
+    } else {
+      execFileSync("bash", ["-c", line], { cwd: path, env });
+    }
+  }
+}
+
+async function seeServing(command: string, { path, env }: { path: string; env: NodeJS.ProcessEnv }): Promise<void> {
+  const service = spawn("bash", ["-c", command.replace("autonous serve", "exec autonous serve")], { cwd: path, env: { ...env, ...Object.fromEntries([...command.matchAll(/(\w+)=(\S+)/g)].map((match) => [match[1], match[2]])) } });
+  let printed = "";
+  await new Promise<void>((resolve, reject) => {
+    service.stdout.on("data", (chunk: Buffer) => {
+      printed += chunk.toString();
+      if (printed.includes("curl")) resolve();
+    });
+    service.once("exit", (code) => reject(new Error(`It ended with ${code}: ${printed}`)));
+  });
+  const ended = new Promise((resolve) => service.once("exit", resolve));
+  service.kill("SIGTERM");
+  expect(await ended).toBe(0);
+}
+
+/** A configuration: its settings have their own tests, so what is left is policy. */
+async function runJson(text: string): Promise<void> {
+  const { profile: _, ...policy } = JSON.parse(text) as Record<string, unknown>;
+  expect(checkConfiguration(policy).problems).toEqual([]);
+}
+
+const RUNNERS: Readonly<Record<string, (text: string) => Promise<void>>> = { console: runConsole, ts: runProgram, sh: runShell, json: runJson };
+
+const PAGES = ["README.md", "README.zh-CN.md", "GUIDE.md", "SECURITY.md", "CONTRIBUTING.md", "packages/runtime/README.md", "packages/autonous/README.md", ...readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`)];
+
+for (const page of PAGES) {
+  describe(page, () => {
+    for (const { language, text, line } of snippetsOf(page)) {
+      if (language === "") continue; // a drawing, or how a command is written
+      test(`the ${language} snippet at line ${line} runs`, async () => {
+        const run = RUNNERS[language];
+        if (run === undefined) expect.unreachable(`nothing runs ${language}`);
+        await run(text);
+      });
+    }
+    test("its links lead somewhere", () => {
+      const text = readFileSync(join(root, page), "utf8");
+      for (const [, target = ""] of text.matchAll(/\]\((?!https?:)([^)#]+)\)/g)) {
+        expect(() => readdirSync(join(root, page, "..", target)), target).not.toThrow(/ENOENT/);
+      }
+    });
+  });
+}

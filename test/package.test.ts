@@ -1,0 +1,77 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { scratchFolder } from "./support/scratch.ts";
+import type { Folder } from "./support/scratch.ts";
+
+const root = join(import.meta.dirname, "..");
+const environment = { ...process.env, NODE_OPTIONS: "" };
+
+/** A project elsewhere that has both packages as they would be published. What they depend on is linked, not fetched. */
+async function installed(): Promise<Folder> {
+  const folder = await scratchFolder();
+  for (const name of ["runtime", "autonous"]) {
+    const packed = execFileSync("npm", ["pack", "--json", "--pack-destination", folder.path], {
+      cwd: join(root, "packages", name),
+      env: environment,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    const found = JSON.parse(packed) as [{ filename: string; name: string }];
+    const target = join(folder.path, "node_modules", found[0].name);
+    mkdirSync(target, { recursive: true });
+    execFileSync("tar", ["xzf", join(folder.path, found[0].filename), "-C", target, "--strip-components=1"]);
+    const { dependencies } = JSON.parse(readFileSync(join(target, "package.json"), "utf8")) as { dependencies: Record<string, string> };
+    for (const dependency of Object.keys(dependencies).filter((each) => !each.startsWith("@autonous/"))) {
+      const link = join(folder.path, "node_modules", dependency);
+      mkdirSync(join(link, ".."), { recursive: true });
+      if (!readdirSync(join(link, "..")).includes(dependency.split("/").at(-1)!)) symlinkSync(join(root, "node_modules", dependency), link);
+    }
+  }
+  writeFileSync(join(folder.path, "package.json"), '{ "type": "module" }');
+  return folder;
+}
+
+test("both packages work where they are installed: library, command line and types", async () => {
+  const { path, make } = await installed();
+  await make({ "work/a.txt": "a" });
+
+  writeFileSync(
+    join(path, "use.mjs"),
+    `import { createRuntime, verifyAudit } from "@autonous/runtime";
+     import { parseReply } from "autonous";
+     const runtime = await createRuntime({ roots: [${JSON.stringify(join(path, "work"))}] });
+     const result = await runtime.call({ name: "ls", args: {} });
+     await runtime.close();
+     console.log(JSON.stringify([result.payload.stdout, (await verifyAudit(runtime.state_dir)).ok, parseReply('{"final_answer":"x"}').kind]));`,
+  );
+  const used = execFileSync(process.execPath, ["use.mjs"], { cwd: path, env: environment, encoding: "utf8" });
+  expect(JSON.parse(used)).toEqual(["a.txt\n", true, "final"]);
+
+  const bin = join(path, "node_modules/autonous/dist/bin/autonous.js");
+  const listed = execFileSync(process.execPath, [bin, "call", "ls"], { cwd: join(path, "work"), env: environment, encoding: "utf8" });
+  expect(listed).toBe("a.txt\n");
+
+  writeFileSync(
+    join(path, "types.ts"),
+    `import { createRuntime, defineTool, ToolError } from "@autonous/runtime";
+     import type { ToolCallResult } from "autonous";
+     const runtime = await createRuntime({ roots: ["/"] });
+     export const result: ToolCallResult = await runtime.call({ name: "ls", args: {} });
+     // @ts-expect-error there is no such profile
+     void createRuntime({ roots: [], profile: "anything" });
+     void [defineTool, new ToolError("NotFound", "x")];`,
+  );
+  symlinkSync(join(root, "node_modules/@types"), join(path, "node_modules/@types"));
+  execFileSync(join(root, "node_modules/.bin/tsc"), ["--noEmit", "--strict", "--skipLibCheck", "false", "--module", "nodenext", "--target", "es2024", "--types", "node", "types.ts"], { cwd: path, env: environment });
+});
+
+test("what is published holds the built code and nothing else", async () => {
+  const { path } = await installed();
+  for (const name of ["@autonous/runtime", "autonous"]) {
+    const files = readdirSync(join(path, "node_modules", name), { recursive: true, encoding: "utf8" });
+    expect(files.filter((file) => /\.test\.|(^|\/)src(\/|$)|(?<!\.d)\.ts$/.test(file))).toEqual([]);
+    expect(files).toEqual(expect.arrayContaining(["package.json", "LICENSE", "README.md", "dist/index.js", "dist/index.d.ts"]));
+  }
+});

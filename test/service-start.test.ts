@@ -1,0 +1,264 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { headsFolder, verifyAudit } from "@autonous/runtime";
+import { expect, onTestFinished, test } from "vitest";
+import {
+  FLAGS,
+  isAlive,
+  PROGRAM,
+  scratchPlace,
+  serveWords,
+  startProgram,
+  startService,
+  until,
+  workerOf,
+  writeScript,
+} from "./support/service.ts";
+
+test("serve with no root says how to give one, and makes nothing", async () => {
+  const place = scratchPlace();
+  const program = startProgram([PROGRAM, "serve"], { cwd: place.path });
+  expect((await program.ended).code).toBe(2);
+  expect(program.stdout()).toBe("");
+  expect(program.stderr()).toMatch(/AUTONOUS_TOOL_ALLOWED_ROOTS.*--root/);
+  expect(readdirSync(place.path)).toEqual(["root"]);
+});
+
+const MISTAKES = {
+  AUTONOUS_HTTP_PORT: "99999",
+  AUTONOUS_PROFILE: "yolo",
+  AUTONOUS_MAX_TURNS: "many",
+  AUTONOUS_TOOL_TIMEOUT_SECONDS: "0",
+  AUTONOUS_TOOL_ALLOWED_ROOTS: "relative,/there/is/no/such/folder",
+};
+
+test("a configuration with mistakes stops the start with all of them told", async () => {
+  const place = scratchPlace();
+  for (const words of [[], ["--json"]]) {
+    const program = startProgram([PROGRAM, "serve", ...words], { cwd: place.path, environment: MISTAKES });
+    expect((await program.ended).code).toBe(2);
+    const said = program.stdout() + program.stderr();
+    for (const name of Object.keys(MISTAKES)) expect(said).toContain(name);
+    expect(said).toContain("/there/is/no/such/folder");
+    if (words.length > 0) expect(JSON.parse(program.stdout())).toMatchObject({ ok: false });
+  }
+  expect(readdirSync(place.path)).toEqual(["root"]);
+});
+
+test("a port that is taken is told, with what to do", async () => {
+  const taken = createServer();
+  onTestFinished(() => void taken.close());
+  taken.listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  const { port } = taken.address() as AddressInfo;
+  const place = scratchPlace();
+  const program = startProgram(serveWords(place), { environment: { AUTONOUS_HTTP_PORT: String(port) } });
+  expect((await program.ended).code).toBe(2);
+  expect(program.stdout()).toBe("");
+  expect(program.stderr()).toMatch(new RegExp(`127.0.0.1:${port}: another program.*AUTONOUS_HTTP_PORT`));
+  const other = await startService(place); // and what had been opened by then was let go
+  expect((await other.ask({ text: "/ls ." })).reply?.text).toBe("a.txt");
+});
+
+test("a state folder is served once at a time, and again after whoever held it was killed", async () => {
+  const place = scratchPlace();
+  const first = await startService(place);
+  const second = startProgram(serveWords(place), { environment: { AUTONOUS_HTTP_PORT: "0" } });
+  expect((await second.ended).code).toBe(2);
+  expect(second.stderr()).toContain(`the process ${first.pid} does already`);
+  expect((await first.ask({ text: "/ls ." })).reply?.text).toBe("a.txt");
+  await first.stop("SIGKILL");
+  const starting = Array.from({ length: 4 }, () =>
+    startProgram(serveWords(place, "--json"), { environment: { AUTONOUS_HTTP_PORT: "0" } }),
+  );
+  const refused = (): number => starting.filter(({ child }) => child.exitCode === 2).length;
+  const started = (): number => starting.filter(({ stdout }) => stdout().includes("url")).length;
+  await until(() => refused() + started() === 4, "all of them to start or to be refused");
+  expect(started()).toBe(1);
+});
+
+test("serve --check checks, and starts nothing", async () => {
+  const place = scratchPlace();
+  const good = startProgram(serveWords(place, "--check", "--json"));
+  expect((await good.ended).code).toBe(0);
+  expect(JSON.parse(good.stdout())).toMatchObject({ ok: true });
+  expect(existsSync(place.database)).toBe(false);
+  const bad = startProgram(serveWords(place, "--check"), { environment: { AUTONOUS_MODEL: "script:/not/there" } });
+  expect((await bad.ended).code).toBe(1);
+  expect(bad.stdout()).toMatch(/failed +model +.*\/not\/there/);
+});
+
+const SLOW = [{ delay_ms: 400, reply: { final_answer: "at last" } }];
+
+test("SIGTERM lets the task in hand be finished; what is queued is done at the next start", async () => {
+  const place = scratchPlace();
+  const environment = { AUTONOUS_MODEL: writeScript(place, SLOW) };
+  const service = await startService(place, { environment });
+  const inHand = service.ask({ text: "one" });
+  const queued = service.ask({ text: "two" });
+  await until(async () => (await (await service.request("/api/tasks")).text()).includes("model_round"), "a task in hand");
+  const worker = await workerOf(service);
+  expect(await service.stop("SIGTERM")).toEqual({ code: 0, signal: null });
+  expect(isAlive(worker)).toBe(false);
+  expect((await inHand).reply?.text).toBe("at last");
+  const { reply, events } = await queued; // let go of, not cut off: the stream came to its end
+  expect(reply).toBeUndefined();
+  expect(events.map(({ type }) => type)).toEqual(["task.queued"]);
+
+  const again = await startService(place, { environment });
+  expect((await again.follow(events[0]?.task_id ?? "")).reply?.text).toBe("at last");
+});
+
+test("SIGTERM while the service is only starting ends it as soon as it has", async () => {
+  const place = scratchPlace();
+  const program = startProgram(serveWords(place), { environment: { AUTONOUS_HTTP_PORT: "0" } });
+  await until(() => existsSync(place.state_dir), "the start");
+  program.child.kill("SIGTERM");
+  expect(await program.ended).toEqual({ code: 0, signal: null });
+});
+
+test("SIGINT twice ends at once, and the task in hand is gone on with at the next start", async () => {
+  const place = scratchPlace();
+  const service = await startService(place, { environment: { AUTONOUS_MODEL: writeScript(place, [{ fault: "hang" }]) } });
+  const { task_id } = await service.post({ text: "wait for ever" });
+  await until(async () => (await (await service.request("/api/tasks")).text()).includes("model_round"), "a task in hand");
+  const worker = await workerOf(service);
+  service.child.kill("SIGINT");
+  await until(() => service.stderr().includes("Once more"), "the first to be heard");
+  expect(await service.stop("SIGINT")).toEqual({ code: 130, signal: null });
+  expect(isAlive(worker)).toBe(false);
+  const again = await startService(place, { environment: { AUTONOUS_MODEL: writeScript(place, SLOW) } });
+  expect((await again.follow(task_id)).reply?.text).toBe("at last");
+});
+
+test("what the worker prints never lands on stdout", async () => {
+  const place = scratchPlace();
+  const noise = `if (process.env.AUTONOUS_WORKER_NAME) console.log("noise of the worker")`;
+  const service = await startService(place, {
+    environment: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(noise)}` },
+  });
+  await service.ask({ text: "/ls ." });
+  await service.stop();
+  expect(service.stdout()).not.toContain("noise");
+  expect(service.stdout().trim().split("\n")).toHaveLength(1);
+  expect(service.stderr()).toContain("noise of the worker");
+});
+
+test("the service goes on when nobody reads its remarks any more", async () => {
+  const place = scratchPlace();
+  const service = await startService(place);
+  service.child.stderr?.destroy();
+  for (let i = 0; i < 2; i++) {
+    const worker = await workerOf(service);
+    process.kill(worker, "SIGKILL"); // about which it has something to say
+    await until(() => !isAlive(worker), "the worker to be gone");
+    expect((await service.ask({ text: "/ls ." })).reply?.text).toBe("a.txt");
+  }
+});
+
+test("a root that goes away while it is served fails the task in words, and costs no worker", async () => {
+  const place = scratchPlace();
+  const service = await startService(place);
+  const worker = await workerOf(service);
+  expect((await service.ask({ text: "/ls ." })).reply?.state).toBe("done");
+  renameSync(place.root, `${place.root}.away`);
+  expect((await service.ask({ text: "/ls ." })).reply).toMatchObject({
+    state: "failed",
+    text: expect.stringContaining("does not exist") as string,
+  });
+  renameSync(`${place.root}.away`, place.root);
+  expect((await service.ask({ text: "/ls ." })).reply?.state).toBe("done");
+  expect(await workerOf(service)).toBe(worker);
+});
+
+test("the token is kept for this user alone, and from start to start; one that was cut short is made anew", async () => {
+  const place = scratchPlace();
+  const file = join(place.state_dir, "http.token");
+  const first = await startService(place);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  await first.stop();
+  const second = await startService(place);
+  expect(second.token).toBe(first.token);
+  await second.stop();
+  writeFileSync(file, first.token.slice(0, 5));
+  const third = await startService(place);
+  expect(third.token).toMatch(/^[\w-]{32}$/);
+  expect(third.token).not.toBe(first.token);
+});
+
+function* filesIn(folder: string): Iterable<string> {
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }))
+    if (entry.isFile()) yield join(entry.parentPath, entry.name);
+}
+
+test("a secret in a task, in the environment or in the name of a file is nowhere in what is kept or answered", async () => {
+  const place = scratchPlace();
+  const inEnvironment = "canary-8f3Kq0Zt7Lw2Xv5N";
+  const inText = `ghp_${"Zq9X".repeat(9)}`;
+  const inName = `ghp_${"Wv7K".repeat(9)}`;
+  writeFileSync(join(place.root, inName), "");
+  writeFileSync(join(place.root, `${inEnvironment}.txt`), "");
+  mkdirSync(join(place.root, "sub"));
+  const service = await startService(place, { environment: { X_TOKEN: inEnvironment } });
+  const answers = [
+    await service.ask({ text: "/ls ." }),
+    await service.ask({ text: `/ls ${inText}` }),
+    await service.ask({ text: `/ls ${inEnvironment}` }),
+    await service.ask({ text: `what is ${inText} and ${inEnvironment}?` }),
+    await service.ask({ text: `/ls {"path":"sub","ignore":["${inEnvironment}"]}` }),
+    await (await service.request("/api/tasks")).json(),
+  ];
+  for (const body of [{ text: "x", chat: inEnvironment }, { text: "x", id: inText }])
+    expect((await service.request("/api/tasks", { method: "POST", body: JSON.stringify(body) })).status).toBe(400);
+  await service.stop();
+  const kept = [...filesIn(place.state_dir), ...filesIn(headsFolder())].map((file) => readFileSync(file, "latin1"));
+  expect(kept.length).toBeGreaterThan(10);
+  for (const secret of [inEnvironment, inText, inName]) {
+    expect(JSON.stringify(answers)).not.toContain(secret);
+    expect(kept.filter((content) => content.includes(secret))).toEqual([]);
+    expect(service.stdout() + service.stderr()).not.toContain(secret);
+  }
+  expect(await verifyAudit(place.state_dir)).toMatchObject({ ok: true });
+});
+
+test("createService serves inside another program, with a worker that is this package's own", async () => {
+  const place = scratchPlace();
+  const library = pathToFileURL(join(PROGRAM, "../../index.ts")).href;
+  const model = writeScript(place, [{ reply: { tool_calls: [{ name: "ls", arguments: {} }] } }, { reply: { final_answer: "seen" } }]);
+  const options = { roots: [place.root], state_dir: place.state_dir, port: 0, model };
+  const script = `
+    import { createService } from ${JSON.stringify(library)};
+    const lines: string[] = [];
+    const service = await createService({ ...${JSON.stringify(options)}, log: (line: string) => lines.push(line) });
+    const refusals = [];
+    for (const wrong of [{ port: 0 }, { roots: ["relative"] }, { model: "none" }, { port: -1 }])
+      await createService({ ...${JSON.stringify(options)}, ...wrong }).catch((error) => refusals.push(error.message));
+    const response = await fetch(service.url + "/api/tasks", {
+      method: "POST", body: '{"text":"look"}', headers: { authorization: "Bearer " + service.token },
+    });
+    const text = await response.text();
+    await service.close();
+    console.log(JSON.stringify({ text, lines, refusals }));`;
+  // With flags that only the host's own way of starting can have.
+  const words = [...FLAGS, "--input-type=module-typescript", "--eval", script];
+  const host = spawn(process.execPath, words, { cwd: place.path, stdio: ["ignore", "pipe", "inherit"] });
+  let out = "";
+  host.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
+  const [code] = (await once(host, "close")) as [number];
+  expect(code).toBe(0);
+  const { text, lines, refusals } = JSON.parse(out) as { text: string; lines: string[]; refusals: string[] };
+  expect(text).toContain("event: tool_call.completed");
+  expect(text).toContain('"text":"seen"');
+  expect(lines).toEqual([]);
+  expect(refusals).toEqual([
+    expect.stringMatching(/the process \d+ does already/),
+    expect.stringContaining('"relative" is not an absolute path'),
+    expect.stringContaining('Cannot use the model "none"'),
+    expect.stringContaining("AUTONOUS_HTTP_PORT"),
+  ]);
+});

@@ -1,0 +1,337 @@
+import { execFile } from "node:child_process";
+import { readdirSync, writeFileSync } from "node:fs";
+import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { text as readText } from "node:stream/consumers";
+import { promisify } from "node:util";
+import { buildTree } from "@autonous/runtime";
+import type { EventNode } from "@autonous/runtime";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { parseStream, scratchPlace, startService, until, writeScript } from "./support/service.ts";
+import type { Place, Served, Told } from "./support/service.ts";
+
+/** HTTP, on one service that all of these share. */
+
+const closers: (() => Promise<void> | void)[] = [];
+let place: Place;
+let service: Served;
+
+beforeAll(async () => {
+  place = scratchPlace((close) => closers.push(close));
+  service = await startService(place, { onEnd: (close) => closers.push(close) });
+});
+
+afterAll(async () => {
+  const { code } = await service.stop();
+  for (const close of closers.reverse()) await close();
+  expect(code).toBe(0);
+  // One line, about stopping: nothing that was sent here made the service say anything.
+  expect(service.stderr().trim().split("\n")).toEqual([expect.stringContaining("Stopping")]);
+  expect(service.stdout().trim().split("\n")).toHaveLength(1);
+});
+
+interface TaskList {
+  readonly tasks: readonly { readonly task_id: string; readonly state: string; readonly text: string }[];
+  readonly next: number | null;
+}
+
+async function listTasks(query = ""): Promise<TaskList> {
+  return (await (await service.request(`/api/tasks${query}`)).json()) as TaskList;
+}
+
+// oxfmt-ignore
+const EVENTS_OF_A_LISTING = [
+  "task.queued", "task.started", "agent.started",
+  "turn.started", "model.completed", "tool_call.started", "tool_call.completed", "turn.completed",
+  "turn.started", "model.completed", "turn.completed",
+  "agent.completed", "task.completed", "reply.sent",
+];
+
+test("a task that is sent comes back as its events, in order, and then its reply", async () => {
+  const { events, ids, reply } = await service.ask({ text: "/ls ." });
+  expect(events.map(({ type }) => type)).toEqual(EVENTS_OF_A_LISTING);
+  expect(ids).toEqual(events.map(({ seq }) => seq));
+  expect(ids).toEqual(ids.map((_, i) => i + 1));
+  expect(reply).toEqual({ task_id: events[0]?.task_id, state: "done", text: "a.txt" });
+});
+
+test("the events of a task are one tree", async () => {
+  const { events } = await service.ask({ text: "/ls ." });
+  const shape = ({ event, end, children }: EventNode): unknown =>
+    children.length === 0 ? [event.type, end?.type] : [event.type, end?.type, children.map(shape)];
+  expect(buildTree(events).map(shape)).toEqual([
+    [
+      "task.queued",
+      "task.completed",
+      [
+        ["task.started", undefined],
+        [
+          "agent.started",
+          "agent.completed",
+          [
+            [
+              "turn.started",
+              "turn.completed",
+              [
+                ["model.completed", undefined],
+                ["tool_call.started", "tool_call.completed"],
+              ],
+            ],
+            ["turn.started", "turn.completed", [["model.completed", undefined]]],
+          ],
+        ],
+        ["reply.sent", undefined],
+      ],
+    ],
+  ]);
+});
+
+const hasCurl = await promisify(execFile)("curl", ["--version"]).then(
+  () => true,
+  () => false,
+);
+
+test.skipIf(!hasCurl)("the line that people are shown works when it is pasted (apt install curl)", async () => {
+  const line = `curl -sS -N -H "Authorization: Bearer ${service.token}" -d '{"text":"/ls ."}' ${service.url}/api/tasks`;
+  const { stdout } = await promisify(execFile)("/bin/bash", ["-c", line]);
+  expect(parseStream(stdout).reply?.text).toBe("a.txt");
+});
+
+test("a reader goes on after the last event that it has", async () => {
+  const { events, reply } = await service.ask({ text: "/ls ." });
+  const task_id = reply?.task_id ?? "";
+  for (const after of [0, 1, 7, 13, 14]) {
+    const rest = await service.follow(task_id, after);
+    expect(rest).toEqual({ events: events.slice(after), ids: rest.ids, reply });
+  }
+  const odd = await service.request(`/api/tasks/${task_id}/events`, { headers: { "last-event-id": "x" } });
+  expect(parseStream(await odd.text()).events).toEqual(events);
+});
+
+test("whoever asks for JSON gets the ids at once, and the task by its id later", async () => {
+  const { task_id, run_id, duplicate } = await service.post({ text: "/ls ." });
+  expect(duplicate).toBe(false);
+  const { events, reply } = await service.follow(task_id);
+  expect(new Set(events.map((event) => event.run_id))).toEqual(new Set([run_id]));
+  const details = await (await service.request(`/api/tasks/${task_id}`)).json();
+  expect(details).toMatchObject({ task: { task_id, run_id, state: "done", text: "/ls ." }, reply: reply?.text });
+});
+
+test("a message with an id is taken once, however often it is sent", async () => {
+  const before = (await listTasks()).tasks.length;
+  const body = { text: "/ls .", id: "message 1" };
+  const first = await service.post(body);
+  const again = await Promise.all([service.post(body), service.post(body), service.post(body)]);
+  expect(again).toEqual(again.map(() => ({ ...first, duplicate: true })));
+  const { reply } = await service.ask(body);
+  expect(reply?.task_id).toBe(first.task_id);
+  expect((await listTasks()).tasks.length).toBe(before + 1);
+});
+
+test("a hundred tasks at once are all answered, and in order within each chat", async () => {
+  const chats = ["a", "b", "c", "d"];
+  const asked: Promise<Told>[] = [];
+  for (let i = 0; i < 100; i++) asked.push(service.ask({ text: "/ls .", chat: chats[i % chats.length] }));
+  const told = await Promise.all(asked);
+  expect(told.map(({ reply }) => reply?.text)).toEqual(told.map(() => "a.txt"));
+  for (const chat of chats) {
+    const ofChat = told.filter(({ events }) => events[0]?.payload["lane"] === `http:${chat}`);
+    expect(ofChat).toHaveLength(25);
+    const spans = ofChat.map(({ events }) => {
+      const at = (type: string): string => events.find((event) => event.type === type)?.event_id ?? "";
+      return { queued: at("task.queued"), started: at("task.started"), completed: at("task.completed") };
+    });
+    spans.sort((a, b) => (a.queued < b.queued ? -1 : 1));
+    for (const [i, span] of spans.entries()) {
+      expect(span.completed > span.started).toBe(true);
+      if (i > 0) expect(span.started > (spans[i - 1]?.completed ?? "")).toBe(true);
+    }
+  }
+});
+
+test("tasks are listed newest first, a page at a time", async () => {
+  for (let i = 0; i < 3; i++) await service.post({ text: `/ls .`, chat: `page ${i}` });
+  const newest = await service.post({ text: "/ls missing" });
+  const first = await listTasks();
+  expect(first.tasks[0]).toMatchObject({ task_id: newest.task_id, text: "/ls missing" });
+  const ids = first.tasks.map(({ task_id }) => task_id);
+  let { next } = first;
+  while (next !== null) {
+    const page = await listTasks(`?after=${next}`);
+    ids.push(...page.tasks.map(({ task_id }) => task_id));
+    ({ next } = page);
+  }
+  expect(ids.length).toBeGreaterThan(100);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+// oxfmt-ignore
+const NOT_THERE = [
+  { method: "GET",    path: "/" },
+  { method: "GET",    path: "/api" },
+  { method: "GET",    path: "/api/tasks/task_nope" },
+  { method: "GET",    path: "/api/tasks/task_nope/events" },
+  { method: "GET",    path: "/api/tasks/%00" },
+  { method: "GET",    path: "/api/tasks/..%2f..%2fetc/events" },
+  { method: "DELETE", path: "/api/tasks" },
+  { method: "PUT",    path: "/api/tasks" },
+  { method: "POST",   path: "/api/tasks/task_nope" },
+];
+
+test.each(NOT_THERE)("$method $path is not there", async ({ method, path }) => {
+  const response = await service.request(path, { method });
+  expect(response.status).toBe(404);
+  expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining("There is no") as string } });
+});
+
+const OPEN = "[".repeat(200_000);
+// oxfmt-ignore
+const BAD_BODIES: readonly { title: string; body: string | Uint8Array<ArrayBuffer>; status: number; says: RegExp }[] = [
+  { title: "nothing",                     body: "",                                        status: 400, says: /no JSON/ },
+  { title: "no JSON",                     body: "text=/ls",                                status: 400, says: /no JSON/ },
+  { title: "JSON that is cut off",        body: '{"text":"/ls',                            status: 400, says: /no JSON/ },
+  { title: "bytes that are no text",      body: Uint8Array.of(0x7b, 0xff, 0xfe, 0x7d),     status: 400, says: /no JSON/ },
+  { title: "brackets without end",        body: OPEN,                                      status: 400, says: /no JSON/ },
+  { title: "a list",                      body: "[]",                                      status: 400, says: /"body"/ },
+  { title: "null",                        body: "null",                                    status: 400, says: /"body"/ },
+  { title: "no text",                     body: "{}",                                      status: 400, says: /"text"/ },
+  { title: "a text that is a number",     body: '{"text":1}',                              status: 400, says: /"text"/ },
+  { title: "an empty text",               body: '{"text":""}',                             status: 400, says: /"text"/ },
+  { title: "a text of spaces",            body: '{"text":" \\n\\t "}',                     status: 400, says: /"text"/ },
+  { title: "a text that is too long",     body: `{"text":"${"x".repeat(100_001)}"}`,       status: 400, says: /"text"/ },
+  { title: "NUL",                         body: String.raw`{"text":"/ls \u0000"}`,         status: 400, says: /"text".*NUL/ },
+  { title: "half a character",            body: String.raw`{"text":"/ls \ud800"}`,         status: 400, says: /"text".*surrogate/ },
+  { title: "the other half",              body: String.raw`{"text":"\udfff/ls"}`,          status: 400, says: /"text".*surrogate/ },
+  { title: "half a character in a chat",  body: String.raw`{"text":"x","chat":"\ud800"}`,  status: 400, says: /"chat".*surrogate/ },
+  { title: "NUL in an id",                body: String.raw`{"text":"x","id":"\u0000"}`,    status: 400, says: /"id".*NUL/ },
+  { title: "an empty id",                 body: '{"text":"x","id":""}',                    status: 400, says: /"id"/ },
+  { title: "a long chat",                 body: `{"text":"x","chat":"${"x".repeat(201)}"}`, status: 400, says: /"chat"/ },
+  { title: "a field too many",            body: '{"text":"x","user":"root"}',              status: 400, says: /user/ },
+  { title: "a prototype",                 body: '{"text":"x","__proto__":{"a":1}}',        status: 400, says: /__proto__/ },
+  { title: "a secret as an id",           body: `{"text":"x","id":"ghp_${"a1B2".repeat(9)}"}`, status: 400, says: /secret/ },
+  { title: "a body over the limit",       body: `{"text":"${"x".repeat(1_100_000)}"}`,     status: 413, says: /1048576 bytes/ },
+];
+
+test.each(BAD_BODIES)("a task with $title is refused, and nothing is taken in", async ({ body, status, says }) => {
+  const before = (await listTasks()).tasks[0]?.task_id;
+  const response = await service.request("/api/tasks", { method: "POST", body });
+  expect(response.status).toBe(status);
+  const { error } = (await response.json()) as { error: { message: string } };
+  expect(error.message).toMatch(says);
+  expect((await listTasks()).tasks[0]?.task_id).toBe(before);
+});
+
+/** A request just as it is given; fetch would put its own headers right. */
+async function rawRequest(headers: Record<string, string>, body?: string): Promise<number> {
+  const method = body === undefined ? "GET" : "POST";
+  const where = { host: "127.0.0.1", port: port(), path: "/api/tasks", method, headers, setHost: false, agent: false };
+  return await new Promise((resolve, reject) => {
+    const request = httpRequest(where, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    request.on("error", reject).end(body);
+  });
+}
+
+const port = (): string => new URL(service.url).port;
+const bearer = (): string => `Bearer ${service.token}`;
+
+test("a body whose length is not told is refused", async () => {
+  const headers = { host: "localhost", authorization: bearer(), "transfer-encoding": "chunked" };
+  expect(await rawRequest(headers, '{"text":"/ls ."}')).toBe(411);
+});
+
+// oxfmt-ignore
+const HEADERS: readonly { title: string; headers: () => Record<string, string>; status: number }[] = [
+  { title: "the token",                          headers: () => ({ host: `127.0.0.1:${port()}`, authorization: bearer() }),                                 status: 200 },
+  { title: "the name localhost",                 headers: () => ({ host: `localhost:${port()}`, authorization: bearer() }),                                 status: 200 },
+  { title: "its own origin",                     headers: () => ({ host: `127.0.0.1:${port()}`, authorization: bearer(), origin: service.url }),            status: 200 },
+  { title: "no token",                           headers: () => ({ host: `127.0.0.1:${port()}` }),                                                          status: 401 },
+  { title: "a wrong token",                      headers: () => ({ host: `127.0.0.1:${port()}`, authorization: `${bearer()}x` }),                           status: 401 },
+  { title: "the token in other case",            headers: () => ({ host: `127.0.0.1:${port()}`, authorization: bearer().toUpperCase() }),                   status: 401 },
+  { title: "the token in another scheme",        headers: () => ({ host: `127.0.0.1:${port()}`, authorization: `Basic ${service.token}` }),                 status: 401 },
+  { title: "an empty token",                     headers: () => ({ host: `127.0.0.1:${port()}`, authorization: "Bearer " }),                                status: 401 },
+  { title: "the host of a page elsewhere",       headers: () => ({ host: "evil.example", authorization: bearer() }),                                        status: 403 },
+  { title: "a host that only begins like ours",  headers: () => ({ host: `127.0.0.1.evil.example:${port()}`, authorization: bearer() }),                    status: 403 },
+  { title: "a host that leads to loopback",      headers: () => ({ host: `localtest.me:${port()}`, authorization: bearer() }),                              status: 403 },
+  { title: "another way to write loopback",      headers: () => ({ host: `127.1:${port()}`, authorization: bearer() }),                                     status: 403 },
+  { title: "all addresses as the host",          headers: () => ({ host: `0.0.0.0:${port()}`, authorization: bearer() }),                                   status: 403 },
+  { title: "an empty host",                      headers: () => ({ host: "", authorization: bearer() }),                                                    status: 403 },
+  { title: "no host",                            headers: () => ({ authorization: bearer() }),                                                              status: 400 },
+  { title: "a host with a user",                 headers: () => ({ host: "evil@127.0.0.1", authorization: bearer() }),                                      status: 400 },
+  { title: "a host that is none",                headers: () => ({ host: "[::1", authorization: bearer() }),                                                status: 400 },
+  { title: "a host with a path",                 headers: () => ({ host: "127.0.0.1/x", authorization: bearer() }),                                         status: 400 },
+  { title: "a foreign origin",                   headers: () => ({ host: `127.0.0.1:${port()}`, authorization: bearer(), origin: "https://evil.example" }), status: 403 },
+  { title: "the origin of a file",               headers: () => ({ host: `127.0.0.1:${port()}`, authorization: bearer(), origin: "null" }),                 status: 403 },
+  { title: "the origin of another port",         headers: () => ({ host: `127.0.0.1:${port()}`, authorization: bearer(), origin: "http://127.0.0.1:1" }),   status: 403 },
+  { title: "an origin that only begins like ours", headers: () => ({ host: `127.0.0.1:${port()}`, authorization: bearer(), origin: `${service.url}.evil.example` }), status: 403 },
+];
+
+test.each(HEADERS)("a request with $title gets $status, and no task unless it may", async ({ headers, status }) => {
+  const before = (await listTasks()).tasks[0]?.task_id;
+  expect(await rawRequest(headers())).toBe(status);
+  expect(await rawRequest(headers(), '{"text":"/ls ."}')).toBe(status);
+  const isTaken = (await listTasks()).tasks[0]?.task_id !== before;
+  expect(isTaken).toBe(status === 200);
+});
+
+test("what is no HTTP at all is hung up on", async () => {
+  const socket = connect(Number(port()), "127.0.0.1");
+  socket.write("\u0016\u0003\u0001 hello\r\n\r\n");
+  expect(await readText(socket)).toMatch(/^HTTP\/1.1 400/);
+  expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+});
+
+test("a GET changes nothing", async () => {
+  const { reply } = await service.ask({ text: "/ls ." });
+  const look = async (): Promise<unknown> => [
+    await (await service.request("/api/tasks")).json(),
+    await (await service.request(`/api/tasks/${reply?.task_id}`)).json(),
+    await service.follow(reply?.task_id ?? ""),
+  ];
+  const before = await look();
+  expect(await look()).toEqual(before);
+});
+
+function openDescriptors(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
+}
+
+test("readers that go away in the middle leave nothing behind", async () => {
+  const slow = scratchPlace();
+  const model = writeScript(slow, [{ fault: "hang" }]);
+  const hanging = await startService(slow, { environment: { AUTONOUS_MODEL: model } });
+  await hanging.request("/api/tasks");
+  const before = openDescriptors(hanging.pid);
+  const readers = Array.from({ length: 20 }, () => new AbortController());
+  const { task_id } = await hanging.post({ text: "wait" });
+  for (const { signal } of readers) {
+    const response = await hanging.request(`/api/tasks/${task_id}/events`, { signal });
+    expect(response.status).toBe(200);
+  }
+  expect(openDescriptors(hanging.pid)).toBeGreaterThanOrEqual(before + readers.length - 1);
+  for (const reader of readers) reader.abort();
+  await until(() => openDescriptors(hanging.pid) <= before, "the connections to be let go");
+  expect((await hanging.request("/api/tasks")).status).toBe(200);
+  hanging.child.kill("SIGTERM");
+  await until(() => hanging.stderr().includes("Once more"), "the first signal to be heard");
+  expect(await hanging.stop()).toEqual({ code: 130, signal: null });
+});
+
+test("a reader that does not read holds nobody up, and gets everything in the end", async () => {
+  for (let i = 0; i < 500; i++) writeFileSync(join(place.root, `a file with a long name ${"x".repeat(100)} ${i}`), "");
+  const { reply } = await service.ask({ text: "/ls ." });
+  const times = 40;
+  const socket = connect(Number(port()), "127.0.0.1").pause();
+  const head = `GET /api/tasks/${reply?.task_id}/events HTTP/1.1\r\nHost: localhost:${port()}\r\nAuthorization: ${bearer()}\r\n`;
+  onTestFinished(() => void socket.destroy());
+  socket.write(`${head}\r\n`.repeat(times));
+  for (let i = 0; i < 5; i++) expect((await service.ask({ text: "/ls .", chat: "another" })).reply?.state).toBe("done");
+  const received: string[] = [];
+  socket.setEncoding("utf8").on("data", (text: string) => received.push(text)).resume();
+  const replies = (): number => received.join("").match(/^event: reply$/gm)?.length ?? 0;
+  await until(() => replies() >= times, "all that was asked for");
+  expect(received.join("").length).toBeGreaterThan(10_000_000); // more than the kernel would have kept for us
+});
