@@ -29,6 +29,9 @@ for (const { title, file, text, says } of PLANTED) {
 test("imports that go down are let through", async () => {
   const { path } = await scratchFolder();
   for (const each of ["runtime/src/gate", "autonous/src"]) mkdirSync(join(path, each), { recursive: true });
-  writeFileSync(join(path, "runtime/src/gate/fine.ts"), 'import { decide } from "../policy/decide.ts";\nimport { join } from "node:path";\n');
+  writeFileSync(
+    join(path, "runtime/src/gate/fine.ts"),
+    'import { decide } from "../policy/decide.ts";\nimport { join } from "node:path";\n',
+  );
   expect(findBreaches(path)).toEqual({ problems: [], files: 1 });
 });

@@ -204,7 +204,7 @@ test("a reader that has gone ends it although there may be more to read", async 
   for (const [words, line] of [
     ["call -", '{"tool":"ls"}\n'],
     ["redact -", '{"text":"x"}\n'],
-    ["redact", `${"x\n".repeat(100_000)}`],
+    ["redact", "x\n".repeat(100_000)],
   ] as const) {
     const { child, lines, ended } = start(words.split(" "), { cwd });
     child.stdin.write(line);

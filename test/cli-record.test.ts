@@ -101,9 +101,9 @@ test("run shows turns and calls with their outcome on stderr, and the answer alo
   const shown = stderr.replaceAll(/\d+ ms/g, "N ms").replaceAll(/run_\w+/g, "RUN");
   expect(shown.split("\n")).toEqual([
     "turn 1",
-    '  ok N ms  ls {"path":".","recursive":false,"all":false}',
+    '  ok N ms  ls {"path":"."}',
     "turn 2",
-    '  failed N ms  ls {"path":"/","recursive":false,"all":false}',
+    '  failed N ms  ls {"path":"/"}',
     expect.stringMatching(/^ {4}PathTraversalBlocked: /),
     "turn 3",
     "  the reply cannot be used",
@@ -144,17 +144,16 @@ test("events tree shows agent, turns and calls with times and outcomes, for a ru
   const programs = await autonous(["events", "tree", script_run, "--json"], { cwd });
 
   expect(people.code).toBe(0);
-  const args = (path: string): string => `{"all":false,"path":"${path}","recursive":false}`;
   expect(people.stdout.replaceAll(/\d+ ms/g, "N ms").split("\n")).toEqual([
     script_run,
     "└─ agent look around · completed · N ms",
     "   ├─ turn 1 · completed · N ms",
     "   │  ├─ model.completed asks for ls, ls",
-    `   │  ├─ tool_call ls ${args(".")} · completed · N ms`,
-    `   │  └─ tool_call ls ${args("in")} · completed · N ms`,
+    '   │  ├─ tool_call ls · completed · N ms · {"path":"."}',
+    '   │  └─ tool_call ls · completed · N ms · {"path":"in"}',
     "   ├─ turn 2 · completed · N ms",
     "   │  ├─ model.completed asks for ls",
-    expect.stringMatching(/^ {3}│ {2}└─ tool_call.failed ls .* · PathTraversalBlocked: /),
+    expect.stringMatching(/^ {3}│ {2}└─ tool_call.failed ls · PathTraversalBlocked: /),
     "   ├─ turn 3 · completed · N ms",
     expect.stringMatching(/^ {3}│ {2}└─ model.completed cannot be used: /),
     "   └─ turn 4 · completed · N ms",

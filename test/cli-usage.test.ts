@@ -68,6 +68,8 @@ const WRONG = [
   { words: ["call", "ls", "--root"],           says: 'Option "--root <folder>" argument missing' },
   { words: ["call", "ls", "{oops"],            says: "Cannot read the arguments: they are no JSON" },
   { words: ["call", "ls", "--root", "nowhere"], says: "does not exist" },
+  { words: ["call", "ls", "--root", ""],       says: "a root is empty" },
+  { words: ["call", "ls", "--state-dir", ""],  says: "--state-dir is empty" },
   { words: ["run", " "],                       says: "The task is empty" },
   { words: ["run", "--max-turns", "1e2", "x"], says: '"1e2" is no whole number from 1 to 100000' },
   { words: ["run", "--model", "oracle", "x"],  says: 'Cannot use the model "oracle"' },

@@ -82,9 +82,14 @@ async function finish(prepared: Prepared): Promise<Found> {
     await doTheTask({ ...prepared, store, provider });
     const events = (await store.events.read({ run_id, limit: 1000 })).map(({ event }) => event);
     const details = await store.tasks.get(task_id);
-    expect(await verifyEvents(run_id, store.journal(run_id).read())).toMatchObject({ ok: true, records: events.length });
+    expect(await verifyEvents(run_id, store.journal(run_id).read())).toMatchObject({
+      ok: true,
+      records: events.length,
+    });
     expect(await verifyAudit(state_dir)).toEqual({ ok: true, records: events.length, problems: [] });
-    const lines = readFileSync(join(state_dir, "runs", run_id, "events.jsonl"), "utf8").trimEnd().split("\n");
+    const lines = readFileSync(join(state_dir, "runs", run_id, "events.jsonl"), "utf8")
+      .trimEnd()
+      .split("\n");
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(events);
     const replies = countReplies(database);
     const left = { once: linesOf(traces, "note_once"), again: linesOf(traces, "note_again") };
@@ -113,7 +118,8 @@ function linesOf(folder: string, name: string): string[] {
 function checkAnswer({ state, reply, replies, events, asked }: Found): void {
   expect({ state, reply, replies }).toEqual({ state: "done", reply: "all done", replies: 1 });
   const count = (type: string): number => events.filter((event) => event.type === type).length;
-  for (const type of ["agent.completed", "task.completed", "reply.sent"]) expect([type, count(type)]).toEqual([type, 1]);
+  for (const type of ["agent.completed", "task.completed", "reply.sent"])
+    expect([type, count(type)]).toEqual([type, 1]);
   for (const type of ["turn.started", "model.completed", "turn.completed"])
     expect([type, count(type)]).toEqual([type, SCRIPT.length]);
   // Rounds that were on record are not asked again.
@@ -131,8 +137,7 @@ interface RecordedCall {
 
 function callsOf(events: readonly RuntimeEvent[]): RecordedCall[] {
   const asked = events.flatMap(
-    ({ type, payload }) =>
-      (type === "model.completed" ? (payload["calls"] as Call[] | undefined) : undefined) ?? [],
+    ({ type, payload }) => (type === "model.completed" ? (payload["calls"] as Call[] | undefined) : undefined) ?? [],
   );
   return asked.map(({ tool_call_id, name, arguments: args }) => {
     const own = events.filter(({ payload }) => payload["tool_call_id"] === tool_call_id);
@@ -213,12 +218,18 @@ for (const when of ["right after", "just before"] as const) {
       checkAnswer(found);
       checkCalls(found);
       checkTree(found.events);
-      for (const { tool, starts, end } of callsOf(found.events)) outcomes.push(`${tool} ${starts} ${end?.type}`);
+      for (const { tool, line, starts, end } of callsOf(found.events)) {
+        const ran = [...found.once, ...found.again].filter((each) => each === line).length;
+        outcomes.push(`${tool} started ${starts}, ran ${ran}, ${end?.type}`);
+      }
     });
-    // The deaths were where they were meant to be: each call was cut once.
-    expect(outcomes.filter((each) => each === "note_once 1 tool_call.failed")).toHaveLength(2);
-    expect(outcomes.filter((each) => each === "note_again 2 tool_call.completed")).toHaveLength(1);
-    expect(outcomes.filter((each) => each === "ls 2 tool_call.completed")).toHaveLength(1);
+    // The deaths were where they were meant to be: each call was cut once, before its work or after it.
+    const ran = when === "right after" ? 0 : 1;
+    const count = (outcome: string): number => outcomes.filter((each) => each === outcome).length;
+    expect(count(`note_once started 1, ran ${ran}, tool_call.failed`)).toBe(2);
+    expect(count(`note_again started 2, ran ${ran + 1}, tool_call.completed`)).toBe(1);
+    expect(count("ls started 2, ran 0, tool_call.completed")).toBe(1);
+    expect(outcomes.filter((each) => each.endsWith("failed"))).toHaveLength(2);
   });
 }
 

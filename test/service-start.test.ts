@@ -101,7 +101,10 @@ test("SIGTERM lets the task in hand be finished; what is queued is done at the n
   const service = await startService(place, { environment });
   const inHand = service.ask({ text: "one" });
   const queued = service.ask({ text: "two" });
-  await until(async () => (await (await service.request("/api/tasks")).text()).includes("model_round"), "a task in hand");
+  await until(
+    async () => (await (await service.request("/api/tasks")).text()).includes("model_round"),
+    "a task in hand",
+  );
   const worker = await workerOf(service);
   expect(await service.stop("SIGTERM")).toEqual({ code: 0, signal: null });
   expect(isAlive(worker)).toBe(false);
@@ -124,9 +127,14 @@ test("SIGTERM while the service is only starting ends it as soon as it has", asy
 
 test("SIGINT twice ends at once, and the task in hand is gone on with at the next start", async () => {
   const place = scratchPlace();
-  const service = await startService(place, { environment: { AUTONOUS_MODEL: writeScript(place, [{ fault: "hang" }]) } });
+  const service = await startService(place, {
+    environment: { AUTONOUS_MODEL: writeScript(place, [{ fault: "hang" }]) },
+  });
   const { task_id } = await service.post({ text: "wait for ever" });
-  await until(async () => (await (await service.request("/api/tasks")).text()).includes("model_round"), "a task in hand");
+  await until(
+    async () => (await (await service.request("/api/tasks")).text()).includes("model_round"),
+    "a task in hand",
+  );
   const worker = await workerOf(service);
   service.child.kill("SIGINT");
   await until(() => service.stderr().includes("Once more"), "the first to be heard");
@@ -213,7 +221,10 @@ test("a secret in a task, in the environment or in the name of a file is nowhere
     await service.ask({ text: `/ls {"path":"sub","ignore":["${inEnvironment}"]}` }),
     await (await service.request("/api/tasks")).json(),
   ];
-  for (const body of [{ text: "x", chat: inEnvironment }, { text: "x", id: inText }])
+  for (const body of [
+    { text: "x", chat: inEnvironment },
+    { text: "x", id: inText },
+  ])
     expect((await service.request("/api/tasks", { method: "POST", body: JSON.stringify(body) })).status).toBe(400);
   await service.stop();
   const kept = [...filesIn(place.state_dir), ...filesIn(headsFolder())].map((file) => readFileSync(file, "latin1"));
@@ -229,7 +240,10 @@ test("a secret in a task, in the environment or in the name of a file is nowhere
 test("createService serves inside another program, with a worker that is this package's own", async () => {
   const place = scratchPlace();
   const library = pathToFileURL(join(PROGRAM, "../../index.ts")).href;
-  const model = writeScript(place, [{ reply: { tool_calls: [{ name: "ls", arguments: {} }] } }, { reply: { final_answer: "seen" } }]);
+  const model = writeScript(place, [
+    { reply: { tool_calls: [{ name: "ls", arguments: {} }] } },
+    { reply: { final_answer: "seen" } },
+  ]);
   const options = { roots: [place.root], state_dir: place.state_dir, port: 0, model };
   const script = `
     import { createService } from ${JSON.stringify(library)};

@@ -330,7 +330,10 @@ test("a reader that does not read holds nobody up, and gets everything in the en
   socket.write(`${head}\r\n`.repeat(times));
   for (let i = 0; i < 5; i++) expect((await service.ask({ text: "/ls .", chat: "another" })).reply?.state).toBe("done");
   const received: string[] = [];
-  socket.setEncoding("utf8").on("data", (text: string) => received.push(text)).resume();
+  socket
+    .setEncoding("utf8")
+    .on("data", (text: string) => received.push(text))
+    .resume();
   const replies = (): number => received.join("").match(/^event: reply$/gm)?.length ?? 0;
   await until(() => replies() >= times, "all that was asked for");
   expect(received.join("").length).toBeGreaterThan(10_000_000); // more than the kernel would have kept for us

@@ -3,8 +3,8 @@ import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-const root = join(import.meta.dirname, "../..");
-const PROGRAM = join(root, "packages/autonous/dist/bin/autonous.js");
+/** Set by `build.ts`. */
+const PROGRAM = process.env["BUILT_PROGRAM"] ?? "";
 
 export interface RunOptions {
   readonly cwd: string;
@@ -52,7 +52,7 @@ export async function shell(line: string, options: RunOptions): Promise<Ended> {
 /** As an installed program sees it: without the condition that leads to the sources. */
 function environment(more: RunOptions["env"]): NodeJS.ProcessEnv {
   const { NODE_OPTIONS: _, ...rest } = process.env;
-  return { ...rest, NODE_COMPILE_CACHE: join(root, "node_modules/.cache/autonous-tests"), ...more };
+  return { ...rest, NODE_COMPILE_CACHE: join(PROGRAM, "../../compiled"), ...more };
 }
 
 /** A shell has a group of its own, with the programs that it started in it. */

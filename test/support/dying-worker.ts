@@ -58,7 +58,7 @@ export interface WorkOptions extends Omit<Errand, "model" | "death"> {
 export async function doTheTask({ store, provider, root, state_dir, traces }: WorkOptions): Promise<void> {
   await store.inbox.recover(Number.NEGATIVE_INFINITY);
   const log: string[] = [];
-  const [open] = (await store.tasks.list({ limit: 1 })).tasks.filter(({ finished_at }) => finished_at === null);
+  const open = (await store.tasks.list({ limit: 1 })).tasks.find(({ finished_at }) => finished_at === null);
   if (open !== undefined) {
     const drain = new AbortController();
     const worker = createWorker({
@@ -73,8 +73,7 @@ export async function doTheTask({ store, provider, root, state_dir, traces }: Wo
       onProblem: ({ message }) => log.push(message),
       drain: drain.signal,
     });
-    const isOver = async (): Promise<boolean> =>
-      (await store.tasks.get(open.task_id))?.task.finished_at !== null; // given up by the claim itself
+    const isOver = async (): Promise<boolean> => (await store.tasks.get(open.task_id))?.task.finished_at !== null; // given up by the claim itself
     const timer = setInterval(() => void isOver().then((over) => over && drain.abort()), 10);
     await worker.run();
     clearInterval(timer);
@@ -101,16 +100,42 @@ function dying(store: Store, { when, entry }: Death): Store {
     ...store,
     inbox: {
       ...inbox,
-      claim: (worker, slots) => record(() => inbox.claim(worker, slots), (leases) => leases.length),
-      finish: (lease, end) => record(() => inbox.finish(lease, end), () => 1),
+      claim: (worker, slots) =>
+        record(
+          () => inbox.claim(worker, slots),
+          (leases) => leases.length,
+        ),
+      finish: (lease, end) =>
+        record(
+          () => inbox.finish(lease, end),
+          () => 1,
+        ),
     },
-    outbox: { ...outbox, markSent: (id) => record(() => outbox.markSent(id), () => 1) },
-    kv: { ...kv, set: (key, value) => record(() => kv.set(key, value), () => 1) },
+    outbox: {
+      ...outbox,
+      markSent: (id) =>
+        record(
+          () => outbox.markSent(id),
+          () => 1,
+        ),
+    },
+    kv: {
+      ...kv,
+      set: (key, value) =>
+        record(
+          () => kv.set(key, value),
+          () => 1,
+        ),
+    },
     journal(run_id, lease) {
       const journal = store.journal(run_id, lease);
       return {
         run_id,
-        append: (drafts, options) => record(() => journal.append(drafts, options), (events) => events.length),
+        append: (drafts, options) =>
+          record(
+            () => journal.append(drafts, options),
+            (events) => events.length,
+          ),
         read: (after) => journal.read(after),
         close: () => journal.close(),
       };

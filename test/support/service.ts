@@ -40,7 +40,8 @@ export interface ProgramOptions {
 
 export function startProgram(words: readonly string[], options: ProgramOptions = {}): Program {
   const { environment = {}, cwd, shell, onEnd = onTestFinished } = options;
-  const command = shell === undefined ? [process.execPath] : ["/bin/bash", "-c", `${shell} exec "$@"`, "-", process.execPath];
+  const command =
+    shell === undefined ? [process.execPath] : ["/bin/bash", "-c", `${shell} exec "$@"`, "-", process.execPath];
   const [file = "", ...rest] = [...command, ...FLAGS, ...words];
   const child = spawn(file, rest, {
     env: { ...process.env, NODE_OPTIONS: "", NODE_COMPILE_CACHE: COMPILED, ...environment },
@@ -51,7 +52,7 @@ export function startProgram(words: readonly string[], options: ProgramOptions =
   let err = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
-  const ended = once(child, "close").then(([code, signal]) => ({ code, signal }) as Ended);
+  const ended = once(child, "close").then(([code, signal]) => ({ code, signal }));
   onEnd(async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
     await ended;
@@ -85,7 +86,7 @@ export interface Served extends Program {
   readonly url: string;
   readonly token: string;
   /** A request with the token. */
-  request(path: string, init?: RequestInit): Promise<Response>;
+  request(path: string, init?: Request): Promise<Response>;
   /** Sends a task and gives its ids at once. */
   post(body: object): Promise<{ task_id: string; run_id: string; duplicate: boolean }>;
   /** Sends a task and gives all that came back. */
@@ -93,6 +94,10 @@ export interface Served extends Program {
   follow(task_id: string, after?: number): Promise<Told>;
   /** Asks it to stop, and waits until it has. */
   stop(signal?: NodeJS.Signals): Promise<Ended>;
+}
+
+interface Request extends RequestInit {
+  readonly headers?: Record<string, string>;
 }
 
 export interface Told {
@@ -103,7 +108,10 @@ export interface Told {
 }
 
 /** Starts the service and waits until it can be spoken to. */
-export async function startService(place: Place, options: ProgramOptions & { words?: readonly string[] } = {}): Promise<Served> {
+export async function startService(
+  place: Place,
+  options: ProgramOptions & { words?: readonly string[] } = {},
+): Promise<Served> {
   const program = startProgram(serveWords(place, "--json", ...(options.words ?? [])), {
     ...options,
     environment: { AUTONOUS_HTTP_PORT: "0", ...options.environment },
@@ -111,8 +119,8 @@ export async function startService(place: Place, options: ProgramOptions & { wor
   await until(() => program.stdout().includes("\n") || program.child.exitCode !== null, "the service to start");
   if (!program.stdout().includes("\n")) throw new Error(`The service did not start: ${program.stderr()}`);
   const { url, token } = JSON.parse(program.stdout()) as { url: string; token: string };
-  const request = (path: string, init: RequestInit = {}): Promise<Response> =>
-    fetch(url + path, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } });
+  const request = (path: string, { headers = {}, ...init }: Request = {}): Promise<Response> =>
+    fetch(url + path, { ...init, headers: { authorization: `Bearer ${token}`, ...headers } });
   return {
     ...program,
     url,
@@ -128,8 +136,11 @@ export async function startService(place: Place, options: ProgramOptions & { wor
     follow: async (task_id, after = 0) =>
       readStream(await request(`/api/tasks/${task_id}/events`, { headers: { "last-event-id": String(after) } })),
     async stop(signal = "SIGTERM") {
+      const gone = once(program.child, "exit");
       program.child.kill(signal);
-      return await program.ended;
+      const [code, by] = (await gone) as [Ended["code"], Ended["signal"]];
+      if (signal !== "SIGKILL") await program.ended; // one that is killed may leave a worker that still has its stderr
+      return { code, signal: by };
     },
   };
 }
@@ -193,7 +204,7 @@ function statOf(pid: number): { readonly state: string; readonly parent: number 
 export async function workerOf({ pid }: Program): Promise<number> {
   let found: number | undefined;
   await until(() => {
-    [found] = childrenOf(pid).filter(isAlive);
+    found = childrenOf(pid).find(isAlive);
     return found !== undefined;
   }, "a worker");
   return found ?? 0;

@@ -60,9 +60,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
 function variablesFor({ state_dir, port, model, profile }: ServiceOptions): Record<string, string> {
   const given = { state_dir, http_port: port, model, profile };
   const set = Object.entries(given).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(
-    set.map(([name, value]) => [SETTINGS[name as keyof typeof given].variable, String(value)]),
-  );
+  return Object.fromEntries(set.map(([name, value]) => [SETTINGS[name as keyof typeof given].variable, String(value)]));
 }
 
 export interface ServicePlace {
@@ -98,7 +96,12 @@ export async function startService(place: ServicePlace): Promise<RunningService>
   const known = [...secretsOf(process.env), token];
   const closing = new AbortController();
   const server = await listen({
-    ...{ store, bell, token, log, port: place.port, closing: closing.signal },
+    store,
+    bell,
+    token,
+    log,
+    port: place.port,
+    closing: closing.signal,
     onTask: () => supervisor.wake(),
     redact: (text) => redact(text, { known }).text,
   });
@@ -161,9 +164,7 @@ async function listen(options: ConsoleOptions): Promise<Console> {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "EADDRINUSE" && code !== "EACCES") throw error;
     const why = code === "EACCES" ? "this user may not" : "another program does";
-    throw new CannotServe(
-      `Cannot listen on 127.0.0.1:${options.port}: ${why}. Set AUTONOUS_HTTP_PORT to a free port`,
-    );
+    throw new CannotServe(`Cannot listen on 127.0.0.1:${options.port}: ${why}. Set AUTONOUS_HTTP_PORT to a free port`);
   }
 }
 

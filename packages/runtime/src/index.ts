@@ -1,11 +1,11 @@
 export { createRuntime, DEFAULTS } from "./runtime.ts";
 export type { EventFilter, Runtime, RuntimeOptions } from "./runtime.ts";
 export type { ToolInfo } from "./tool-info.ts";
-export type { Decision } from "./policy/decide.ts";
+export type { CheckVerdict, Decision } from "./policy/decide.ts";
 export type { CallOptions, Progress } from "./gate/call.ts";
 
 export { defineTool } from "./contract/tool.ts";
-export type { Tool, ToolDeclaration, ToolOutput, Touch } from "./contract/tool.ts";
+export type { JsonSchema, Tool, ToolDeclaration, ToolOutput, Touch } from "./contract/tool.ts";
 export type { ToolContext, ToolFiles } from "./contract/context.ts";
 export type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "./contract/host.ts";
 export type { AppendOptions, Journal, OpenJournal } from "./contract/journal.ts";

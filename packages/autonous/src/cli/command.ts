@@ -6,7 +6,7 @@ export interface CommandInput {
   readonly args: readonly string[];
   readonly options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
   readonly print: Print;
-  /** Aborted by Ctrl-C and SIGTERM. */
+  /** Aborted by Ctrl-C and SIGTERM, and when nobody can read the output any more. */
   readonly signal: AbortSignal;
 }
 

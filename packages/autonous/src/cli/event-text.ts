@@ -18,8 +18,8 @@ const DETAILS: Readonly<Partial<Record<EventType, (payload: Payload) => string>>
   "turn.completed":      ({ turn }) => String(turn),
   "model.completed":     modelText,
   "tool_call.started":   callText,
-  "tool_call.completed": (payload) => `${callText(payload)} · ${String(payload["latency_ms"])} ms`,
-  "tool_call.failed":    (payload) => `${callText(payload)} · ${problemOf(payload)}`,
+  "tool_call.completed": ({ tool_name, latency_ms }) => `${String(tool_name)} · ${String(latency_ms)} ms`,
+  "tool_call.failed":    (payload) => `${String(payload["tool_name"])} · ${problemOf(payload)}`,
 };
 
 /** The fields that tell most, in this order. */
@@ -61,8 +61,13 @@ function modelText({ kind, calls, progress, answer, message }: Payload): string 
 /** A call as its event has it: the name, and what it was called with. */
 function callText({ tool_name, arguments: given, audit }: Payload): string {
   const params = given ?? (audit as { readonly params?: unknown } | undefined)?.params;
-  const shown = params === undefined || params === null ? "{}" : JSON.stringify(params);
-  return shown === "{}" ? String(tool_name) : `${String(tool_name)} ${shown}`;
+  return `${String(tool_name)} ${argumentsText(params)}`.trimEnd();
+}
+
+/** Arguments for people. Switches that are off are left out: they are as they were declared, and hide the rest. */
+export function argumentsText(params: unknown): string {
+  if (typeof params !== "object" || params === null) return "";
+  return JSON.stringify(params, (_, value: unknown) => (value === false ? undefined : value));
 }
 
 /** `code: message` of an event that tells of a failure, wherever it has them. */
@@ -88,17 +93,21 @@ export function treeLines(nodes: readonly EventNode[], indent = ""): string[] {
   });
 }
 
+/** What can be cut at the end of a line comes last. */
 function nodeLine({ event, end }: EventNode): string {
   const [name = "", stage] = event.type.split(".");
-  const isOpen = stage === "started" && end === undefined;
-  const what = end === undefined && !isOpen ? event.type : name;
-  const parts = [`${what} ${cutTo(detailOf(event), DETAIL_LENGTH)}`.trimEnd()];
-  if (isOpen) parts.push("not over");
-  if (end !== undefined) {
-    const ending = end.type.split(".")[1] ?? "";
-    parts.push(ending, `${Date.parse(end.ts) - Date.parse(event.ts)} ms`);
-    if (ending !== "completed") parts.push(cutTo(oneLine(problemOf(end.payload)), DETAIL_LENGTH));
-  }
+  if (end === undefined && stage !== "started")
+    return `${event.type} ${cutTo(detailOf(event), DETAIL_LENGTH)}`.trimEnd();
+  const { tool_name } = event.payload;
+  const isCall = typeof tool_name === "string";
+  const ending = end === undefined ? "not over" : (end.type.split(".")[1] ?? "");
+  const parts = [
+    `${name} ${isCall ? tool_name : cutTo(detailOf(event), DETAIL_LENGTH)}`.trimEnd(),
+    ending,
+    end === undefined ? "" : `${Date.parse(end.ts) - Date.parse(event.ts)} ms`,
+    end === undefined || ending === "completed" ? "" : cutTo(oneLine(problemOf(end.payload)), DETAIL_LENGTH),
+    isCall ? cutTo(argumentsText(event.payload["arguments"]), DETAIL_LENGTH) : "",
+  ];
   return parts.filter((part) => part !== "").join(" · ");
 }
 
@@ -106,7 +115,7 @@ function nodeLine({ event, end }: EventNode): string {
 // oxfmt-ignore
 const LIVE: Readonly<Partial<Record<EventType, (payload: Payload) => readonly string[]>>> = {
   "turn.started":        ({ turn }) => [`turn ${String(turn)}`],
-  "model.completed":     ({ kind, progress, message }) => [...(kind === "tool_calls" && progress !== "" ? [`  ${String(progress)}`] : []), ...(kind === "invalid" ? ["  the reply cannot be used", `    ${String(message)}`] : [])],
+  "model.completed":     modelLines,
   "model.failed":        ({ message }) => ["  the model failed", `    ${String(message)}`],
   "tool_call.completed": (payload) => [`  ok ${durationOf(payload)}  ${callText(payload)}`],
   "tool_call.failed":    (payload) => [`  failed ${durationOf(payload)}  ${callText(payload)}`, `    ${problemOf(payload)}`],
@@ -115,6 +124,12 @@ const LIVE: Readonly<Partial<Record<EventType, (payload: Payload) => readonly st
 
 export function liveLines({ type, payload }: RuntimeEvent): readonly string[] {
   return LIVE[type]?.(payload).map((line) => line.replaceAll(/[\n\r]+/g, " ")) ?? [];
+}
+
+/** What the model says beside its calls. Its answer is the result of the run, and is not shown twice. */
+function modelLines({ kind, progress, message }: Payload): readonly string[] {
+  if (kind === "invalid") return ["  the reply cannot be used", `    ${String(message)}`];
+  return kind === "tool_calls" && progress !== "" ? [`  ${String(progress)}`] : [];
 }
 
 function durationOf({ audit }: Payload): string {

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { ERRORS, ToolError } from "@autonous/runtime";
+import { z } from "zod";
 import { ConfigurationError } from "../config/load.ts";
 import { UsageError } from "./command.ts";
 import { EXIT, exitCodeOf } from "./exit-codes.ts";
@@ -8,6 +9,9 @@ import { createPrint } from "./print.ts";
 import type { Print } from "./print.ts";
 import { choose } from "./program.ts";
 
+// A schema is used a few times in a process: compiling it first takes longer than it saves.
+z.config({ jitless: true });
+
 /** Why what was under way was stopped: a person or the system said so. */
 class Interrupted extends Error {}
 
@@ -15,7 +19,8 @@ class Interrupted extends Error {}
 export async function main(words: readonly string[]): Promise<ExitCode> {
   const interrupt = new AbortController();
   // Once: a second Ctrl-C finds no handler of ours and ends the process at once.
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interrupt.abort(new Interrupted(`Interrupted by ${signal}`)));
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => interrupt.abort(new Interrupted(`Interrupted by ${signal}`)));
   const output = watchOutput((error) => interrupt.abort(error));
   const exitCode = await runWords(words, interrupt.signal);
   return (await output.problem()) ?? exitCode;

@@ -24,12 +24,14 @@ export function findWorkplace({ options }: Given): Workplace {
   const { settings } = configuration;
   const here = process.cwd();
   const given = options["root"] as readonly string[] | undefined;
-  const roots = given?.map((root) => resolve(here, root)) ?? settings.tool_allowed_roots ?? [here];
+  // An empty name is not the current folder: it is a variable that nobody set.
+  const roots = given?.map((root) => root && resolve(here, root)) ?? settings.tool_allowed_roots ?? [here];
   const { roots: real, problems } = checkRoots(roots);
   if (problems.length > 0) throw new UsageError(`Cannot work there: ${problems.join("; ")}`);
   const cwd = placeIn(here, real);
-  const state_dir = resolve(here, (options["stateDir"] as string | undefined) ?? settings.state_dir);
-  return { configuration, roots, cwd, state_dir };
+  const { stateDir = settings.state_dir } = options as { readonly stateDir?: string };
+  if (stateDir === "") throw new UsageError("--state-dir is empty; name the folder in which the record is kept");
+  return { configuration, roots, cwd, state_dir: resolve(here, stateDir) };
 }
 
 /** The current folder where it lies in a root, else the first root. */

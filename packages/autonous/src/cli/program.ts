@@ -32,7 +32,7 @@ export function choose(words: readonly string[], version: string): Chosen | Abou
     .configureOutput({ writeOut: (text) => (out += text), writeErr: (text) => (help += text), outputError: () => {} })
     .addHelpText("after", START)
     .exitOverride();
-  for (const command of COMMANDS) addCommand(program, command, (found) => (chosen = found));
+  for (const command of commandsFor(asked)) addCommand(program, command, (found) => (chosen = found));
   try {
     program.parse(asked, { from: "user" });
   } catch (error) {
@@ -42,6 +42,13 @@ export function choose(words: readonly string[], version: string): Chosen | Abou
   }
   if (chosen === undefined) throw new Error(`No command was chosen by "${words.join(" ")}"`);
   return chosen;
+}
+
+/** Setting up every command takes longer than most of them do: only those that the first word can mean, if it means any. */
+function commandsFor(words: readonly string[]): readonly Command[] {
+  const first = words.find((word) => !word.startsWith("-"));
+  const meant = COMMANDS.filter(({ name }) => name.split(" ")[0] === first);
+  return meant.length === 0 ? COMMANDS : meant;
 }
 
 const START = `

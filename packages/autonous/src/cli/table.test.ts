@@ -38,7 +38,7 @@ test("a word that is too long by itself is broken", () => {
 
 test("other columns, and the last one on demand, are cut; fixed ones never are", () => {
   const rows = [["2026-01-31T12:00:00Z", "PathTraversalBlocked", "floor:sensitive_places", '{"path":"/etc/passwd"}']];
-  expect(table(rows, { width: 60, last: "cut" })).toBe('2026-01-31T12:00:00Z  PathTraver…  floor:sens…  {"path":"/…');
+  expect(table(rows, { width: 60, last: "cut" })).toBe('2026-01-31T12:00:00Z  PathTravers…  floor:sens…  {"path":"/…');
   expect(table(rows, { width: 60, last: "cut", fixed: 2 })).toBe(
     '2026-01-31T12:00:00Z  PathTraversalBlocked  floor:sen…  {"path":"…',
   );
@@ -64,16 +64,14 @@ test("no character is cut in half", () => {
   expect(cutTo("😀😀😀😀", 3)).toBe("😀😀…");
 });
 
-test("rows fit wherever their fixed column and the narrowest others do, and lose no word of the last column", () => {
-  const cell = fc.string({ unit: fc.constantFrom(..."ab /-"), maxLength: 60 });
+test("rows fit wherever their columns can be made to, and the last column loses nothing", () => {
+  const text = fc.string({ unit: fc.constantFrom("a", "b", " ", "/", "-"), maxLength: 80 });
   fc.assert(
-    fc.property(fc.array(fc.tuple(fc.constant("id"), cell, cell), { minLength: 1, maxLength: 5 }), (rows) => {
-      const lines = table(rows, { width: 40 }).split("\n");
-      expect(lines.every((line) => line.length <= 40)).toBe(true);
-      const letters = (text: string): string => text.replaceAll(/[^ab/-]/g, "");
-      const last = rows.map((row) => letters(row[2])).join("");
-      const shown = letters(lines.map((line) => line).join(""));
-      expect(shown.length).toBeGreaterThanOrEqual(last.length);
+    fc.property(text, (last) => {
+      const lines = table([["id", last]], { width: 30 }).split("\n");
+      expect(lines.every((line) => line.length <= 30)).toBe(true);
+      const shown = lines.map((line) => line.slice(4)).join("");
+      expect(shown.replaceAll(" ", "")).toBe(last.replaceAll(" ", ""));
     }),
   );
 });

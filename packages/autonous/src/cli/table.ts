@@ -70,7 +70,11 @@ function pieces(word: string, length: number): string[] {
 
 /** Text of at most this many characters; the last one says that there was more. */
 export function cutTo(text: string, length: number): string {
-  return lengthOf(text) <= length ? text : `${Array.from(text).slice(0, length - 1).join("")}…`;
+  return lengthOf(text) <= length
+    ? text
+    : `${Array.from(text)
+        .slice(0, length - 1)
+        .join("")}…`;
 }
 
 function pad(text: string, length: number): string {

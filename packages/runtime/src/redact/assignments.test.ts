@@ -55,6 +55,17 @@ const ENVIRONMENT = [
   "ARG NPM_TOKEN=«abcdefg»",
   "A=1\r\nMY_TOKEN=«abcdefg»\r\nB=2",
   "MY_TOKEN=«ab$cdefg»",
+  'MY_SECRET="«line one 1\nline two 2»"\nNEXT=1',
+  "MY_SECRET='«line one 1\nline two 2\n»'\n",
+  "MY_S3_BUCKET_2_TOKEN_3=«abcdefg»",
+  "DB_PASSWORD=«yourdog77»",
+  "DB_PASSWORD=«settled-it»",
+  "DB_PASSWORD=«Pa$$[word»",
+  "DB_PASSWORD=«abc(def»",
+  "DB_PASSWORD=«/abc123»",
+  "DB_PASSWORD=«#abc!123»",
+  "DB_PASSWORD=«12345678d»",
+  "DB_PASSWORD=«1.2-s3cr3t»",
   "TOKEN=«$ecr3t!»",
 ] as const;
 
@@ -90,6 +101,10 @@ const JSON_TEXT = [
 // oxfmt-ignore
 const CONFIGURATION = [
   "password: «hunter2»",
+  "password: «secret»",
+  "password: \"«$ecret123»\"",
+  "password = «#xyz123!»",
+  "<password><![CDATA[«hunter2]]>»</password>",
   "password: «correct horse battery staple»",
   "  secret_key: «abcdefg»",
   "db_password: '«it''s s3cret»'",
@@ -238,7 +253,7 @@ const SOURCE_CODE = [
   "private static final String API_KEY = \"«abcdefg»\";",
   "secret = b\"«abcdefg»\"",
   "password = @\"«hunter2»\";",
-  "#define API_TOKEN \"«abcdefg1»\"",
+  "#define API_TOKEN \"«abc-4567-def»\"",
 ] as const;
 
 const FORMS = { ENVIRONMENT, JSON_TEXT, CONFIGURATION, COMMANDS, WIRE, SOURCE_CODE };

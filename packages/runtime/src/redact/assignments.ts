@@ -3,11 +3,12 @@ import { extend } from "./extent.ts";
 import type { Extent, Tail } from "./extent.ts";
 import type { Found, Span } from "./find-shape.ts";
 import { MARKER } from "./marker.ts";
-import { claimIn } from "./claims.ts";
+import { claimIn, weaken } from "./claims.ts";
 import type { Claim } from "./names.ts";
 import { nameAround, placeOf } from "./places.ts";
 import type { Name, Place } from "./places.ts";
 import { isProse, isSecretValue } from "./values.ts";
+import type { Candidate } from "./values.ts";
 import { codeAt, codeBefore, leftOf, restOfLine, rightOf } from "./view.ts";
 import type { View } from "./view.ts";
 
@@ -80,36 +81,49 @@ function findQuoted(view: View, { name, claim, place }: Assignment, { at, tail }
   const scheme = SCHEME.exec(view.text.slice(at, whole.end))?.[0].length ?? 0;
   const start = at + scheme;
   const text = view.text.slice(start, whole.end);
-  if (tail.kind === "triple" && text.includes("\n"))
+  if (tail.kind === "triple" && text.includes("\n")) {
     return isBlockSecret(claim, text) ? trimmed(view, start, whole) : undefined;
-  // A command of the shell: its output is the value.
-  if (tail.kind === "quoted" && tail.quote === CODE.backtick && place.sign === "=" && /^[\w./-]+ /.test(text))
-    return undefined;
-  // `log("password:", value)`: what seemed to open a string closed one.
-  if (/^(?:\s|[,)\];]|[+%.] )/.test(text)) return undefined;
+  }
+  if (isOtherQuote(text, place, tail)) return undefined;
   const { sign, isSpaced } = place;
-  const isSecret = isSecretValue({
-    text,
-    name: name.text,
-    claim,
-    isQuoted: true,
-    sign,
-    isSpaced,
-    isListed: false,
-    after: "",
-  });
-  return isSecret ? { start, ...whole } : undefined;
+  const about = { name: name.text, claim, sign, isSpaced, isListed: false, after: "" };
+  if (!isSecretValue({ ...about, text, isQuoted: true })) return undefined;
+  return { start, ...whole, end: endOfLines(view, whole.end, { place, claim, tail }) };
+}
+
+/** Whether a quote did not open a value: it runs a command of the shell, or it closed a string: `log("token:", x)`. */
+function isOtherQuote(text: string, { sign }: Place, tail: Tail): boolean {
+  if (tail.kind === "quoted" && tail.quote === CODE.backtick && sign === "=" && /^[\w./-]+ /.test(text)) return true;
+  return /^(?:\s|[,)\];]|[+%.] )/.test(text);
+}
+
+const LINES_WINDOW = 2048;
+
+/** A variable of the environment may be quoted over several lines: then its end is the quote that ends a line. */
+function endOfLines(
+  view: View,
+  end: number,
+  { place, claim, tail }: Pick<Assignment, "place" | "claim"> & { tail: Tail },
+): number {
+  const isVariable = claim.isUpper && place.sign === "=" && !place.isSpaced;
+  if (!isVariable || tail.kind !== "quoted" || !isNewline(codeAt(view, end))) return end;
+  const rest = rightOf(view, end, LINES_WINDOW);
+  const quote = rest.indexOf(String.fromCharCode(tail.quote));
+  if (quote < 0 || /[\r\n][ \t]*(?:export )?\w+=/.test(rest.slice(0, quote))) return end;
+  return /^\s*(?:[;#\r\n]|$)/.test(rest.slice(quote + 1, quote + 40)) ? end + quote : end;
 }
 
 const MAX_ITEMS = 32;
 
 /** `["x", "y"]`: each string of the list is judged like a value of its own. */
-function findList(view: View, assignment: Assignment): Found | undefined {
+function findList(view: View, { name, place, claim }: Assignment): Found | undefined {
+  const isWordy = claim.noun === "password" || claim.noun === "secret";
+  const assignment: Assignment = { name, place, claim: isWordy ? claim : weaken(claim) };
   const spans: Span[] = [];
-  let at = assignment.place.at + 1;
+  let at = place.at + 1;
   for (let count = 0; count < MAX_ITEMS; count++) {
     const gap = /^[\s,]{0,40}(?=\\{0,7}["'])/.exec(rightOf(view, at, 48));
-    const opening = gap === null ? undefined : openingQuote(view, { ...assignment.place, at: at + gap[0].length });
+    const opening = gap === null ? undefined : openingQuote(view, { ...place, at: at + gap[0].length });
     if (opening?.tail.kind !== "quoted") break;
     const { end, tail } = readTo(view, opening.at, opening.tail);
     const found = findQuoted(view, assignment, opening);
@@ -194,7 +208,7 @@ function findLine(view: View, { name, place, claim }: Assignment): Found | undef
   return rest.length < LINE_WINDOW ? { start: place.at, end } : { start: place.at, end, tail: { kind: "line" } };
 }
 
-function wordsCandidate(text: string, name: Name, claim: Claim): Parameters<typeof isSecretValue>[0] {
+function wordsCandidate(text: string, name: Name, claim: Claim): Candidate {
   return { text, name: name.text, claim, isQuoted: true, sign: ":", isSpaced: true, isListed: false, after: "" };
 }
 
@@ -202,7 +216,9 @@ function wordsCandidate(text: string, name: Name, claim: Claim): Parameters<type
 function findWord(view: View, { name, place, claim }: Assignment): Found | undefined {
   const scheme = SCHEME.exec(restOfLine(view, place.at, 20))?.[0] ?? "";
   const start = place.at + scheme.length;
-  if (/^(?:Digest|Hawk)/i.test(scheme)) return { start, end: start, tail: { kind: "line" } };
+  if (/^(?:Digest|Hawk)/i.test(scheme) && !view.text.startsWith(MARKER, start)) {
+    return { start, end: start, tail: { kind: "line" } };
+  }
   const isWhole =
     !place.isNameQuoted && place.isEncoded !== true && claim.noun !== "authorization" && isLineStart(view, name);
   const style = place.isEncoded === true ? "encoded" : isWhole ? "whole" : "part";

@@ -13,7 +13,7 @@ export function claimIn(view: View, name: Name, place: Place): Claim | undefined
   const lower = name.text.toLowerCase();
   if (lower === "key" || lower === "keys") return claimOfKey(view, name);
   const claim = claimOf(name.text.replace(/^(?:.*\.)?(?:set|with)(?=[A-Z])/, ""));
-  if (claim !== undefined && place.isCell === true) return { ...claim, strength: "assigned", isUpper: false };
+  if (claim !== undefined && place.isCell === true) return weaken(claim);
   if (claim?.noun === "token" && place.isCompared === true) return { ...claim, strength: "random" };
   // "pass: 12", "PASS: test.ts" are the results of tests; `-passin pass:x` and "pass": "x" are not.
   if (lower === "pass" && place.sign === ":" && !place.isNameQuoted) {
@@ -25,10 +25,15 @@ export function claimIn(view: View, name: Name, place: Place): Claim | undefined
   return claim;
 }
 
+/** Asks for more of the value than the name alone does. */
+export function weaken(claim: Claim): Claim {
+  return { ...claim, strength: claim.strength === "any" ? "assigned" : "random", isUpper: false };
+}
+
 /** Base64 that happens to end in "pw=" or "key=" is no name. */
 function isRandom(view: View, { start, text }: Name, { sign, isSpaced }: Place): boolean {
   const numbers = text.match(/\d+/g)?.length ?? 0;
-  if (text.length > 20 && numbers >= 3) return true;
+  if (text.length > 20 && numbers >= 3 && /[a-z]/.test(text) && /[A-Z]/.test(text)) return true;
   if (sign !== "=" || !isSpaced) return false;
   const before = codeBefore(view, start);
   return before === CODE.plus || before === CODE.slash || (text.length > 20 && numbers > 0 && /[a-z][A-Z]/.test(text));

@@ -19,7 +19,7 @@ export type Tail =
  * Where an unquoted value ends. `whole`: at white space, as in an .env file. `part`: also at what ends a value within
  * a line. `encoded`: the signs around it are written %3D and %26.
  */
-export type WordStyle = "whole" | "part" | "encoded";
+type WordStyle = "whole" | "part" | "encoded";
 
 /** `open`: the text ended first. Before `end` all is settled. */
 export interface Extent {
@@ -137,7 +137,7 @@ function quotedExtent(view: View, at: number, tail: { quote: number; backslashes
     }
     if (count < backslashes) return { end: start, open: false };
     if (count % (2 * (backslashes + 1)) !== backslashes) continue;
-    if (backslashes > 0) return { end: i - backslashes, open: false };
+    if (backslashes > 0 || !isQuote(quote)) return { end: i - backslashes, open: false };
     if (i + 1 >= text.length && !final) return { end: i, open: true };
     if (text.charCodeAt(i + 1) !== quote) return { end: i, open: false };
     i++;
@@ -174,10 +174,10 @@ function isBlank(code: number): boolean {
 
 /** White space, written-out line ends, and what joins lines of source code. */
 const BETWEEN_LINES = /(?:[\s"'+,]|\\{1,4}[nr]){0,200}/y;
-const KEY_HEADER = /[A-Z][A-Za-z-]{2,30}: [^\r\n\\]{0,200}(?=[\r\n\\]|$)/y;
-const LINE_ENDED = /[\r\n]|\\[nr"']/;
+const KEY_HEADER = /(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash|MessageID): [^\r\n\\]{0,200}(?=[\r\n\\]|$)/y;
+const LINE_ENDED = /[\r\n]|\\[nr]/;
 const BODY = setOf("A-Za-z0-9+/=");
-const ENDS_LINE = /[\s"'\\]|-----|$/y;
+const ENDS_LINE = /[\r\n"'\\]|-----|$/y;
 /** Shorter pieces are part of a key's body only if they are a line of their own. */
 const BODY_LINE = 16;
 /** A longer piece cannot be the name of a header. */
@@ -197,8 +197,8 @@ function keyBodyExtent(view: View, at: number): Extent {
       return { end: piece - start >= HEADER_NAME && header === start ? piece : end, open: true };
     }
     ENDS_LINE.lastIndex = piece;
-    const isLine = piece - start >= BODY_LINE || ENDS_LINE.test(text);
-    if (start === end || piece === start || !isLine) return { end, open: false };
+    const isOwnLine = LINE_ENDED.test(text.slice(end, start)) && ENDS_LINE.test(text);
+    if (start === end || piece === start || !(piece - start >= BODY_LINE || isOwnLine)) return { end, open: false };
     end = piece;
   }
   return { end, open: !final };

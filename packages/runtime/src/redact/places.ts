@@ -18,7 +18,7 @@ export interface Place {
   readonly isNameQuoted: boolean;
   /** Compared, not set: `token === "("` is a parser. */
   readonly isCompared?: boolean;
-  /** The next cell of a table: it may as well describe the value. */
+  /** The next cell of a table, or a constant of C: it may as well describe the value. */
   readonly isCell?: boolean;
   /** Without quotes it is no value: `'password' => 'x'`, against an arrow function. */
   readonly mustQuote?: boolean;
@@ -148,7 +148,8 @@ function elementPlace(view: View, name: Name, at: number): Place | undefined {
   const code = codeAt(view, at);
   if (code === CODE.greater) {
     const before = leftOf(view, name.start, 8);
-    return /<$|name=["']$/.test(before) ? { ...place, at: at + 1 } : undefined;
+    if (!/<$|name=["']$/.test(before)) return undefined;
+    return { ...place, at: at + (restOfLine(view, at + 1, 9) === "<![CDATA[" ? 10 : 1) };
   }
   if (code !== CODE.less) return undefined;
   const match = /^<\/key>\s{0,20}<string>/.exec(rightOf(view, at, 40));
@@ -195,7 +196,7 @@ function callPlace(view: View, name: Name, at: number): Place | undefined {
 
 /** Words after which a name and its value follow with nothing but a blank between. */
 const SETS_BY_BLANK =
-  /(?:^|[\s;&|"'`(])(?:ENV|ARG|#define|setenv|SetEnv|setx|fastcgi_param|config(?:ure)?(?: --?\w{1,12}){0,2}(?: set)?|set -\w{1,3})[ \t]+["']?$/;
+  /(?:^|[\s;&|"'`(])(?:ENV|ARG|setenv|SetEnv|setx|fastcgi_param|config(?:ure)?(?: --?\w{1,12}){0,2}(?: set)?|set -\w{1,3})[ \t]+["']?$/;
 const IN_NETRC = /(?:login|machine|account)\s+\S{1,64}\s+$/;
 const IN_SQL = /\b(?:with|user|role|set|alter|create|encrypted|identified)\b[^;]{0,60}$/i;
 
@@ -219,6 +220,7 @@ function blankPlace(
   const left = leftOf(view, name.start, 80);
   if (SETS_BY_BLANK.test(left) || name.text === "requirepass") return place;
   if (name.text === "password" && IN_NETRC.test(left)) return place;
+  if (/#define[ \t]+$/.test(left)) return isQuote(next) ? { ...place, sign: ":", isCell: true } : undefined;
   const isTyped = /^(?:string|String|str|\[\]byte|text)\s?=\s?(?=["'`])/.exec(restOfLine(view, blanks, 24));
   if (isTyped !== null) return { ...place, at: blanks + isTyped[0].length, sign: "=", isSpaced: true };
   if (!isQuote(next)) return undefined;

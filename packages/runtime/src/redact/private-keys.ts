@@ -3,7 +3,7 @@ import { rightOf } from "./view.ts";
 import type { View } from "./view.ts";
 
 /** The longest private key: 16,384 bits of RSA are 13 kB, a PGP key ring more. Without an end by then it has none. */
-export const KEY_WINDOW = 65_536;
+const KEY_WINDOW = 65_536;
 
 const BEGIN = /^-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/;
 const END = /^-----END [A-Z0-9 ]{0,40}-{0,5}/;

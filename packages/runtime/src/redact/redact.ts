@@ -7,12 +7,12 @@ import { mergeSpans, replaceSpans } from "./spans.ts";
 import { createStream } from "./stream.ts";
 import type { StreamRedactor } from "./stream.ts";
 
-export interface RedactOptions {
+interface RedactOptions {
   /** Secrets known by their value. They are found literally, and as JSON, addresses and base64 write them. */
   readonly known?: Iterable<string>;
 }
 
-export interface Redacted {
+interface Redacted {
   readonly text: string;
   /** Something was replaced now. Markers that were there before do not count. */
   readonly redacted: boolean;

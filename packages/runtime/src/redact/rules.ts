@@ -15,7 +15,7 @@ import type { View } from "./view.ts";
  * A word that a secret has in it or near it, and the look that is taken where it occurs. Every look is bounded: it
  * reads no more than a few hundred characters, unless it found a secret or began at the start of a run that it read.
  */
-export interface Rule {
+interface Rule {
   readonly word: string;
   readonly find: (view: View, anchor: Span) => Found | undefined;
   /** Without this character so far from the word's start, there is no need to look: for words that are everywhere. */

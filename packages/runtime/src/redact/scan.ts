@@ -6,7 +6,7 @@ import { isSpace } from "./characters.ts";
 import type { View } from "./view.ts";
 
 /** How far rules got. Before `settled` nothing changes any more, whatever text follows. */
-export interface Progress {
+interface Progress {
   readonly settled: number;
   /** The last secret was not over when the text was: it goes on like this. */
   readonly open: Tail | undefined;
@@ -16,7 +16,7 @@ export interface Progress {
 const HOLD = 72;
 
 /** Known values that were already found. Their ends are borders for rules, as the markers there will be. */
-export interface Borders {
+interface Borders {
   /** In order, not touching. */
   readonly spans: readonly Span[];
   /** Up to here they are all found. */

@@ -69,8 +69,9 @@ function looksRandom(text: string, strength: Claim["strength"]): boolean {
 const PLACEHOLDERS: readonly RegExp[] = [
   /^[xX*•.…#?_=~:+-]+$/,
   /^(.)\1+$/s,
-  /^your/i,
-  /^(?:change|replace|insert|enter|put|fill|paste|set)[-_ ]?(?:me|this|it|your|with|in|here|the|a|an|token|key|password|secret)(?![a-z]*\d)/i,
+  /^your(?:[-_ ]|access|api|client|key|own|password|secret|token)/i,
+  /^(?:change|replace)[-_ ]?(?:me|this|it)(?![a-z]*\d)/i,
+  /^(?:change|replace|insert|enter|put|fill|paste|set)[-_ ](?:with|your|in|here|the|an?|token|key|password|secret)(?![a-z]*\d)/i,
   /[-_ ]here$/i,
   /^(?:example|sample|dummy|placeholder|fake)[a-z_ -]*$/i,
   /^.{0,21}(?:\.\.\.|…)$/s,
@@ -82,22 +83,23 @@ function isPlaceholder(text: string): boolean {
 }
 
 const REFERENCES: readonly RegExp[] = [
-  /^\$[A-Za-z_]\w*$/,
+  /^\$[A-Z_][A-Z0-9_]*$|^\$[A-Za-z_]+$/,
   /^\$\$?[{([]/,
   /^%[A-Za-z_]\w*%$/,
   /^%(?:\(\w+\))?[-+#0]?\d*[a-zA-Z]$/,
-  /^\{\{|^\{[\w.:!-]*\}$|^<[^>]*>|^<[^>]*$|^\[[^\]]*\]$|^#\{|^@\{/,
+  /^\{\{|^\{[\w.:!-]*\}$|^<[^>]*>|^\[[^\]]*\]$|^#\{|^@\{/,
   /^(?:arn|env|file|gcp-sm|keychain|keyring|op|ref|secretsmanager|sops|ssm|vault):/i,
   /^ENC\[/,
 ];
 /** What a template puts in: `${name}`, `{{ name }}`, `#{name}`, `$(command)`, `<%= name %>`, `%s`, `{0}`. */
 const INSERTION =
-  /\$\{[\w\s.:?|"'()[\]+,/-]{0,200}\}|\{\{[\w\s.$|"'()-]{1,100}\}\}|#\{[\w\s.()]{1,100}\}|\$\([^)]{0,200}\)|<%|%s|\{\d?\}/;
+  /\$\{[\w\s.:?|"'()[\]+,/-]{0,200}\}|\{\{[\w\s.$|"'()-]{1,100}\}\}|#\{[\w\s.()]{1,100}\}|\$\([^)]{0,200}\)|<%|(?:^|[\s:/=])%s|\{\d?\}/;
 const CONSTANT = /^[A-Z]+(?:_[A-Z]+)*$/;
 
 function isReference(text: string, isQuoted: boolean): boolean {
   if (REFERENCES.some((each) => each.test(text))) return true;
   if (isQuoted && (INSERTION.test(text) || /^[\w -]*\{\w*\}$/.test(text))) return true;
+  if (!isQuoted && /^<[^>]*$|^\$\w+$/.test(text)) return true;
   return CONSTANT.test(text) && hasNoun(text);
 }
 
@@ -109,8 +111,9 @@ function isKind(text: string, { claim, isSpaced }: Candidate): boolean {
 const INTEGER = /^[-+]?\d[\d_,]*$/;
 const DECIMAL = /^[-+]?\d[\d_,]*\.\d+$|^[-+]?\d+(?:\.\d+)?[eE][-+]?\d+$|^0x[0-9a-fA-F]{1,16}$/;
 const WITH_UNIT =
-  /^\d+(?:\.\d+)?\s?(?:ns|us|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?|y|years?|[kmgt]i?b?|px|r?em|v[hw]|pt|fr|deg|%)$/i;
-const VERSION = /^[v^~<>=*\dx|\s.-]*\d\.[\dx*][v^~<>=*\dx|\s.-]*(?:[-+][A-Za-z0-9.+-]*)?$/;
+  /^\d{1,6}(?:\.\d+)?\s?(?:ns|us|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?|y|years?|[kmgt]i?b?|px|r?em|v[hw]|pt|fr|deg|%)$/i;
+const VERSION =
+  /^[v^~<>=*\dx|\s.-]*\d\.[\dx*][v^~<>=*\dx|\s.-]*(?:[-+](?:alpha|beta|build|canary|dev|final|incompatible|next|post|pre|rc|release|snapshot)[\w.+-]*)?$/i;
 const SHIFT_OR_COLOUR = /^\d+\s?<<|^#(?:[0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})$/;
 const DATE = /^\d{4}-\d\d-\d\d(?:[T ][\d:.,+Z-]*)?$/;
 
@@ -138,6 +141,8 @@ const RANDOM_PART = /(?=[^/\\]*[a-z])(?=[^/\\]*[A-Z])(?=[^/\\]*\d)[^/\\]{16}/;
 function isPlace(text: string): boolean {
   if (ADDRESS.test(text)) return true;
   if (FILE.test(text) && /^[\w@.~+\\/:-]+$/.test(text)) return true;
+  // "/a1B2" is no place that anybody has.
+  if (/^[\\/][^\\/]*$/.test(text) && !/^.[a-z-]*$/.test(text)) return false;
   return PATH.test(text) && !RANDOM_PART.test(text);
 }
 
@@ -174,6 +179,8 @@ export function isProse(text: string, fillers = text.length > 200 ? 3 : 1): bool
 const IDENTIFIER = /^\$?[A-Za-z_]\w*$|^\$?[A-Za-z_]+[!?]$/;
 const CHAIN = /^\$?[A-Za-z_]\w*[!?]?(?:(?:\?\.|\.|::|->)[A-Za-z_]\w*[!?]?)+$/;
 const CALL_OR_INDEX = /^[A-Za-z_$@&*!][\w$.:!?>-]*[([]/;
+/** Where a value is expected rather than code, it takes a whole call to be one. */
+const WHOLE_CALL = /^[A-Za-z_][\w$.:]*\((?:.*\))?[;,]?$|^[A-Za-z_][\w.]*\[(?:["']\w+["']|\d+|:\w+)\]/;
 const WELL_KNOWN_OBJECT =
   /^(?:app|args|auth|body|cfg|client|cls|conf|config|context|ctx|data|env|event|form|import|input|local|module|options|opts|os|params|process|props|req|request|res|response|secrets|self|session|settings|state|store|System|this|user|vars?|window)(?:\?\.|\.|::|->)/;
 /** What may follow a name in code, and not a value in a file of settings. */
@@ -182,11 +189,12 @@ const CODE_AFTER = /^\s*(?:[;,)\]}([?<|&+*.]|=>|[!=]=)/;
 function isBareSecret(candidate: Candidate, core: string): boolean {
   const { text, sign, after, isSpaced } = candidate;
   const assigned = isAssigned(candidate);
-  if (/^[{[(]/.test(text) || CALL_OR_INDEX.test(text) || WELL_KNOWN_OBJECT.test(text)) return false;
+  if (/^[{[(]/.test(text) || WELL_KNOWN_OBJECT.test(text)) return false;
+  if ((assigned && sign !== ":" ? WHOLE_CALL : CALL_OR_INDEX).test(text)) return false;
   if (sign === ":" && /^[A-Z]\w*</.test(text + after)) return false;
   if ((!assigned || sign === ":") && /^[|>!&*@`:?]/.test(text)) return false;
-  if (/^\/[\^([\\.?*]/.test(text) || (isSpaced && text.startsWith("#"))) return false;
-  if (core.toLowerCase() === candidate.name.slice(candidate.name.lastIndexOf(".") + 1).toLowerCase()) return false;
+  if (/^\/[\^([\\.?*]/.test(text) || (sign === ":" && text.startsWith("#"))) return false;
+  if (bareName(core) === bareName(candidate.name.slice(candidate.name.lastIndexOf(".") + 1))) return false;
   if (sign === "flag" && (FILLERS.has(core.toLowerCase()) || /^[A-Z]+$/.test(core))) return false;
   if (assigned) return !(sign === ":" && isSentence(core, after));
   // "a,b" in one word is a list in code, of which the first part tells.
@@ -194,6 +202,10 @@ function isBareSecret(candidate: Candidate, core: string): boolean {
   const isCode = head !== core || CODE_AFTER.test(after);
   if (CHAIN.test(head)) return !(isCode || (sign === "=" && isSpaced) || isNamedLikeCode(head));
   return !(IDENTIFIER.test(head) && isCodeName(candidate, head, isCode));
+}
+
+function bareName(name: string): string {
+  return name.toLowerCase().replace(/^_+/, "");
 }
 
 /** One word and then another. */
@@ -212,7 +224,7 @@ function hasNoun(text: string): boolean {
 function isCodeName(candidate: Candidate, core: string, isCode: boolean): boolean {
   const { claim, sign, isSpaced, isListed, after } = candidate;
   const isSpacedEquals = sign === "=" && isSpaced;
-  if (isNoun(core.toLowerCase())) return true;
+  if (isNoun(core.toLowerCase())) return isCode || isSpaced || isListed || core.toLowerCase() === claim.noun;
   if (isListed) return false;
   if (isNamedLikeCode(core) && isCode) return true;
   if (/\d/.test(core)) return false;

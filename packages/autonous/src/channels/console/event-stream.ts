@@ -44,8 +44,8 @@ async function writeEvents(stream: SSEStreamingApi, options: StreamOptions): Pro
       await stream.writeSSE({ id: String(event.seq), event: event.type, data: JSON.stringify(event) });
       last = event.seq;
     }
-    if (reply !== undefined) return void (await stream.writeSSE({ event: "reply", data: JSON.stringify(reply) }));
-    if (isLast) return;
+    if (reply !== undefined) await stream.writeSSE({ event: "reply", data: JSON.stringify(reply) });
+    if (reply !== undefined || isLast) return;
     await rung;
   }
 }

@@ -53,8 +53,7 @@ function refuse(context: Context, token: string): Response | undefined {
   const host = LOOPBACK.exec(context.req.header("host") ?? "");
   if (host === null) return problem(context, 403, "The Host is not this machine");
   const origin = context.req.header("origin");
-  if (origin !== undefined && !isOwnOrigin(origin, host[1]))
-    return problem(context, 403, "The Origin is another site");
+  if (origin !== undefined && !isOwnOrigin(origin, host[1])) return problem(context, 403, "The Origin is another site");
   const given = context.req.header("authorization") ?? "";
   if (isSame(given, `Bearer ${token}`)) return undefined;
   return problem(context, 401, "The header Authorization: Bearer <token> is missing or wrong");

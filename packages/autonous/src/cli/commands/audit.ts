@@ -3,6 +3,7 @@ import { verifyAudit, verifyEvents } from "@autonous/runtime";
 import type { AuditRecord, AuditVerdict } from "@autonous/runtime";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
+import { argumentsText } from "../event-text.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { findWorkplace } from "../open-runtime.ts";
@@ -73,7 +74,7 @@ export async function show(input: CommandInput): Promise<ExitCode> {
   newest.reverse();
   if (print.json) print.document(newest);
   else if (newest.length === 0) print.note("There is no such record");
-  else print.text(table([HEAD, ...newest.map(toRow)], { width: print.textWidth, last: "cut" }));
+  else print.text(table([HEAD, ...newest.map(toRow)], { width: print.textWidth, fixed: 3, last: "cut" }));
   return EXIT.done;
 }
 
@@ -88,13 +89,7 @@ const ARGUMENTS_LENGTH = 200;
 
 function toRow({ ts_end, tool, result, policy, params }: Shown): string[] {
   const when = ts_end.replace(/\.\d+Z$/, "Z");
-  return [
-    when,
-    tool,
-    result.error_code ?? "ok",
-    policy.rule ?? "-",
-    cutTo(JSON.stringify(params) ?? "", ARGUMENTS_LENGTH),
-  ];
+  return [when, tool, result.error_code ?? "ok", policy.rule ?? "-", cutTo(argumentsText(params), ARGUMENTS_LENGTH)];
 }
 
 /** `autonous audit export`: all that match, as JSON Lines. */

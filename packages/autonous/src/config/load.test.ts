@@ -1,0 +1,131 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { scratchFolder } from "../../../../test/support/scratch.ts";
+import { ConfigurationError, loadConfiguration, unknownVariables } from "./load.ts";
+
+/** An environment whose configuration folder holds this file. */
+async function withFile(content: unknown): Promise<{ env: Record<string, string>; file: string; path: string }> {
+  const { path, make } = await scratchFolder();
+  const text = typeof content === "string" ? content : JSON.stringify(content);
+  if (content !== undefined) await make({ "autonous/config.json": text });
+  return { env: { XDG_CONFIG_HOME: path }, file: join(path, "autonous/config.json"), path };
+}
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    loadConfiguration(environment);
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+test("the environment comes before the file, and the file before the defaults; each value knows its source", async () => {
+  const { env, file } = await withFile({
+    max_turns: 7,
+    profile: "readonly",
+    $schema: "https://example.org/schema.json",
+  });
+
+  const { settings, sources, file: read } = loadConfiguration({ ...env, AUTONOUS_PROFILE: "autonomous" });
+
+  expect([settings.profile, sources.profile]).toEqual(["autonomous", "AUTONOUS_PROFILE"]);
+  expect([settings.max_turns, sources.max_turns]).toEqual([7, file]);
+  expect([settings.http_port, sources.http_port]).toEqual([8787, "default"]);
+  expect(settings.tool_allowed_roots).toBeUndefined();
+  expect(read).toEqual({ path: file, found: true });
+});
+
+test("without a file there are the defaults and an empty policy", async () => {
+  const { env, file } = await withFile(undefined);
+
+  const { settings, policy, file: read } = loadConfiguration(env);
+
+  expect(settings.profile).toBe("guarded");
+  expect(policy).toEqual({ rules: [], quotas: {} });
+  expect(read).toEqual({ path: file, found: false });
+});
+
+test("the policy's part of the file is read with it", async () => {
+  const rules = [{ effect: "deny", path: "secret/**" }];
+  const { env } = await withFile({ tools: ["ls"], rules, quotas: { calls_per_run: 9 } });
+
+  expect(loadConfiguration(env).policy).toEqual({ tools: ["ls"], rules, quotas: { calls_per_run: 9 } });
+});
+
+test("roots come from the environment as text and from the file as a list", async () => {
+  const { env, path } = await withFile(undefined);
+  const { env: other } = await withFile({ tool_allowed_roots: [path] });
+
+  expect(
+    loadConfiguration({ ...env, AUTONOUS_TOOL_ALLOWED_ROOTS: `${path}, ${path}` }).settings.tool_allowed_roots,
+  ).toEqual([path, path]);
+  expect(loadConfiguration(other).settings.tool_allowed_roots).toEqual([path]);
+});
+
+test("a configuration folder that is no absolute path is not looked at", () => {
+  const { file } = loadConfiguration({ XDG_CONFIG_HOME: "relative" });
+
+  expect(file.path).toMatch(/^\/.*\.config\/autonous\/config\.json$/);
+});
+
+interface Wrong {
+  readonly title: string;
+  readonly content: unknown;
+  readonly env?: Readonly<Record<string, string>>;
+  /** FILE stands for the file's path. */
+  readonly problems: readonly (string | RegExp)[];
+}
+
+// oxfmt-ignore
+const WRONG: readonly Wrong[] = [
+  { title: "no JSON",                     content: "{ max_turns: 5 }",          problems: [/^FILE is no JSON: /] },
+  { title: "nothing",                     content: "",                          problems: [/^FILE is no JSON: /] },
+  { title: "a list",                      content: [],                          problems: ["FILE has to hold a JSON object"] },
+  { title: "null",                        content: null,                        problems: ["FILE has to hold a JSON object"] },
+  { title: "a slip of the finger",        content: { max_turn: 5 },             problems: ['FILE: "max_turn" is not a setting; did you mean "max_turns"?'] },
+  { title: "a key like nothing of ours",  content: { zzzzzzzzzzzzzzz: 5 },      problems: ['FILE: "zzzzzzzzzzzzzzz" is not a setting'] },
+  { title: "names that every object has", content: '{"constructor":1,"__proto__":{"max_turns":"x"}}', problems: ['FILE: "constructor" is not a setting', 'FILE: "__proto__" is not a setting'] },
+  { title: "wrong types",                 content: { max_turns: "5", model: "", tool_allowed_roots: "/" }, problems: ['FILE: "tool_allowed_roots" has to be a list of absolute paths', 'FILE: "model" has to be text that is not empty', 'FILE: "max_turns" has to be a whole number from 1 to 100000, not "5"'] },
+  { title: "roots that are none",         content: { tool_allowed_roots: ["a", "/nowhere/at/all", ""] }, problems: ['FILE: the root "a" is not an absolute path', 'FILE: the root "/nowhere/at/all" does not exist', "FILE: a root is empty"] },
+  { title: "no roots at all",             content: { tool_allowed_roots: [] },  problems: [/^FILE: no root is given/] },
+  { title: "wrong rules",                 content: { rules: [{ effect: "deny" }, { effect: "x", tool: "ls" }], quotas: { calls: 1 } }, problems: [/^FILE: rules\.0/, /^FILE: rules\.1\.effect/, /^FILE: quotas/] },
+  { title: "a mistake in each of the two places", content: { max_turns: 0 }, env: { AUTONOUS_MAX_TURNS: "x" }, problems: ['FILE: "max_turns" has to be a whole number from 1 to 100000, not 0', 'AUTONOUS_MAX_TURNS has to be a whole number, not "x"'] },
+  { title: "a mistake that the environment outweighs", content: { profile: "x" }, env: { AUTONOUS_PROFILE: "guarded" }, problems: ['FILE: "profile" has to be one of readonly, guarded, autonomous, not "x"'] },
+  { title: "empty variables",             content: {}, env: { AUTONOUS_TOOL_ALLOWED_ROOTS: "", AUTONOUS_STATE_DIR: "" }, problems: ["AUTONOUS_STATE_DIR has to be text that is not empty", "AUTONOUS_TOOL_ALLOWED_ROOTS: a root is empty"] },
+];
+
+for (const { title, content, env: more = {}, problems } of WRONG) {
+  test(`a configuration with ${title} is refused with every problem and its place`, async () => {
+    const { env, file } = await withFile(content);
+
+    const found = problemsOf({ ...env, ...more }).map((problem) => problem.replaceAll(file, "FILE"));
+
+    expect(found).toHaveLength(problems.length);
+    for (const [i, problem] of problems.entries()) {
+      if (typeof problem === "string") expect(found[i]).toBe(problem);
+      else expect(found[i]).toMatch(problem);
+    }
+  });
+}
+
+test("a configuration file that cannot be read is told, and is not taken for one that is not there", async () => {
+  const { path, make } = await scratchFolder();
+  await make({ "autonous/config.json/": "" });
+
+  expect(problemsOf({ XDG_CONFIG_HOME: path })).toEqual([
+    `${join(path, "autonous/config.json")} cannot be read (EISDIR)`,
+  ]);
+});
+
+test("one mistake is told in a sentence, several as a list", () => {
+  expect(new ConfigurationError(["A is wrong"]).message).toBe("The configuration has a mistake: A is wrong");
+  expect(new ConfigurationError(["A", "B"]).message).toBe("The configuration has 2 mistakes:\n- A\n- B");
+});
+
+test("variables that are almost ours are noticed, those of others are not", () => {
+  expect(
+    unknownVariables({ AUTONOUS_MAX_TURN: "5", AUTONOUS_MAX_TURNS: "5", AUTONOUS_WORKER_NAME: "w", MAX_TURN: "5" }),
+  ).toEqual(["AUTONOUS_MAX_TURN is not a setting; did you mean AUTONOUS_MAX_TURNS?"]);
+});

@@ -1,0 +1,70 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { checkValue, readText, SETTINGS } from "./settings.ts";
+import type { SettingName } from "./settings.ts";
+
+const NAMES = Object.keys(SETTINGS) as SettingName[];
+
+test("every default is a value that the setting may have", () => {
+  for (const name of NAMES) {
+    const { default: fallback } = SETTINGS[name];
+    if (fallback !== undefined) expect(checkValue(name, fallback)).toEqual({ value: fallback });
+  }
+});
+
+test("no two settings share a variable, and each has a meaning", () => {
+  expect(new Set(NAMES.map((name) => SETTINGS[name].variable)).size).toBe(NAMES.length);
+  for (const name of NAMES) expect(SETTINGS[name].meaning).not.toBe("");
+});
+
+// oxfmt-ignore
+const TEXTS = [
+  { name: "max_turns",          text: "12",           gives: { value: 12 } },
+  { name: "max_turns",          text: " 12 ",         gives: { value: 12 } },
+  { name: "max_turns",          text: "",             gives: { problem: 'has to be a whole number, not ""' } },
+  { name: "max_turns",          text: "twelve",       gives: { problem: 'has to be a whole number, not "twelve"' } },
+  { name: "max_turns",          text: "0x10",         gives: { problem: 'has to be a whole number, not "0x10"' } },
+  { name: "max_turns",          text: "1e3",          gives: { problem: 'has to be a whole number, not "1e3"' } },
+  { name: "max_turns",          text: "1.5",          gives: { problem: "has to be a whole number from 1 to 100000, not 1.5" } },
+  { name: "max_turns",          text: "0",            gives: { problem: "has to be a whole number from 1 to 100000, not 0" } },
+  { name: "max_turns",          text: "-1",           gives: { problem: "has to be a whole number from 1 to 100000, not -1" } },
+  { name: "max_turns",          text: "100001",       gives: { problem: "has to be a whole number from 1 to 100000, not 100001" } },
+  { name: "http_port",          text: "0",            gives: { value: 0 } },
+  { name: "http_port",          text: "65536",        gives: { problem: "has to be a whole number from 0 to 65535, not 65536" } },
+  { name: "profile",            text: "readonly",     gives: { value: "readonly" } },
+  { name: "profile",            text: "Readonly",     gives: { problem: 'has to be one of readonly, guarded, autonomous, not "Readonly"' } },
+  { name: "state_dir",          text: "state",        gives: { value: "state" } },
+  { name: "state_dir",          text: " ",            gives: { problem: "has to be text that is not empty" } },
+  { name: "tool_allowed_roots", text: "/a, /b ,",     gives: { value: ["/a", "/b", ""] } },
+] as const;
+
+for (const { name, text, gives } of TEXTS) {
+  test(`the text "${text}" for ${name} is read as what it says`, () => {
+    expect(readText(name, text)).toEqual(gives);
+  });
+}
+
+// oxfmt-ignore
+const VALUES = [
+  { name: "max_turns",          value: "12",          problem: 'has to be a whole number from 1 to 100000, not "12"' },
+  { name: "max_turns",          value: null,          problem: "has to be a whole number from 1 to 100000, not null" },
+  { name: "profile",            value: ["guarded"],   problem: 'has to be one of readonly, guarded, autonomous, not ["guarded"]' },
+  { name: "model",              value: 5,             problem: "has to be text that is not empty" },
+  { name: "tool_allowed_roots", value: "/a,/b",       problem: "has to be a list of absolute paths" },
+  { name: "tool_allowed_roots", value: ["/a", 5],     problem: "has to be a list of absolute paths" },
+] as const;
+
+for (const { name, value, problem } of VALUES) {
+  test(`the value ${JSON.stringify(value)} for ${name} is refused: a file has to have the right type`, () => {
+    expect(checkValue(name, value)).toEqual({ problem });
+  });
+}
+
+test("whatever a value is, it is taken or refused with a reason", () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...NAMES), fc.anything(), (name, value) => {
+      const checked = checkValue(name, value);
+      expect("value" in checked ? checked.value : value).toBe(value);
+    }),
+  );
+});

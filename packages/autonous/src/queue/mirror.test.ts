@@ -1,0 +1,158 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { verifyAudit } from "@autonous/runtime";
+import { expect, onTestFinished, test } from "vitest";
+import { openStore } from "../store/open-store.ts";
+import type { Store } from "../store/store.ts";
+import { Mirror } from "./mirror.ts";
+
+interface Setting {
+  readonly store: Store;
+  readonly lines: string[];
+  /** A mirror as the next start would make it. */
+  start(): Mirror;
+  /** Records a task; gives its run. */
+  record(): Promise<string>;
+  fileOf(run_id: string): string;
+  /** What the store has of a run, and its file. */
+  compare(run_id: string): Promise<void>;
+  passTime(): void;
+  verify(): ReturnType<typeof verifyAudit>;
+}
+
+async function setUp(): Promise<Setting> {
+  const folder = mkdtempSync(join(tmpdir(), "autonous-mirror-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [state_dir, heads] = [join(folder, "state"), join(folder, "heads")];
+  const store = await openStore({ file: join(state_dir, "a.db"), clock: Date.now });
+  onTestFinished(() => store.close());
+  const lines: string[] = [];
+  let now = 1_000_000;
+  const fileOf = (run_id: string): string => join(state_dir, "runs", run_id, "events.jsonl");
+  return {
+    store,
+    lines,
+    start: () => new Mirror({ store, state_dir, heads, clock: () => now, log: (line) => lines.push(line) }),
+    async record() {
+      const { run_id } = await store.inbox.ingest({ source: "test", lane: "chat", text: "x" });
+      return run_id;
+    },
+    fileOf,
+    async compare(run_id) {
+      const recorded = (await store.events.read({ run_id, limit: 1000 })).map(({ event }) => event);
+      const written = readFileSync(fileOf(run_id), "utf8").trimEnd().split("\n");
+      expect(written.map((line) => JSON.parse(line) as unknown)).toEqual(recorded);
+    },
+    passTime: () => void (now += 3_600_000),
+    verify: () => verifyAudit(state_dir, { heads }),
+  };
+}
+
+/** Another event for the run that is first in its lane. */
+async function recordMore({ store }: Setting): Promise<void> {
+  const [lease] = await store.inbox.claim("worker", 1);
+  expect(lease).toBeDefined();
+  if (lease !== undefined) await store.inbox.finish(lease, { outcome: "done", reply: "y" });
+}
+
+test("the files follow the table, and again after a start that remembers nothing", async () => {
+  const setting = await setUp();
+  const runs = [await setting.record(), await setting.record()];
+  await setting.start().catchUp();
+  for (const run_id of runs) await setting.compare(run_id);
+  await recordMore(setting);
+  await setting.start().catchUp(); // the first one had not said how far it was
+  for (const run_id of runs) await setting.compare(run_id);
+  expect(setting.lines).toEqual([]);
+  expect(await setting.verify()).toMatchObject({ ok: true });
+});
+
+test("a start goes on where the last one said it was", async () => {
+  const setting = await setUp();
+  const run_id = await setting.record();
+  const first = setting.start();
+  await first.catchUp();
+  await first.save();
+  rmSync(setting.fileOf(run_id));
+  await setting.start().catchUp();
+  expect(existsSync(setting.fileOf(run_id))).toBe(false); // nothing new: it was not looked at again
+});
+
+test("a last line that a crash has torn is made whole", async () => {
+  const setting = await setUp();
+  const run_id = await setting.record();
+  await recordMore(setting);
+  await setting.start().catchUp();
+  const text = readFileSync(setting.fileOf(run_id), "utf8");
+  truncateSync(setting.fileOf(run_id), text.length - 100);
+  await setting.start().catchUp();
+  await setting.compare(run_id);
+  expect(await setting.verify()).toMatchObject({ ok: true });
+});
+
+test("a file that cannot be written holds up no other, is told of once, and gets everything when it can be", async () => {
+  const setting = await setUp();
+  const blocked = await setting.record();
+  const file = setting.fileOf(blocked);
+  mkdirSync(file, { recursive: true }); // a folder where the file should be
+  const mirror = setting.start();
+  await mirror.catchUp();
+  await recordMore(setting);
+  const other = await setting.record();
+  for (let i = 0; i < 3; i++) {
+    setting.passTime();
+    await mirror.catchUp();
+  }
+  await setting.compare(other);
+  expect(setting.lines).toEqual([expect.stringMatching(new RegExp(`${blocked} does not follow the record: .*EISDIR`))]);
+
+  await mirror.save();
+  const next = setting.start(); // and a start in between does not forget it
+  rmSync(file, { recursive: true });
+  await next.catchUp();
+  await setting.compare(blocked);
+  expect(setting.lines.slice(1)).toEqual([`The file of run ${blocked} is up to date again`]);
+  expect(await setting.verify()).toMatchObject({ ok: true });
+});
+
+test("a file that somebody changed is told of and left alone, until it is moved away", async () => {
+  const setting = await setUp();
+  const changed = await setting.record();
+  const mirror = setting.start();
+  await mirror.catchUp();
+  const file = setting.fileOf(changed);
+  const forged = readFileSync(file, "utf8").replace(/"hash":"[0-9a-f]{64}"/, `"hash":"${"0".repeat(64)}"`);
+  writeFileSync(file, forged);
+  await recordMore(setting);
+  await mirror.catchUp();
+  expect(setting.lines).toEqual([expect.stringContaining("it was changed")]);
+  expect(readFileSync(file, "utf8")).toBe(forged);
+  expect(await setting.verify()).toMatchObject({ ok: false });
+
+  renameSync(file, `${file}.forged`);
+  setting.passTime();
+  await mirror.catchUp();
+  await setting.compare(changed);
+});
+
+test("a file that somebody added to is told of and left alone", async () => {
+  const setting = await setUp();
+  const changed = await setting.record();
+  const mirror = setting.start();
+  await mirror.catchUp();
+  appendFileSync(setting.fileOf(changed), "something else\n");
+  await recordMore(setting);
+  await mirror.catchUp();
+  expect(setting.lines).toEqual([expect.stringContaining("is no event")]);
+});
