@@ -56,7 +56,7 @@ function commands(): string {
     ].join("\n");
   });
   const common =
-    "Every command takes `--json` (one JSON document on stdout, people's text on stderr) and `--help`; those that work on a workspace also `--root <folder...>` and `--state-dir <folder>`.";
+    "Every command takes `--json` (one JSON document on stdout, people's text on stderr) and `--help`; those that work on a workspace also `--root <folder>` and `--state-dir <folder>`.";
   const exits =
     "Exit codes: 0 done, 1 the thing failed, 2 used wrongly or validation, 3 denied by policy, 4 approval needed, 124 timed out, 130 interrupted. With `-`: 0 once every line is answered.";
   return `# Commands\n\n${common}\n\n${exits}\n\n${parts.join("\n")}`;

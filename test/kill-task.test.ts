@@ -49,8 +49,9 @@ async function prepare(): Promise<Prepared> {
 }
 
 /** Lets a process do the task up to its death. */
-async function die({ root, state_dir, traces, model }: Prepared, death: Death): Promise<void> {
-  const program = startProgram([DYING_WORKER, JSON.stringify({ root, state_dir, traces, model, death })]);
+async function die(prepared: Prepared, death: Death): Promise<void> {
+  const { root, state_dir, traces, model } = prepared;
+  const program = startProgram(prepared, [DYING_WORKER, JSON.stringify({ root, state_dir, traces, model, death })]);
   expect({ ...(await program.ended), said: program.stderr() }).toEqual({ code: null, signal: "SIGKILL", said: "" });
 }
 
@@ -237,7 +238,7 @@ test("nothing is recorded beyond the entries at which a worker is killed", async
   const prepared = await prepare();
   const death: Death = { when: "just before", entry: ENTRIES + 1 };
   const { root, state_dir, traces, model } = prepared;
-  const program = startProgram([DYING_WORKER, JSON.stringify({ root, state_dir, traces, model, death })]);
+  const program = startProgram(prepared, [DYING_WORKER, JSON.stringify({ root, state_dir, traces, model, death })]);
   expect({ ...(await program.ended), said: program.stderr() }).toEqual({ code: 0, signal: null, said: "" });
   const found = await finish(prepared);
   checkAnswer(found);

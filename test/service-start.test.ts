@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { headsFolder, verifyAudit } from "@autonous/runtime";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import {
   FLAGS,
   isAlive,
@@ -20,9 +20,9 @@ import {
   writeScript,
 } from "./support/service.ts";
 
-test("serve with no root says how to give one, and makes nothing", async () => {
-  const place = scratchPlace();
-  const program = startProgram([PROGRAM, "serve"], { cwd: place.path });
+test.concurrent("serve with no root says how to give one, and makes nothing", async ({ onTestFinished }) => {
+  const place = scratchPlace(onTestFinished);
+  const program = startProgram(place, [PROGRAM, "serve"], { cwd: place.path });
   expect((await program.ended).code).toBe(2);
   expect(program.stdout()).toBe("");
   expect(program.stderr()).toMatch(/AUTONOUS_TOOL_ALLOWED_ROOTS.*--root/);
@@ -37,10 +37,10 @@ const MISTAKES = {
   AUTONOUS_TOOL_ALLOWED_ROOTS: "relative,/there/is/no/such/folder",
 };
 
-test("a configuration with mistakes stops the start with all of them told", async () => {
-  const place = scratchPlace();
+test.concurrent("a configuration with mistakes stops the start with all of them told", async ({ onTestFinished }) => {
+  const place = scratchPlace(onTestFinished);
   for (const words of [[], ["--json"]]) {
-    const program = startProgram([PROGRAM, "serve", ...words], { cwd: place.path, environment: MISTAKES });
+    const program = startProgram(place, [PROGRAM, "serve", ...words], { cwd: place.path, environment: MISTAKES });
     expect((await program.ended).code).toBe(2);
     const said = program.stdout() + program.stderr();
     for (const name of Object.keys(MISTAKES)) expect(said).toContain(name);
@@ -50,14 +50,14 @@ test("a configuration with mistakes stops the start with all of them told", asyn
   expect(readdirSync(place.path)).toEqual(["root"]);
 });
 
-test("a port that is taken is told, with what to do", async () => {
+test.concurrent("a port that is taken is told, with what to do", async ({ onTestFinished }) => {
   const taken = createServer();
   onTestFinished(() => void taken.close());
   taken.listen(0, "127.0.0.1");
   await once(taken, "listening");
   const { port } = taken.address() as AddressInfo;
-  const place = scratchPlace();
-  const program = startProgram(serveWords(place), { environment: { AUTONOUS_HTTP_PORT: String(port) } });
+  const place = scratchPlace(onTestFinished);
+  const program = startProgram(place, serveWords(place), { environment: { AUTONOUS_HTTP_PORT: String(port) } });
   expect((await program.ended).code).toBe(2);
   expect(program.stdout()).toBe("");
   expect(program.stderr()).toMatch(new RegExp(`127.0.0.1:${port}: another program.*AUTONOUS_HTTP_PORT`));
@@ -65,16 +65,18 @@ test("a port that is taken is told, with what to do", async () => {
   expect((await other.ask({ text: "/ls ." })).reply?.text).toBe("a.txt");
 });
 
-test("a state folder is served once at a time, and again after whoever held it was killed", async () => {
-  const place = scratchPlace();
+test.concurrent("a state folder is served once at a time, and again after whoever held it was killed", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
   const first = await startService(place);
-  const second = startProgram(serveWords(place), { environment: { AUTONOUS_HTTP_PORT: "0" } });
+  const second = startProgram(place, serveWords(place), { environment: { AUTONOUS_HTTP_PORT: "0" } });
   expect((await second.ended).code).toBe(2);
   expect(second.stderr()).toContain(`the process ${first.pid} does already`);
   expect((await first.ask({ text: "/ls ." })).reply?.text).toBe("a.txt");
   await first.stop("SIGKILL");
   const starting = Array.from({ length: 4 }, () =>
-    startProgram(serveWords(place, "--json"), { environment: { AUTONOUS_HTTP_PORT: "0" } }),
+    startProgram(place, serveWords(place, "--json"), { environment: { AUTONOUS_HTTP_PORT: "0" } }),
   );
   const refused = (): number => starting.filter(({ child }) => child.exitCode === 2).length;
   const started = (): number => starting.filter(({ stdout }) => stdout().includes("url")).length;
@@ -82,21 +84,25 @@ test("a state folder is served once at a time, and again after whoever held it w
   expect(started()).toBe(1);
 });
 
-test("serve --check checks, and starts nothing", async () => {
-  const place = scratchPlace();
-  const good = startProgram(serveWords(place, "--check", "--json"));
+test.concurrent("serve --check checks, and starts nothing", async ({ onTestFinished }) => {
+  const place = scratchPlace(onTestFinished);
+  const good = startProgram(place, serveWords(place, "--check", "--json"));
   expect((await good.ended).code).toBe(0);
   expect(JSON.parse(good.stdout())).toMatchObject({ ok: true });
   expect(existsSync(place.database)).toBe(false);
-  const bad = startProgram(serveWords(place, "--check"), { environment: { AUTONOUS_MODEL: "script:/not/there" } });
+  const bad = startProgram(place, serveWords(place, "--check"), {
+    environment: { AUTONOUS_MODEL: "script:/not/there" },
+  });
   expect((await bad.ended).code).toBe(1);
   expect(bad.stdout()).toMatch(/failed +model +.*\/not\/there/);
 });
 
 const SLOW = [{ delay_ms: 400, reply: { final_answer: "at last" } }];
 
-test("SIGTERM lets the task in hand be finished; what is queued is done at the next start", async () => {
-  const place = scratchPlace();
+test.concurrent("SIGTERM lets the task in hand be finished; what is queued is done at the next start", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
   const environment = { AUTONOUS_MODEL: writeScript(place, SLOW) };
   const service = await startService(place, { environment });
   const inHand = service.ask({ text: "one" });
@@ -117,16 +123,18 @@ test("SIGTERM lets the task in hand be finished; what is queued is done at the n
   expect((await again.follow(events[0]?.task_id ?? "")).reply?.text).toBe("at last");
 });
 
-test("SIGTERM while the service is only starting ends it as soon as it has", async () => {
-  const place = scratchPlace();
-  const program = startProgram(serveWords(place), { environment: { AUTONOUS_HTTP_PORT: "0" } });
+test.concurrent("SIGTERM while the service is only starting ends it as soon as it has", async ({ onTestFinished }) => {
+  const place = scratchPlace(onTestFinished);
+  const program = startProgram(place, serveWords(place), { environment: { AUTONOUS_HTTP_PORT: "0" } });
   await until(() => existsSync(place.state_dir), "the start");
   program.child.kill("SIGTERM");
   expect(await program.ended).toEqual({ code: 0, signal: null });
 });
 
-test("SIGINT twice ends at once, and the task in hand is gone on with at the next start", async () => {
-  const place = scratchPlace();
+test.concurrent("SIGINT twice ends at once, and the task in hand is gone on with at the next start", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
   const service = await startService(place, {
     environment: { AUTONOUS_MODEL: writeScript(place, [{ fault: "hang" }]) },
   });
@@ -144,8 +152,8 @@ test("SIGINT twice ends at once, and the task in hand is gone on with at the nex
   expect((await again.follow(task_id)).reply?.text).toBe("at last");
 });
 
-test("what the worker prints never lands on stdout", async () => {
-  const place = scratchPlace();
+test.concurrent("what the worker prints never lands on stdout", async ({ onTestFinished }) => {
+  const place = scratchPlace(onTestFinished);
   const noise = `if (process.env.AUTONOUS_WORKER_NAME) console.log("noise of the worker")`;
   const service = await startService(place, {
     environment: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(noise)}` },
@@ -157,8 +165,8 @@ test("what the worker prints never lands on stdout", async () => {
   expect(service.stderr()).toContain("noise of the worker");
 });
 
-test("the service goes on when nobody reads its remarks any more", async () => {
-  const place = scratchPlace();
+test.concurrent("the service goes on when nobody reads its remarks any more", async ({ onTestFinished }) => {
+  const place = scratchPlace(onTestFinished);
   const service = await startService(place);
   service.child.stderr?.destroy();
   for (let i = 0; i < 2; i++) {
@@ -169,8 +177,10 @@ test("the service goes on when nobody reads its remarks any more", async () => {
   }
 });
 
-test("a root that goes away while it is served fails the task in words, and costs no worker", async () => {
-  const place = scratchPlace();
+test.concurrent("a root that goes away while it is served fails the task in words, and costs no worker", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
   const service = await startService(place);
   const worker = await workerOf(service);
   expect((await service.ask({ text: "/ls ." })).reply?.state).toBe("done");
@@ -184,8 +194,10 @@ test("a root that goes away while it is served fails the task in words, and cost
   expect(await workerOf(service)).toBe(worker);
 });
 
-test("the token is kept for this user alone, and from start to start; one that was cut short is made anew", async () => {
-  const place = scratchPlace();
+test.concurrent("the token is kept for this user alone, and from start to start; one that was cut short is made anew", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
   const file = join(place.state_dir, "http.token");
   const first = await startService(place);
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -204,8 +216,10 @@ function* filesIn(folder: string): Iterable<string> {
     if (entry.isFile()) yield join(entry.parentPath, entry.name);
 }
 
-test("a secret in a task, in the environment or in the name of a file is nowhere in what is kept or answered", async () => {
-  const place = scratchPlace();
+test.concurrent("a secret in a task, in the environment or in the name of a file is nowhere in what is kept or answered", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
   const inEnvironment = "canary-8f3Kq0Zt7Lw2Xv5N";
   const inText = `ghp_${"Zq9X".repeat(9)}`;
   const inName = `ghp_${"Wv7K".repeat(9)}`;
@@ -237,8 +251,10 @@ test("a secret in a task, in the environment or in the name of a file is nowhere
   expect(await verifyAudit(place.state_dir)).toMatchObject({ ok: true });
 });
 
-test("createService serves inside another program, with a worker that is this package's own", async () => {
-  const place = scratchPlace();
+test.concurrent("createService serves inside another program, with a worker that is this package's own", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
   const library = pathToFileURL(join(PROGRAM, "../../index.ts")).href;
   const model = writeScript(place, [
     { reply: { tool_calls: [{ name: "ls", arguments: {} }] } },

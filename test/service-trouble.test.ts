@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { verifyAudit } from "@autonous/runtime";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { scratchPlace, serveWords, startProgram, startService, until, workerOf } from "./support/service.ts";
 import type { Place, Program, Served } from "./support/service.ts";
 
 /** The service on a store that is locked, full or damaged: clear words, no endless loop, and it goes on where it can. */
 
 /** A place that was served before. */
-async function servedPlace(): Promise<Place> {
-  const place = scratchPlace();
+async function servedPlace(onEnd: Place["onEnd"]): Promise<Place> {
+  const place = scratchPlace(onEnd);
   const service = await startService(place);
   expect((await service.ask({ text: "/ls ." })).reply?.text).toBe("a.txt");
   await service.stop();
@@ -17,10 +17,10 @@ async function servedPlace(): Promise<Place> {
 }
 
 /** Keeps the database locked, as another process would. */
-function lock({ database }: Place): { letGo(): void } {
-  const connection = new DatabaseSync(database);
+function lock({ database, onEnd }: Place): { letGo(): void } {
+  const connection = new DatabaseSync(database, { timeout: 5000 });
   connection.exec("begin immediate");
-  onTestFinished(() => void (connection.isOpen && connection.close()));
+  onEnd(() => void (connection.isOpen && connection.close()));
   return { letGo: () => connection.close() };
 }
 
@@ -30,12 +30,14 @@ async function tryToPost(service: Served): Promise<{ status: number; text: strin
   return { status: response.status, text: await response.text() };
 }
 
-test("a database that is locked for a while is waited for; one that stays locked is told", async () => {
-  const [shortly, forLong] = [await servedPlace(), await servedPlace()];
+test.concurrent("a database that is locked for a while is waited for; one that stays locked is told", async ({
+  onTestFinished,
+}) => {
+  const [shortly, forLong] = [await servedPlace(onTestFinished), await servedPlace(onTestFinished)];
   const locks = { shortly: lock(shortly), forLong: lock(forLong) };
   const environment = { AUTONOUS_HTTP_PORT: "0" };
-  const refused = startProgram(serveWords(forLong), { environment });
-  const waiting = startProgram(serveWords(shortly, "--json"), { environment });
+  const refused = startProgram(forLong, serveWords(forLong), { environment });
+  const waiting = startProgram(shortly, serveWords(shortly, "--json"), { environment });
   await until(() => hasOpen(waiting, shortly.database), "the database to be opened");
   locks.shortly.letGo();
   await until(() => waiting.stdout().includes("url"), "the service to start");
@@ -56,8 +58,10 @@ function hasOpen({ pid }: Program, file: string): boolean {
   });
 }
 
-test("a database that is locked under the service is told of, costs no worker, and all is well when it is let go", async () => {
-  const place = scratchPlace();
+test.concurrent("a database that is locked under the service is told of, costs no worker, and all is well when it is let go", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
   const service = await startService(place);
   expect((await service.ask({ text: "/ls ." })).reply?.text).toBe("a.txt");
   const worker = await workerOf(service);
@@ -76,8 +80,10 @@ test("a database that is locked under the service is told of, costs no worker, a
   expect(await service.stop()).toEqual({ code: 0, signal: null });
 });
 
-test("a disk that is full is told of, with growing waits; what had been taken in is answered once there is room", async () => {
-  const place = await servedPlace();
+test.concurrent("a disk that is full is told of, with growing waits; what had been taken in is answered once there is room", async ({
+  onTestFinished,
+}) => {
+  const place = await servedPlace(onTestFinished);
   const service = await startService(place, { shell: "ulimit -f 300;" });
   const taken: string[] = [];
   let answer = await tryToPost(service);
@@ -104,20 +110,24 @@ test("a disk that is full is told of, with growing waits; what had been taken in
   expect(await verifyAudit(place.state_dir)).toMatchObject({ ok: true, problems: [] });
 });
 
-test("a database that is none stops the start in words, and is left as it is", async () => {
-  const place = await servedPlace();
+test.concurrent("a database that is none stops the start in words, and is left as it is", async ({
+  onTestFinished,
+}) => {
+  const place = await servedPlace(onTestFinished);
   const garbage = "this is no database. ".repeat(1000);
   writeFileSync(place.database, garbage);
   for (const words of [[], ["--check"], ["--json"]]) {
-    const program = startProgram(serveWords(place, ...words), { environment: { AUTONOUS_HTTP_PORT: "0" } });
+    const program = startProgram(place, serveWords(place, ...words), { environment: { AUTONOUS_HTTP_PORT: "0" } });
     expect((await program.ended).code).toBe(1);
     expect(program.stdout() + program.stderr()).toMatch(/autonous.db\\?" is damaged, or no database/);
   }
   expect(readFileSync(place.database, "utf8")).toBe(garbage);
 });
 
-test("a database that is damaged under the service is told of, with growing waits, and the service can still be stopped", async () => {
-  const place = scratchPlace();
+test.concurrent("a database that is damaged under the service is told of, with growing waits, and the service can still be stopped", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
   const service = await startService(place);
   await service.ask({ text: "/ls ." });
   for (const suffix of ["", "-wal"]) writeFileSync(place.database + suffix, "this is no database. ".repeat(10_000));

@@ -19,7 +19,7 @@ let service: Served;
 
 beforeAll(async () => {
   place = scratchPlace((close) => closers.push(close));
-  service = await startService(place, { onEnd: (close) => closers.push(close) });
+  service = await startService(place);
 });
 
 afterAll(async () => {

@@ -13,7 +13,7 @@ export const PROGRAM = join(project, "packages/autonous/src/cli/bin.ts");
 export const FLAGS = ["--conditions=@autonous/source"];
 const COMPILED = join(project, "node_modules/.cache/service-tests");
 
-/** When what was started is ended: with the test, unless another `onEnd` is given. */
+/** Takes what is to be done at the end, of the test or of all of them. */
 type OnEnd = (close: () => Promise<void> | void) => void;
 
 export interface Ended {
@@ -21,7 +21,7 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A process of ours, with what it has said so far. Ended when the test is. */
+/** A process of ours, with what it has said so far. Ended when its place is. */
 export interface Program {
   readonly pid: number;
   readonly child: ChildProcess;
@@ -35,11 +35,10 @@ export interface ProgramOptions {
   readonly cwd?: string;
   /** Words of a shell that come before the program, such as `ulimit -f 100;`. */
   readonly shell?: string;
-  readonly onEnd?: OnEnd;
 }
 
-export function startProgram(words: readonly string[], options: ProgramOptions = {}): Program {
-  const { environment = {}, cwd, shell, onEnd = onTestFinished } = options;
+export function startProgram({ onEnd }: Place, words: readonly string[], options: ProgramOptions = {}): Program {
+  const { environment = {}, cwd, shell } = options;
   const command =
     shell === undefined ? [process.execPath] : ["/bin/bash", "-c", `${shell} exec "$@"`, "-", process.execPath];
   const [file = "", ...rest] = [...command, ...FLAGS, ...words];
@@ -65,9 +64,13 @@ export interface Place {
   readonly root: string;
   readonly state_dir: string;
   readonly database: string;
+  readonly onEnd: OnEnd;
 }
 
-/** A folder with a root and room for a state folder; `a.txt` is in the root. */
+/**
+ * A folder with a root and room for a state folder; `a.txt` is in the root. It goes, and what was started in it, when
+ * the test ends; tests that run side by side have to give their own `onTestFinished`.
+ */
 export function scratchPlace(onEnd: OnEnd = onTestFinished): Place {
   const path = realpathSync(mkdtempSync(join(tmpdir(), "autonous-service-")));
   onEnd(() => rmSync(path, { recursive: true, force: true }));
@@ -75,7 +78,7 @@ export function scratchPlace(onEnd: OnEnd = onTestFinished): Place {
   const state_dir = join(path, "state");
   mkdirSync(root);
   writeFileSync(join(root, "a.txt"), "a");
-  return { path, root, state_dir, database: join(state_dir, "autonous.db") };
+  return { path, root, state_dir, database: join(state_dir, "autonous.db"), onEnd };
 }
 
 export function serveWords({ root, state_dir }: Place, ...more: readonly string[]): string[] {
@@ -108,11 +111,8 @@ export interface Told {
 }
 
 /** Starts the service and waits until it can be spoken to. */
-export async function startService(
-  place: Place,
-  options: ProgramOptions & { words?: readonly string[] } = {},
-): Promise<Served> {
-  const program = startProgram(serveWords(place, "--json", ...(options.words ?? [])), {
+export async function startService(place: Place, options: ProgramOptions = {}): Promise<Served> {
+  const program = startProgram(place, serveWords(place, "--json"), {
     ...options,
     environment: { AUTONOUS_HTTP_PORT: "0", ...options.environment },
   });

@@ -131,7 +131,7 @@ function holdStateFolder(state_dir: string): () => void {
   const unlock = lockStateFolder(state_dir);
   if (unlock !== undefined) return unlock;
   throw new CannotServe(
-    `Cannot serve from "${state_dir}": the process ${lockHolder(state_dir)} does already. Stop it, or choose another AUTONOUS_STATE_DIR`,
+    `Cannot serve from "${state_dir}": ${lockHolder(state_dir)} does already. Stop it, or choose another AUTONOUS_STATE_DIR`,
   );
 }
 

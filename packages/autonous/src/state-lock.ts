@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
@@ -16,18 +16,19 @@ export function lockStateFolder(state_dir: string): (() => void) | undefined {
   const lock = new DatabaseSync(path, { timeout: 0 });
   try {
     lock.exec("begin exclusive");
+    writeFileSync(holderFile(state_dir), `${process.pid}\n`, { mode: 0o600 });
   } catch (error) {
     lock.close();
     if ((error as { readonly errcode?: number }).errcode === BUSY) return undefined;
     throw error;
   }
-  writeFileSync(holderFile(state_dir), `${process.pid}\n`, { mode: 0o600 });
   return () => lock.close();
 }
 
-/** The process that took the lock last, for people. */
+/** Who took the lock last, for people. */
 export function lockHolder(state_dir: string): string {
-  return readFileSync(holderFile(state_dir), "utf8").trim();
+  const path = holderFile(state_dir);
+  return existsSync(path) ? `the process ${readFileSync(path, "utf8").trim()}` : "another process";
 }
 
 function holderFile(state_dir: string): string {

@@ -24,7 +24,7 @@ export interface Started {
   readonly heads: string;
 }
 
-/** Checks where the runtime may work and where it keeps its state; makes the state folder. Throws with every problem at once. */
+/** Checks where the runtime may work, then makes the folder for its state. Throws with every problem at once. */
 export function prepareStart(options: StartOptions): Started {
   if (process.platform !== "linux") {
     throw new ToolError(
@@ -38,21 +38,23 @@ export function prepareStart(options: StartOptions): Started {
   if (cwd !== undefined && roots.length > 0 && !roots.some((root) => isInside(root, cwd))) {
     problems.push(`the working folder "${cwd}" is outside the roots`);
   }
-  const state_dir = makeStateFolder(resolve(cwd ?? "/", options.state_dir ?? ".agent"), problems);
+  const wanted = resolve(cwd ?? "/", options.state_dir ?? ".agent");
   const heads = headsFolder();
-  const workspace: WorkspaceContext = {
+  const workspace = (state_dir: string): WorkspaceContext => ({
     roots,
     home: homedir(),
     state_dirs: [state_dir, dirname(heads)],
     checkpoint_handler: options.checkpoint_handler,
     ...(options.tools === undefined ? {} : { runtime_tools: options.tools }),
     sandbox: "none",
-  };
-  problems.push(...closedRoots(workspace));
+  });
+  problems.push(...closedRoots(workspace(wanted)));
+  // Nothing is made for a start that cannot be.
+  const state_dir = problems.length === 0 ? makeStateFolder(wanted, problems) : wanted;
   if (problems.length > 0 || cwd === undefined) {
     throw new ToolError("InvalidArguments", `Cannot start the runtime: ${problems.join("; ")}`, { problems });
   }
-  return { workspace, cwd, state_dir, heads };
+  return { workspace: workspace(state_dir), cwd, state_dir, heads };
 }
 
 function closedRoots(workspace: WorkspaceContext): string[] {

@@ -46,7 +46,7 @@ export function choose(words: readonly string[], version: string): Chosen | Abou
 
 /** Setting up every command takes longer than most of them do: only those that the first word can mean, if it means any. */
 function commandsFor(words: readonly string[]): readonly Command[] {
-  const first = words.find((word) => !word.startsWith("-"));
+  const first = words.find((word) => word !== "--json");
   const meant = COMMANDS.filter(({ name }) => name.split(" ")[0] === first);
   return meant.length === 0 ? COMMANDS : meant;
 }

@@ -59,10 +59,10 @@ export class Worker {
   async #workUntilDrained(): Promise<void> {
     const { drain } = this.#options;
     while (!drain.aborted) {
-      const woken = this.#nextWake();
+      const woken = this.#nextWake(); // before looking, so that no wake gets lost in between
       const lease = await this.#claim();
-      if (lease === undefined) await woken;
-      else await this.#work(lease);
+      if (lease !== undefined) this.#wake(); // nobody waits for it
+      await (lease === undefined ? woken : this.#work(lease));
     }
   }
 

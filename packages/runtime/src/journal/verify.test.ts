@@ -71,6 +71,17 @@ test("a state folder that was put back to how it was before is found", async () 
   expect((await verifyAudit(runtime.state_dir)).problems[0]?.problem).toMatch(/ends at 2, but it went on to 4/);
 });
 
+test("a state folder that is gone altogether is found, by another way of writing its path too", async () => {
+  const { state } = await recordedRun();
+  await rm(state, { recursive: true });
+  for (const path of [state, `${state}/`, join(state, "../.agent")]) {
+    expect((await verifyAudit(path)).problems).toEqual([
+      expect.objectContaining({ seq: 0, problem: expect.stringMatching(/gone/) as string }),
+    ]);
+  }
+  expect(await verifyAudit(join(state, "never"))).toEqual({ ok: true, records: 0, problems: [] });
+});
+
 test("a torn last line is told as such, and the next start of the run repairs and says it", async () => {
   const { call, runtime, path } = await scratch({ run_id: "run_torn" });
   await call("ls");

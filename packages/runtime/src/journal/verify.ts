@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { RuntimeEvent } from "../protocol/event-record.ts";
 import { EMPTY_TAIL, hashOfEvent, isSealedLine, lineOf } from "./hash-chain.ts";
 import type { Tail } from "./hash-chain.ts";
@@ -28,21 +28,21 @@ export interface VerifyOptions {
 /**
  * Checks a record: `path` is an `events.jsonl`, a run's folder, or a state folder with all of its runs. Finds changed,
  * removed and reordered records, a cut tail, a run that was put back to an earlier state and one that is gone.
+ * A state folder that is gone altogether is known by the heads of its runs.
  */
 export async function verifyAudit(path: string, options: VerifyOptions = {}): Promise<AuditVerdict> {
   const heads = options.heads ?? headsFolder();
-  const files = statSync(path).isDirectory() ? recordsIn(path) : [path];
   const verdicts: AuditVerdict[] = [];
-  for (const file of files) verdicts.push(await verifyFile(file, heads));
-  const gone = missingRuns(path, heads);
-  const problems = [...verdicts.flatMap((verdict) => verdict.problems), ...gone];
+  for (const file of recordsAt(path)) verdicts.push(await verifyFile(file, heads));
+  const problems = [...verdicts.flatMap((verdict) => verdict.problems), ...missingRuns(path, heads)];
   const records = verdicts.reduce((sum, verdict) => sum + verdict.records, 0);
   return { ok: problems.length === 0, records, problems };
 }
 
-function recordsIn(folder: string): string[] {
-  if (existsSync(join(folder, "events.jsonl"))) return [join(folder, "events.jsonl")];
-  const runs = join(folder, "runs");
+function recordsAt(path: string): string[] {
+  if (isFile(path)) return [path];
+  if (existsSync(join(path, "events.jsonl"))) return [join(path, "events.jsonl")];
+  const runs = join(path, "runs");
   if (!existsSync(runs)) return [];
   const files = readdirSync(runs)
     .sort()
@@ -52,10 +52,21 @@ function recordsIn(folder: string): string[] {
 
 /** Runs whose heads say that they were recorded in this state folder, and of which nothing is there. */
 function missingRuns(path: string, heads: string): AuditProblem[] {
-  if (!statSync(path).isDirectory() || existsSync(join(path, "events.jsonl"))) return [];
-  return runsWithHeads(heads, realpathSync(path))
+  if (isFile(path) || existsSync(join(path, "events.jsonl"))) return [];
+  return runsWithHeads(heads, realPathOf(path))
     .filter((run_id) => !existsSync(join(path, "runs", run_id, "events.jsonl")))
     .map((run_id) => ({ seq: 0, run_id, problem: "the record of this run is gone; its head is still known" }));
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+/** Where a folder is, or was. */
+function realPathOf(path: string): string {
+  const absolute = resolve(path);
+  if (existsSync(absolute)) return realpathSync(absolute);
+  return absolute === "/" ? absolute : join(realPathOf(dirname(absolute)), basename(absolute));
 }
 
 async function verifyFile(file: string, heads: string): Promise<AuditVerdict> {

@@ -85,10 +85,16 @@ function findQuoted(view: View, { name, claim, place }: Assignment, { at, tail }
     return isBlockSecret(claim, text) ? trimmed(view, start, whole) : undefined;
   }
   if (isOtherQuote(text, place, tail)) return undefined;
-  const { sign, isSpaced } = place;
-  const about = { name: name.text, claim, sign, isSpaced, isListed: false, after: "" };
+  const { isSpaced } = place;
+  const sign = signOf(name, place);
+  const about = { name: name.text, claim, sign, isSpaced, isListed: false, isLine: false, after: "" };
   if (!isSecretValue({ ...about, text, isQuoted: true })) return undefined;
   return { start, ...whole, end: endOfLines(view, whole.end, { place, claim, tail }) };
+}
+
+/** `--token=x` is a flag like `--token x`. */
+function signOf({ dashes }: Name, { sign, isSpaced }: Place): Place["sign"] {
+  return sign === "=" && !isSpaced && dashes > 0 ? "flag" : sign;
 }
 
 /** Whether a quote did not open a value: it runs a command of the shell, or it closed a string: `log("token:", x)`. */
@@ -209,7 +215,17 @@ function findLine(view: View, { name, place, claim }: Assignment): Found | undef
 }
 
 function wordsCandidate(text: string, name: Name, claim: Claim): Candidate {
-  return { text, name: name.text, claim, isQuoted: true, sign: ":", isSpaced: true, isListed: false, after: "" };
+  return {
+    text,
+    name: name.text,
+    claim,
+    isQuoted: true,
+    sign: ":",
+    isSpaced: true,
+    isListed: false,
+    isLine: true,
+    after: "",
+  };
 }
 
 /** A value without quotes and blanks. */
@@ -227,9 +243,20 @@ function findWord(view: View, { name, place, claim }: Assignment): Found | undef
   const text = view.text.slice(start, whole.end);
   if (view.text.startsWith(MARKER, whole.end)) return undefined;
   const after = whole.tail === undefined ? restOfLine(view, whole.end, 24) : "";
-  const { sign, isSpaced } = place;
+  const { isSpaced } = place;
+  const sign = signOf(name, place);
   const isListed = sign === "=" && !isSpaced && /[;&?] ?$/.test(leftOf(view, name.start, 2));
-  return isSecretValue({ text, name: name.text, claim, isQuoted: false, sign, isSpaced, isListed, after })
+  return isSecretValue({
+    text,
+    name: name.text,
+    claim,
+    isQuoted: false,
+    sign,
+    isSpaced,
+    isListed,
+    isLine: isWhole,
+    after,
+  })
     ? { start, ...whole }
     : undefined;
 }

@@ -1,5 +1,5 @@
 import { CODE } from "./characters.ts";
-import { claimOf } from "./names.ts";
+import { claimOf, splitName } from "./names.ts";
 import type { Claim } from "./names.ts";
 import type { Name, Place } from "./places.ts";
 import { codeBefore, leftOf } from "./view.ts";
@@ -13,16 +13,23 @@ export function claimIn(view: View, name: Name, place: Place): Claim | undefined
   const lower = name.text.toLowerCase();
   if (lower === "key" || lower === "keys") return claimOfKey(view, name);
   const claim = claimOf(name.text.replace(/^(?:.*\.)?(?:set|with)(?=[A-Z])/, ""));
-  if (claim !== undefined && place.isCell === true) return weaken(claim);
-  if (claim?.noun === "token" && place.isCompared === true) return { ...claim, strength: "random" };
+  if (claim !== undefined && (place.isCell === true || isConstantKey(view, name, claim))) return weaken(claim);
+  if (place.isCompared === true && (claim?.noun === "token" || claim?.noun === "key"))
+    return { ...claim, strength: "random" };
   // "pass: 12", "PASS: test.ts" are the results of tests; `-passin pass:x` and "pass": "x" are not.
   if (lower === "pass" && place.sign === ":" && !place.isNameQuoted) {
     return /-pass(?:in|out)?[ =]$/.test(leftOf(view, name.start, 12)) ? claim : undefined;
   }
   if (claim !== undefined && lower === "token" && PARSER_ERROR.test(leftOf(view, name.start, 16))) {
-    return { ...claim, strength: "random" };
+    return weaken(claim);
   }
   return claim;
+}
+
+/** `const SIDEBAR_KEY = "sidebar"`: in code, most keys are names of things. */
+function isConstantKey(view: View, name: Name, { noun }: Claim): boolean {
+  if (noun !== "key" || SURELY_SECRET.test(splitName(name.text).at(-2) ?? "")) return false;
+  return /\b(?:const|let|var|val|final|static|String|string)\s+$/.test(leftOf(view, name.start, 12));
 }
 
 /** Asks for more of the value than the name alone does. */

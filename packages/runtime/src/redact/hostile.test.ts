@@ -25,7 +25,6 @@ test.each(UNITS)("300 kB of %j come through", (unit) => {
   const once = redactor.redact(`start ${text}\n\n${token} end`);
   expect(once.text.startsWith("start ")).toBe(true);
   expect(once.text).not.toContain(token);
-  expect(redactor.redact(once.text).text).not.toContain(token);
 });
 
 test("300 kB of units mixed at random come through", () => {

@@ -6,8 +6,8 @@ export interface Claim {
   readonly noun: Noun;
   /**
    * any: whatever value is no placeholder, reference or code is a secret.
-   * assigned: only where it is set as in an environment, `NAME=value`; elsewhere as `random`.
-   * random: only a value that looks like one.
+   * assigned: the same where it is set as in an environment, `NAME=value`; elsewhere only what is no word.
+   * random: only a value that looks like nothing else.
    */
   readonly strength: "any" | "assigned" | "random";
   /** Written in capitals, as variables of the environment are. */
@@ -56,7 +56,7 @@ const PLAIN_KEYS = words(`
   any arrow cache composite dedup dedupe foreign hash hot i18n idempotency index lookup object partition primary pub
   public publishable range row shift shortcut site socket sort translation unique`);
 
-/** The same in source code. In capitals, as a variable of the environment, they may well be secret. */
+/** The same as a rule. In capitals, as a variable of the environment, or with a random value, they may be secret. */
 const CODE_KEYS = words(`
   alternate answer attribute attr base block bucket candidate child class cluster col collection column config context
   cookie ctrl current custom data date default dict dispatch duplicate edge element entity entry enum env error event
@@ -84,7 +84,7 @@ const CODE_SECRETS = words("existing pull image tls");
 
 /** After one of these words a name no longer names the secret, but something about it: TOKEN_URL, password_length. */
 const PLAIN_ENDINGS = words(`
-  age alg algo algorithm arn attempts bits budget bytes callback cert count counter created css csv date days dir
+  age alg algo algorithm arg args arn attempts bits budget bytes callback cert count counter created css csv date days dir
   directory disabled doc docs duration enabled encoding endpoint env error errors exists exp expiration expired expires
   expiry field fields file filename files fingerprint flag folder format function go hash hashes header headers hint
   host hours html id identifier ids index info interval issuer iterations js json kind label labels len length level
@@ -134,17 +134,22 @@ function judgeName(name: string): Claim | undefined {
   const isUpper = name === name.toUpperCase() && name !== name.toLowerCase();
   if (endings.some((each) => PLAIN_ENDINGS.has(each)) || isPlain(noun, kind, isUpper)) return undefined;
   if (own === "pat" && (kind === "" || !isUpper)) return undefined;
-  if (noun === "key" && kind === "" && NOUNS.has(own)) return undefined;
+  // `key` and `item.key` name anything.
+  if (noun === "key" && (kind === "" || /\.keys?$/i.test(name)) && NOUNS.has(own) && !SECRET_KEYS.has(kind))
+    return undefined;
 
   const isPlural = own === "tokens" || own === "keys";
   const claim = { noun, isUpper, isPlural };
   if (noun === "auth" || own === "pat" || (own === "tokens" && !isUpper)) return { ...claim, strength: "random" };
-  if (/[a-z][A-Z]/.test(name) && VERBS.has(parts[0] ?? "")) return { ...claim, strength: "random" };
+  const isCamel = /[a-z][A-Z]/.test(name);
+  if (isCamel && VERBS.has(parts[0] ?? "")) return { ...claim, strength: "random" };
+  if (noun === "key" && CODE_KEYS.has(kind)) return { ...claim, strength: isUpper ? "assigned" : "random" };
   const isSureKey = noun !== "key" || !NOUNS.has(own) || SECRET_KEYS.has(kind);
+  if (!isSureKey && (isPlural || isCamel)) return { ...claim, strength: "random" };
   const isNeutral = endings.every((each) => NEUTRAL_ENDINGS.has(each) || /^\d+$/.test(each));
-  if (isNeutral) return { ...claim, strength: isSureKey ? "any" : "assigned" };
+  if (isNeutral) return { ...claim, strength: isSureKey || isUpper ? "any" : "assigned" };
   // `password_for_x` is set somewhere; `passwordForX` is mostly code.
-  return { ...claim, strength: /[a-z][A-Z]/.test(name) ? "random" : "assigned" };
+  return { ...claim, strength: isCamel ? "random" : "assigned" };
 }
 
 /** camelCase, snake_case, kebab-case and dotted names to lower-case words. */
@@ -163,7 +168,7 @@ function nounOf(word: string): Noun | undefined {
 }
 
 function isPlain(noun: Noun, kind: string, isUpper: boolean): boolean {
-  if (noun === "key") return PLAIN_KEYS.has(kind) || (!isUpper && CODE_KEYS.has(kind));
+  if (noun === "key") return PLAIN_KEYS.has(kind);
   if (noun === "token") return COUNTED_TOKENS.has(kind) || (!isUpper && CODE_TOKENS.has(kind));
   return noun === "secret" && !isUpper && CODE_SECRETS.has(kind);
 }

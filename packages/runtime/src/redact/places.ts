@@ -67,7 +67,7 @@ export function placeOf(view: View, name: Name): Place | undefined {
   if (sign !== undefined) {
     const value = valueStart(view, sign.end);
     if (value === undefined) return undefined;
-    const isSpaced = blanks > at || (sign.sign === "=" && value > sign.end);
+    const isSpaced = blanks > at || (sign.sign === "=" && skipBlanks(view, sign.end, 1) > sign.end);
     return { ...sign, at: value, isSpaced, isNameQuoted };
   }
   return (

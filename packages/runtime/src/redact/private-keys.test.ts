@@ -33,7 +33,7 @@ for (const label of [...LABELS, PGP]) {
 
 // oxfmt-ignore
 const CUT = [
-  { title: "with its end cut off",            text: `${key(RSA).slice(0, -45)}`,                            left: MARKER },
+  { title: "with its end cut off",            text: key(RSA).slice(0, -45),                                 left: MARKER },
   { title: "followed by other text",          text: `-----BEGIN ${RSA}-----\n${BODY}\nDone in 3 s\n`,       left: `${MARKER}\nDone in 3 s\n` },
   { title: "cut off on one line",             text: `-----BEGIN ${RSA}-----\\n${BODY.replaceAll("\n", "\\n")}", "id": 1`, left: `${MARKER}", "id": 1` },
   { title: "cut off before another block",    text: `-----BEGIN ${RSA}-----\n${BODY}\n${key("CERTIFICATE")}`, left: `${MARKER}\n${key("CERTIFICATE")}` },

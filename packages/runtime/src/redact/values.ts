@@ -14,6 +14,8 @@ export interface Candidate {
   readonly sign: "=" | ":" | "flag";
   /** Spaces stand round the sign: the way of code, INI and TOML rather than of the environment. */
   readonly isSpaced: boolean;
+  /** Its name begins a line: the way of settings rather than of code. */
+  readonly isLine: boolean;
   /** It is one of several pairs in a row: `Server=a;Pwd=b`, `?user=a&token=b`. */
   readonly isListed: boolean;
   /** What follows the value on its line: a few characters. */
@@ -38,15 +40,18 @@ export function isStandIn(text: string): boolean {
   return text.includes(MARKER) || isPlaceholder(text) || isReference(text, true);
 }
 
-/** Set as in an environment: NAME=value, NAME: value, --name value. */
-function isAssigned({ claim, sign, isSpaced }: Candidate): boolean {
-  return sign === "flag" || (claim.isUpper && (sign === ":" || !isSpaced));
+/** Set as in an environment: NAME=value, NAME: value, --name value, name=value on a line of its own. */
+function isAssigned({ text, claim, sign, isSpaced, isLine, after }: Candidate): boolean {
+  if (sign === "flag" || (claim.isUpper && (sign === ":" || !isSpaced))) return true;
+  // `a.token=b.token,a.key=c` is code made small.
+  return isLine && sign === "=" && !isSpaced && !CODE_AFTER.test(after) && !/^[\w$.]+[,;][\w$.]+=/.test(text);
 }
 
 function isStrongEnough(candidate: Candidate): boolean {
-  const { claim, text } = candidate;
+  const { claim, text, sign } = candidate;
   if (claim.strength === "any") return true;
-  if (claim.strength === "assigned" && claim.isUpper && isAssigned(candidate)) return true;
+  const isSet = sign === "flag" ? !claim.isPlural : claim.isUpper && isAssigned(candidate);
+  if (claim.strength === "assigned" && isSet) return true;
   if (claim.noun === "auth" && (/^[\w.@-]{2,64}:[^\s/:]{4,}$/.test(text) || isUserAndPassword(text))) return true;
   return looksRandom(text, claim.strength);
 }
@@ -55,15 +60,22 @@ const HASH = /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{9
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 /** Changes between letters and digits that a name of words and numbers does not have. */
 const MANY_CHANGES = /[A-Za-z]\d+[A-Za-z]+\d|\d[A-Za-z]+\d+[A-Za-z]/;
+/** `accessToken`, `UserName2`: words of three letters or more, joined by capitals. */
+const CAMEL = /^_*[A-Za-z][a-z]{2,}(?:[A-Z][a-z]{2,})+\d{0,2}$/;
 
 /** Letters and digits mixed as no word, path, sum or identifier has them. `assigned` asks for less. */
 function looksRandom(text: string, strength: Claim["strength"]): boolean {
-  if (text.length < 8 || !/^[\x21-\x7e]+$/.test(text) || /[(){}[\]<>;,"'`|]/.test(text)) return false;
-  if (!/\d/.test(text) || !/[A-Za-z]/.test(text)) return false;
-  if (HASH.test(text) || UUID.test(text) || /^sha\d{1,3}[-:]/.test(text)) return false;
-  if (/^[a-z]+[-_.:]?\d{1,3}$/i.test(text)) return false;
+  if (text.length < 6 || !/^[\x21-\x7e]+$/.test(text) || /[(){}[\]<>;,"'`|]/.test(text)) return false;
+  if (isWordy(text) || /^sha\d{1,3}[-:]|^[\w$]+\.[\w$.]+=/.test(text)) return false;
+  if (strength === "assigned") return true;
+  if (text.length < 8 || HASH.test(text) || UUID.test(text)) return false;
   if (text.split(/[/:.]/).every((part) => part.length < 8 || !/\d/.test(part))) return false;
-  return strength === "assigned" || MANY_CHANGES.test(text);
+  return MANY_CHANGES.test(text);
+}
+
+/** Words, perhaps numbered: `sidebar-open`, `user.firstName`, `item_12`. */
+function isWordy(text: string): boolean {
+  return text.split(/[-_.:/]+/).every((part) => /^(?:[A-Z]?[a-z]*|[A-Z]+)\d{0,3}$/.test(part) || CAMEL.test(part));
 }
 
 const PLACEHOLDERS: readonly RegExp[] = [
@@ -125,17 +137,16 @@ function isMeasure(text: string): boolean {
 }
 
 /** Digits are a password from 4 on; for a token 6, since fewer are a count. `token = 1048576` is code. */
-function isSecretNumber(text: string, { claim, sign, isSpaced }: Candidate): boolean {
+function isSecretNumber(text: string, { claim, sign, isSpaced, isQuoted }: Candidate): boolean {
   if (claim.isPlural || claim.strength === "random" || !/^\d+$/.test(text)) return false;
   if (claim.noun === "password") return text.length >= SHORTEST;
-  return text.length >= 6 && (claim.isUpper || sign !== "=" || !isSpaced);
+  return text.length >= 6 && (isQuoted || claim.isUpper || sign !== "=" || !isSpaced);
 }
 
 const ADDRESS = /^[a-z][a-z0-9+.-]{1,20}:\/\//i;
 const PATH = /^(?:~|\.{1,2}|[A-Za-z]:)?[\\/](?:[\w@.+~ -]*[\\/])*[\w@.+~-]*$/;
 const FILE =
   /\.(?:asc|age|cer|cfg|conf|crt|csv|enc|env|go|gpg|html|ini|java|jks|js|json|kdbx|key|log|md|p12|pem|pfx|py|rs|sh|sql|toml|tsx?|txt|xml|ya?ml)$/i;
-const RANDOM_PART = /(?=[^/\\]*[a-z])(?=[^/\\]*[A-Z])(?=[^/\\]*\d)[^/\\]{16}/;
 
 /** An address, a path or a file: where the secret is, not what it is. */
 function isPlace(text: string): boolean {
@@ -143,7 +154,14 @@ function isPlace(text: string): boolean {
   if (FILE.test(text) && /^[\w@.~+\\/:-]+$/.test(text)) return true;
   // "/a1B2" is no place that anybody has.
   if (/^[\\/][^\\/]*$/.test(text) && !/^.[a-z-]*$/.test(text)) return false;
-  return PATH.test(text) && !RANDOM_PART.test(text);
+  return PATH.test(text) && !text.split(/[\\/]/).some(isRandomPart);
+}
+
+/** A part of base64 rather than a name: capitals where no word begins. */
+function isRandomPart(part: string): boolean {
+  return (
+    part.length >= 10 && /^[A-Za-z0-9+]+$/.test(part) && /[a-z]/.test(part) && /[A-Z]/.test(part) && !CAMEL.test(part)
+  );
 }
 
 function isQuotedSecret(candidate: Candidate): boolean {
@@ -170,7 +188,10 @@ function isLabel(text: string, noun: Noun): boolean {
  * text some turn up by chance.
  */
 export function isProse(text: string, fillers = text.length > 200 ? 3 : 1): boolean {
-  const words = text.toLowerCase().match(/[a-z']+/g) ?? [];
+  const words = text
+    .toLowerCase()
+    .split(/\s+/)
+    .flatMap((each) => /^["'(]*([a-z]+(?:'[a-z]+)?)[)"'.,;:!?]*$/.exec(each)?.[1] ?? []);
   if (words.length < 2) return false;
   if (words.filter((each) => FILLERS.has(each)).length >= fillers) return true;
   return fillers === 1 && (words.length > 2 || /^[A-Z]/.test(text)) && words.some(isNoun);
@@ -195,7 +216,10 @@ function isBareSecret(candidate: Candidate, core: string): boolean {
   if ((!assigned || sign === ":") && /^[|>!&*@`:?]/.test(text)) return false;
   if (/^\/[\^([\\.?*]/.test(text) || (sign === ":" && text.startsWith("#"))) return false;
   if (bareName(core) === bareName(candidate.name.slice(candidate.name.lastIndexOf(".") + 1))) return false;
-  if (sign === "flag" && (FILLERS.has(core.toLowerCase()) || /^[A-Z]+$/.test(core))) return false;
+  if (sign === "flag" && (FILLERS.has(core.toLowerCase()) || (!candidate.claim.isUpper && /^[A-Z]{1,11}$/.test(core))))
+    return false;
+  if (assigned && sign !== "flag" && !candidate.claim.isUpper && CHAIN.test(core) && isNamedLikeCode(core))
+    return false;
   if (assigned) return !(sign === ":" && isSentence(core, after));
   // "a,b" in one word is a list in code, of which the first part tells.
   const head = /^[^,;]+(?=[,;])/.exec(core)?.[0] ?? core;
@@ -214,7 +238,7 @@ function isSentence(word: string, after: string): boolean {
 }
 
 function isNamedLikeCode(text: string): boolean {
-  return /[a-z][A-Z]/.test(text) || hasNoun(text);
+  return CAMEL.test(text) || text.split(/\.|::|->/).some((each) => CAMEL.test(each)) || hasNoun(text);
 }
 
 function hasNoun(text: string): boolean {
@@ -223,17 +247,20 @@ function hasNoun(text: string): boolean {
 
 function isCodeName(candidate: Candidate, core: string, isCode: boolean): boolean {
   const { claim, sign, isSpaced, isListed, after } = candidate;
-  const isSpacedEquals = sign === "=" && isSpaced;
+  const isSpacedEquals = sign === "=" && isSpaced && !claim.isUpper;
+  if (claim.isUpper && (CONSTANT.test(core) || (isSpaced && CAMEL.test(core)))) return true;
   if (isNoun(core.toLowerCase())) return isCode || isSpaced || isListed || core.toLowerCase() === claim.noun;
   if (isListed) return false;
   if (isNamedLikeCode(core) && isCode) return true;
   if (/\d/.test(core)) return false;
   if (isNamedLikeCode(core) && isSpacedEquals) return true;
   if (isSentence(core, after) && (sign === ":" || isSpaced)) return true;
-  if (/[a-z][A-Z]/.test(core) && (hasNoun(core) || /^[A-Z]/.test(core))) return true;
+  if (CAMEL.test(core) && (hasNoun(core) || (/^[A-Z]/.test(core) && after !== ""))) return true;
   if (/^[A-Z].*[!?]$/.test(candidate.text)) return true;
   // A token or key without a single digit is a variable; a password may well be a word.
-  if (isSpacedEquals && (claim.noun !== "password" || core.includes("_")) && claim.noun !== "secret") return true;
+  if (isSpacedEquals && (claim.noun !== "password" || core.includes("_")) && claim.noun !== "secret") {
+    return !/(?:secret|password|passwd)$/.test(core);
+  }
   return isCode && (sign === ":" || isSpaced);
 }
 

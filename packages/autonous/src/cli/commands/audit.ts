@@ -1,4 +1,4 @@
-import { realpathSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { verifyAudit, verifyEvents } from "@autonous/runtime";
 import type { AuditRecord, AuditVerdict } from "@autonous/runtime";
 import { UsageError } from "../command.ts";
@@ -41,7 +41,7 @@ async function verifyState(state_dir: string): Promise<AuditVerdict> {
   const records = await Records.open(state_dir);
   try {
     const runs = [...(await records.runs())];
-    const files = runs.length === 0 && !isFolder(state_dir) ? [] : [await verifyAudit(realpathSync(state_dir))];
+    const files = [await verifyAudit(state_dir)];
     const stored = await Promise.all(
       runs.filter(([, where]) => where === "store").map(([run_id]) => verifyEvents(run_id, records.read(run_id))),
     );
@@ -53,10 +53,6 @@ async function verifyState(state_dir: string): Promise<AuditVerdict> {
   } finally {
     await records.close();
   }
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 type Shown = AuditRecord & { readonly run_id: string };

@@ -31,7 +31,11 @@ test("stat tells what a place is, without opening it for anything", async () => 
   await make({ "root/a.txt": "four" });
   runtime.register(fileTool({ path: "a.txt", access: "read" }, ({ files }) => files.stat("a.txt")));
   const { payload } = await runtime.call({ name: "work", args: {} });
-  expect(JSON.parse(payload?.stdout ?? "")).toEqual({ kind: "file", size: 4, modified_ms: expect.any(Number) as number });
+  expect(JSON.parse(payload?.stdout ?? "")).toEqual({
+    kind: "file",
+    size: 4,
+    modified_ms: expect.any(Number) as number,
+  });
 });
 
 test("a path that the call did not declare is refused, also one inside the roots", async () => {
@@ -39,7 +43,10 @@ test("a path that the call did not declare is refused, also one inside the roots
   await make({ "root/a/x": "x", "root/b/y": "y" });
   runtime.register(fileTool({ path: "a", access: "list" }, ({ files }) => files.list("b", { limit: 10 })));
   const { error } = await runtime.call({ name: "work", args: {} });
-  expect(error).toMatchObject({ code: "PathTraversalBlocked", message: expect.stringMatching(/did not declare/) as string });
+  expect(error).toMatchObject({
+    code: "PathTraversalBlocked",
+    message: expect.stringMatching(/did not declare/) as string,
+  });
 });
 
 test("a declared read does not allow a listing", async () => {
@@ -59,7 +66,13 @@ const SWAPS = [
 for (const { title, path, swap } of SWAPS) {
   test(`what was judged is what is opened: where ${title}, nothing is shown`, async () => {
     const { runtime, make, path: folder } = await scratch();
-    await make({ "root/a/mine": "", "root/p/a/mine": "", "root/other/theirs": "", "outside/a/secret": "", "outside/secret": "" });
+    await make({
+      "root/a/mine": "",
+      "root/p/a/mine": "",
+      "root/other/theirs": "",
+      "outside/a/secret": "",
+      "outside/secret": "",
+    });
     const tool = fileTool({ path, access: "list" }, async ({ files }) => {
       swap(join(folder, "root"));
       return await files.list(path, { limit: 10 });
@@ -74,7 +87,9 @@ for (const { title, path, swap } of SWAPS) {
 test("links below a folder are not followed, whatever the tool asks for", async () => {
   const { runtime, make } = await scratch();
   await make({ "root/a/link": "-> ../../outside", "outside/secret": "" });
-  runtime.register(fileTool({ path: "a", access: "list" }, ({ files }) => files.list("a", { below: ["link"], limit: 10 })));
+  runtime.register(
+    fileTool({ path: "a", access: "list" }, ({ files }) => files.list("a", { below: ["link"], limit: 10 })),
+  );
   expect((await runtime.call({ name: "work", args: {} })).ok).toBe(false);
 });
 
@@ -85,7 +100,9 @@ test("a key that is a way up leads nowhere", async () => {
     const place = fileTool({ path: "a", access: "list" }, ({ files }) => files.list("a", { below, limit: 10 }));
     runtime.register({ ...place, name: `work${below.join("").length}${below.length}` });
   }
-  const results = await runtime.callAll(["work21", "work113", "work131", "work11", "work01"].map((name) => ({ name, args: {} })));
+  const results = await runtime.callAll(
+    ["work21", "work113", "work131", "work11", "work01"].map((name) => ({ name, args: {} })),
+  );
   for (const result of results) {
     expect(result.error?.code).not.toBe("UnknownTool");
     expect(JSON.stringify(result)).not.toContain("secret");
@@ -93,7 +110,9 @@ test("a key that is a way up leads nowhere", async () => {
 });
 
 test("a folder below that a rule closes is passed over and told", async () => {
-  const { runtime, make } = await scratch({ config: { rules: [{ effect: "deny", path: "private/**", reason: "not for agents" }] } });
+  const { runtime, make } = await scratch({
+    config: { rules: [{ effect: "deny", path: "private/**", reason: "not for agents" }] },
+  });
   await make({ "root/open/x": "", "root/private/diary": "", "root/z": "" });
   const { payload, error } = await runtime.call({ name: "ls", args: { recursive: true } });
   expect(error).toBeNull();
@@ -105,7 +124,12 @@ test("more entries than asked for are not held, and said", async () => {
   const { runtime, path } = await scratch();
   mkdirSync(join(path, "root/many"));
   for (let i = 0; i < 50; i++) mkdirSync(join(path, "root/many", `d${String(i).padStart(2, "0")}`));
-  runtime.register(fileTool({ path: "many", access: "list" }, ({ files }) => files.list("many", { limit: 3, after: "d09" })));
+  runtime.register(
+    fileTool({ path: "many", access: "list" }, ({ files }) => files.list("many", { limit: 3, after: "d09" })),
+  );
   const { payload } = await runtime.call({ name: "work", args: {} });
-  expect(JSON.parse(payload?.stdout ?? "")).toMatchObject({ more: true, entries: [{ name: "d10" }, { name: "d11" }, { name: "d12" }] });
+  expect(JSON.parse(payload?.stdout ?? "")).toMatchObject({
+    more: true,
+    entries: [{ name: "d10" }, { name: "d11" }, { name: "d12" }],
+  });
 });

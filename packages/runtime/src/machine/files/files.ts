@@ -16,7 +16,7 @@ export interface FilesOptions {
   readonly judgeBelow: (real: string) => string | undefined;
 }
 
-/** Entries of a folder that are looked at before others get a turn. */
+/** Entries that a call looks at before others get a turn. */
 const ENTRIES_A_TURN = 16_384;
 
 /**
@@ -36,6 +36,7 @@ export function createToolFiles({ touches, workspace, signal, judgeBelow }: File
     return touch;
   }
 
+  const turn = takeTurns(signal);
   return {
     // oxlint-disable-next-line typescript/require-await -- makers on other systems have to wait
     async stat(path) {
@@ -56,7 +57,7 @@ export function createToolFiles({ touches, workspace, signal, judgeBelow }: File
           ...options,
           show_sensitive: options.show_sensitive === true && touch.show_sensitive,
           workspace,
-          signal,
+          turn,
         });
       } finally {
         closeSync(fd);
@@ -112,7 +113,7 @@ function factsOf(fd: number): FileFacts {
 
 interface FolderOptions extends ListOptions {
   readonly workspace: WorkspaceContext;
-  readonly signal: AbortSignal;
+  readonly turn: () => Promise<void> | undefined;
 }
 
 /** Holds as many entries as are asked for, however many the folder has. */
@@ -120,15 +121,21 @@ async function listFolder(fd: number, options: FolderOptions): Promise<Listing> 
   const smallest = new SmallestEntries(options, realBytesOf(fd));
   const folder = opendirSync(procPath(fd), { encoding: "latin1" as BufferEncoding, bufferSize: 1024 });
   try {
-    let looked = 0;
     for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
       smallest.offer(entry.name, entry);
-      if (++looked % ENTRIES_A_TURN === 0) await letOthersRun(options.signal);
+      const turn = options.turn();
+      if (turn !== undefined) await turn;
     }
   } finally {
     folder.closeSync();
   }
   return smallest.listing();
+}
+
+/** Counts the entries of one call, however many folders they are in; every so often timers and signals get their turn. */
+function takeTurns(signal: AbortSignal): () => Promise<void> | undefined {
+  let looked = 0;
+  return () => (++looked % ENTRIES_A_TURN === 0 ? letOthersRun(signal) : undefined);
 }
 
 async function letOthersRun(signal: AbortSignal): Promise<void> {
