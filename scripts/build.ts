@@ -19,16 +19,7 @@ for (const name of ["runtime", "autonous"]) {
 
 const product = join(root, "packages/autonous");
 rmSync(join(product, "dist/cli"), { recursive: true, force: true });
-/** commander loads the modules for child processes at its start, for a feature that we do not use. */
-const withoutChildProcesses = {
-  name: "without-child-processes",
-  resolveId: (source: string, importer: string | undefined) =>
-    source === "node:child_process" && importer?.includes("/commander/") === true ? "\0no-child-processes" : null,
-  load: (id: string) => (id === "\0no-child-processes" ? "export default {};" : null),
-};
-
 await build({
-  plugins: [withoutChildProcesses],
   input: { autonous: join(product, "src/cli/bin.ts") },
   platform: "node",
   resolve: { conditionNames: ["@autonous/source", "import", "node", "default"] },

@@ -37,7 +37,7 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     queue:      { ours: ["agent", "model", "store"],                                        outside: [...PURE, "@autonous/runtime"] },
     supervisor: { ours: ["config"],                                                         outside: [...MACHINE, "@autonous/runtime"] },
     channels:   { ours: ["queue", "store"],                                                 outside: [...MACHINE, "hono", "hono/body-limit", "hono/secure-headers", "hono/streaming", "@hono/node-server", "zod", "@autonous/runtime"] },
-    cli:        { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels", "(src root)"], outside: [...MACHINE, "node:module", "node:stream/promises", "commander", "zod", "@autonous/runtime"] },
+    cli:        { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels", "(src root)"], outside: [...MACHINE, "node:module", "node:stream/promises", "zod", "@autonous/runtime"] },
   },
 };
 

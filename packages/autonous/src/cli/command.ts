@@ -12,9 +12,12 @@ export interface CommandInput {
 
 type RunCommand = (input: CommandInput) => Promise<ExitCode>;
 
-interface Parameter {
+/** An argument or an option, as it is written and what it is for. */
+export interface Parameter {
   readonly name: string;
   readonly meaning: string;
+  /** An option that may be given several times; its value is a list. */
+  readonly repeatable?: boolean;
 }
 
 /** What a command declares. Its module is loaded only when it is used. */

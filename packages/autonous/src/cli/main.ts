@@ -29,7 +29,7 @@ export async function main(words: readonly string[]): Promise<ExitCode> {
 async function runWords(words: readonly string[], signal: AbortSignal): Promise<ExitCode> {
   let print = createPrint(words.includes("--json"));
   try {
-    const chosen = choose(words, version());
+    const chosen = choose(words, version);
     if ("about" in chosen) {
       if (print.json) print.document({ [chosen.about]: chosen.text.trimEnd() });
       print.text(chosen.text);

@@ -1,7 +1,8 @@
-import { Command as Commander, CommanderError, Option } from "commander";
+import { nearestNames } from "@autonous/runtime";
 import { COMMANDS } from "./all.ts";
 import { UsageError } from "./command.ts";
-import type { Command } from "./command.ts";
+import type { Command, Parameter } from "./command.ts";
+import { helpFor, optionsOf } from "./help.ts";
 
 export interface Chosen {
   readonly command: Command;
@@ -15,109 +16,25 @@ export interface About {
   readonly text: string;
 }
 
+const HELP = new Set(["-h", "--help"]);
+const VERSION = new Set(["-V", "--version"]);
+const JSON_FLAG = "--json";
+
 /** Finds what the words on the command line ask for. Throws `UsageError`; writes nothing. */
-export function choose(words: readonly string[], version: string): Chosen | About {
+export function choose(words: readonly string[], version: () => string): Chosen | About {
   const [first, ...rest] = words;
   const asked = first === "help" ? [...rest, "--help"] : words;
-  let chosen: Chosen | undefined;
-  let out = "";
-  let help = "";
-  const program = new Commander("autonous")
-    .description("The tool runtime you can hand an agent the keys to.")
-    .version(version, "-V, --version", "show the version")
-    .helpOption("-h, --help", "show what can be done")
-    .helpCommand(false)
-    .addOption(json())
-    .enablePositionalOptions()
-    .configureOutput({ writeOut: (text) => (out += text), writeErr: (text) => (help += text), outputError: () => {} })
-    .addHelpText("after", START)
-    .exitOverride();
-  for (const command of commandsFor(asked)) addCommand(program, command, (found) => (chosen = found));
-  try {
-    program.parse(asked, { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return { about: error.code === "commander.version" ? "version" : "help", text: out };
-    throw usageError(error, asked, help);
-  }
-  if (chosen === undefined) throw new Error(`No command was chosen by "${words.join(" ")}"`);
-  return chosen;
-}
-
-/** Setting up every command takes longer than most of them do: only those that the first word can mean, if it means any. */
-function commandsFor(words: readonly string[]): readonly Command[] {
-  const first = words.find((word) => word !== "--json");
-  const meant = COMMANDS.filter(({ name }) => name.split(" ")[0] === first);
-  return meant.length === 0 ? COMMANDS : meant;
-}
-
-const START = `
-"autonous <command> --help" shows a command's options and an example. To begin:
-  autonous doctor
-  autonous call ls '{"path":"."}'
-  autonous policy explain ls '{"path":"../elsewhere"}'
-  autonous audit show`;
-
-function json(): Option {
-  return new Option("--json", "one JSON document on stdout and nothing else");
-}
-
-function addCommand(program: Commander, command: Command, choose: (chosen: Chosen) => void): void {
-  const words = command.name.split(" ");
-  const last = words.pop() ?? "";
-  const parent = words.reduce(groupOf, program);
-  const added = parent.command(last).description(command.summary).allowExcessArguments(false);
-  for (const { name, meaning } of command.args ?? []) added.argument(name, meaning);
-  for (const { name, meaning } of command.options ?? []) added.addOption(new Option(name, meaning));
-  if (command.workspace === true) {
-    // Not `<folder...>`: that would take the command's own arguments for folders.
-    added.option(
-      "--root <folder>",
-      "a folder that tools may touch; may be repeated (default: the current one)",
-      collect,
-    );
-    added.option("--state-dir <folder>", "where the record is kept (default: .agent)");
-  }
-  added.addOption(json());
-  added.addHelpText("after", `\nExample:\n  ${command.example}`);
-  added.action(() => {
-    choose({ command, args: added.args, options: added.optsWithGlobals() });
-  });
-}
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
-}
-
-const GROUPS: Readonly<Record<string, string>> = {
-  policy: "Decisions: what is allowed, and why",
-  tasks: "The queue of the service",
-  events: "What happened, as a tree or as it comes",
-  audit: "The record: check it, search it, export it",
-};
-
-function groupOf(parent: Commander, name: string): Commander {
-  const known = parent.commands.find((each) => each.name() === name);
-  if (known !== undefined) return known;
-  return parent
-    .command(name)
-    .description(GROUPS[name] ?? "")
-    .helpCommand(false);
-}
-
-/** The parser's complaint in our own words, with where to look next. `help`: the words stop before a command is named. */
-function usageError(error: CommanderError, words: readonly string[], help: string): UsageError {
-  const given = words.filter((word) => word !== "--json");
+  // `--json` may stand before the command too.
+  const given = asked.filter((word, i) => word !== JSON_FLAG || asked.slice(0, i).some((each) => each !== JSON_FLAG));
   const named = namedBy(given);
-  const asked = ["autonous", ...named].join(" ");
-  if (help !== "") {
-    return new UsageError(`No command is given after "${asked}": it is one of ${commandsAfter(named)}`, help);
-  }
-  const [problem = "", nearest = ""] = error.message.replace(/^error: /, "").split("\n");
-  const said = problem.replaceAll(/'([^']*)'/g, '"$1"').replace(/\.$/, "");
-  const meant = /^\(Did you mean (.*)\?\)$/.exec(nearest)?.[1] ?? elsewhere(error, given[named.length]);
-  const next = meant === undefined ? "; see" : `; did you mean ${meant}? See`;
-  return new UsageError(`${said.charAt(0).toUpperCase()}${said.slice(1)}${next} "${asked} --help"`);
+  const left = given.slice(named.length);
+  const plain = left.includes("--") ? left.slice(0, left.indexOf("--")) : left;
+  if (plain.some((word) => HELP.has(word))) return { about: "help", text: helpFor(named) };
+  if (named.length === 0 && VERSION.has(left[0] ?? "")) return { about: "version", text: `${version()}\n` };
+  const command = COMMANDS.find(({ name }) => name === named.join(" "));
+  if (command === undefined) throw noCommand(named, left[0]);
+  const { args, options } = readWords(command, left);
+  return { command, args, options: asked.includes(JSON_FLAG) ? { ...options, json: true } : options };
 }
 
 /** The command or group that the first words are. */
@@ -130,12 +47,91 @@ function startsWith(name: string, words: readonly string[]): boolean {
   return `${name} `.startsWith(words.map((word) => `${word} `).join(""));
 }
 
-function commandsAfter(named: readonly string[]): string {
+/** What can stand after the words that are there. */
+function commandsAfter(named: readonly string[]): string[] {
   const names = COMMANDS.filter(({ name }) => startsWith(name, named)).map(({ name }) => name.split(" ")[named.length]);
-  return [...new Set(names)].join(", ");
+  return [...new Set(names.filter((name) => name !== undefined))];
 }
 
-/** A command of a group whose own name is the word: `audit verify` for `verify`. */
-function elsewhere({ code }: CommanderError, word = ""): string | undefined {
-  return code === "commander.unknownCommand" ? COMMANDS.find(({ name }) => name.endsWith(` ${word}`))?.name : undefined;
+function noCommand(named: readonly string[], word: string | undefined): UsageError {
+  const after = commandsAfter(named);
+  if (word === undefined || word === JSON_FLAG) {
+    const asked = ["autonous", ...named].join(" ");
+    return new UsageError(`No command is given after "${asked}": it is one of ${after.join(", ")}`, helpFor(named));
+  }
+  if (word.startsWith("-")) return wrongUse(`Unknown option "${word}"`, named, undefined);
+  // A command of a group whose own name is the word: `audit verify` for `verify`.
+  const elsewhere = COMMANDS.find(({ name }) => name.endsWith(` ${word}`))?.name;
+  return wrongUse(`Unknown command "${word}"`, named, nearestNames(word, after)[0] ?? elsewhere);
+}
+
+function wrongUse(problem: string, named: readonly string[], meant: string | undefined): UsageError {
+  const next = meant === undefined ? "; see" : `; did you mean ${meant}? See`;
+  return new UsageError(`${problem}${next} "${["autonous", ...named].join(" ")} --help"`);
+}
+
+/** The words after a command as its arguments and options. */
+function readWords(command: Command, words: readonly string[]): Pick<Chosen, "args" | "options"> {
+  const named = command.name.split(" ");
+  const args: string[] = [];
+  const options: Record<string, string | boolean | readonly string[]> = {};
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i] ?? "";
+    if (word === "--") {
+      args.push(...words.slice(i + 1));
+      break;
+    }
+    if (word === "-" || !word.startsWith("-")) {
+      args.push(word);
+      continue;
+    }
+    const [flag = "", inline] = splitOnce(word, "=");
+    const option = optionsOf(command).find(({ name }) => name.split(" ")[0] === flag);
+    if (option === undefined) throw wrongUse(`Unknown option "${flag}"`, named, nearestFlag(command, flag));
+    const taken = takesValue(option) ? (inline ?? words[++i]) : inline === undefined ? true : undefined;
+    if (taken === undefined) {
+      throw wrongUse(
+        `Option "${option.name}" ${takesValue(option) ? "argument missing" : "takes no value"}`,
+        named,
+        undefined,
+      );
+    }
+    const key = keyOf(flag);
+    options[key] =
+      option.repeatable === true ? [...((options[key] as string[] | undefined) ?? []), String(taken)] : taken;
+  }
+  checkCount(command, args);
+  return { args, options };
+}
+
+function splitOnce(text: string, at: string): [string, string | undefined] {
+  const index = text.indexOf(at);
+  return index < 0 ? [text, undefined] : [text.slice(0, index), text.slice(index + 1)];
+}
+
+function takesValue({ name }: Parameter): boolean {
+  return name.includes(" ");
+}
+
+function nearestFlag(command: Command, flag: string): string | undefined {
+  return nearestNames(
+    flag,
+    optionsOf(command).map(({ name }) => name.split(" ")[0] ?? ""),
+  )[0];
+}
+
+/** `--state-dir` is the option `stateDir`. */
+function keyOf(flag: string): string {
+  return flag.slice(2).replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function checkCount({ name, args: wanted = [] }: Command, args: readonly string[]): void {
+  const named = name.split(" ");
+  const missing = wanted.slice(args.length).find((each) => each.name.startsWith("<"));
+  if (missing !== undefined) {
+    throw wrongUse(`Missing required argument "${missing.name.replaceAll(/[<>.]/g, "")}"`, named, undefined);
+  }
+  if (args.length <= wanted.length || wanted.some((each) => each.name.includes("..."))) return;
+  const most = `${wanted.length} argument${wanted.length === 1 ? "" : "s"}`;
+  throw wrongUse(`Too many arguments for "${name}". Expected ${most} but got ${args.length}`, named, undefined);
 }

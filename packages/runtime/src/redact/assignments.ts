@@ -1,20 +1,19 @@
-import { CODE, isIn, isNewline, isQuote, SETS } from "./characters.ts";
-import { extend } from "./extent.ts";
-import type { Extent, Tail } from "./extent.ts";
+import { CODE, isIn, isNewline, SETS } from "./characters.ts";
+import { claimIn, weaken } from "./claims.ts";
+import type { Tail } from "./extent.ts";
 import type { Found, Span } from "./find-shape.ts";
 import { MARKER } from "./marker.ts";
-import { claimIn, weaken } from "./claims.ts";
 import type { Claim } from "./names.ts";
 import { nameAround, placeOf } from "./places.ts";
 import type { Name, Place } from "./places.ts";
+import { openingQuote, readBareWord, readTo } from "./read-value.ts";
+import type { Opening } from "./read-value.ts";
 import { isProse, isSecretValue } from "./values.ts";
 import type { Candidate } from "./values.ts";
-import { codeAt, codeBefore, leftOf, restOfLine, rightOf } from "./view.ts";
+import { codeAt, codeBefore, follows, leftOf, restOfLine, rightOf } from "./view.ts";
 import type { View } from "./view.ts";
 
-/** How much of a value is read to decide whether it is a secret. Small, since it is read anew for each name. */
-const QUOTED_WINDOW = 256;
-const WORD_WINDOW = 128;
+/** How much of a line of words is read to decide whether they are a secret. */
 const LINE_WINDOW = 192;
 
 /**
@@ -50,29 +49,6 @@ function findValue(view: View, assignment: Assignment): Found | undefined {
   return findLine(view, assignment) ?? findWord(view, assignment);
 }
 
-interface Opening {
-  readonly at: number;
-  readonly tail: Tail;
-}
-
-/** Where a quoted value begins, inside its quotes, with the letters that Python, C# and SQL put before them. */
-function openingQuote(view: View, { at, isElement }: Place): Opening | undefined {
-  if (isElement === true) return { at, tail: { kind: "quoted", quote: CODE.less, backslashes: 0 } };
-  let start = at;
-  if (!isQuote(codeAt(view, at)) && codeAt(view, at) !== CODE.backslash) {
-    const prefix = /^(?:[rRbBuUfFlLN]{1,2}|[@$])(?=["'])/.exec(restOfLine(view, at, 3));
-    if (prefix === null) return undefined;
-    start += prefix[0].length;
-  }
-  let quoteAt = start;
-  while (quoteAt - start < 16 && codeAt(view, quoteAt) === CODE.backslash) quoteAt++;
-  const quote = codeAt(view, quoteAt);
-  if (!isQuote(quote)) return undefined;
-  const isTriple = quoteAt === start && codeAt(view, start + 1) === quote && codeAt(view, start + 2) === quote;
-  if (isTriple) return { at: start + 3, tail: { kind: "triple", quote } };
-  return { at: quoteAt + 1, tail: { kind: "quoted", quote, backslashes: quoteAt - start } };
-}
-
 const SCHEME = /^(?:Bearer|Basic|Token|Bot|ApiKey|Api-Key|Negotiate|NTLM|OAuth|GenieKey|SSWS|Digest|Hawk)[ \t]+/i;
 
 function findQuoted(view: View, { name, claim, place }: Assignment, { at, tail }: Opening): Found | undefined {
@@ -85,16 +61,8 @@ function findQuoted(view: View, { name, claim, place }: Assignment, { at, tail }
     return isBlockSecret(claim, text) ? trimmed(view, start, whole) : undefined;
   }
   if (isOtherQuote(text, place, tail)) return undefined;
-  const { isSpaced } = place;
-  const sign = signOf(name, place);
-  const about = { name: name.text, claim, sign, isSpaced, isListed: false, isLine: false, after: "" };
-  if (!isSecretValue({ ...about, text, isQuoted: true })) return undefined;
+  if (!isSecretValue(candidate({ name, place, claim }, text))) return undefined;
   return { start, ...whole, end: endOfLines(view, whole.end, { place, claim, tail }) };
-}
-
-/** `--token=x` is a flag like `--token x`. */
-function signOf({ dashes }: Name, { sign, isSpaced }: Place): Place["sign"] {
-  return sign === "=" && !isSpaced && dashes > 0 ? "flag" : sign;
 }
 
 /** Whether a quote did not open a value: it runs a command of the shell, or it closed a string: `log("token:", x)`. */
@@ -153,29 +121,6 @@ function isBlockSecret(claim: Claim, text: string): boolean {
   return length >= 4 && !text.includes(MARKER) && claim.strength !== "random" && !isProse(text, 3);
 }
 
-/** Reads a value as far as deciding takes. The tail is left out once its end was seen. */
-function readTo(view: View, at: number, tail: Tail): { readonly end: number; readonly tail?: Tail } {
-  const limit = at + (tail.kind === "word" ? WORD_WINDOW : QUOTED_WINDOW);
-  const isCut = limit < view.text.length;
-  const window: View = isCut
-    ? { text: view.text.slice(0, limit), final: false, floor: view.floor, short: false }
-    : view;
-  const { end, open } = tail.kind === "word" ? readWord(view, at, { window, tail }) : extend(window, at, tail);
-  if (!open) return { end };
-  if (!isCut) view.short = true;
-  return { end, tail };
-}
-
-/** Where a word ends does not depend on where it was begun to be read, so that reading can go on from there. */
-function readWord(view: View, at: number, { window, tail }: { window: View; tail: Tail & { kind: "word" } }): Extent {
-  const { style } = tail;
-  const { word } = view;
-  const isSame = word !== undefined && word.style === style && word.start <= at && at <= word.end;
-  const extent = extend(window, isSame ? word.end : at, tail);
-  view.word = { style, start: isSame ? word.start : at, end: extent.end };
-  return extent;
-}
-
 const BLOCK_HEADER = /^[|>][+\d-]{0,2}[ \t]{0,20}(?:#[^\n]{0,80})?\r?\n(?:[ \t]{0,80}\r?\n){0,3}([ \t]{0,200})(?=\S)/;
 
 /** A YAML block scalar: `password: |` and the deeper lines below. */
@@ -209,56 +154,35 @@ function findLine(view: View, { name, place, claim }: Assignment): Found | undef
   const rest = restOfLine(view, place.at, LINE_WINDOW);
   const text = rest.replace(/\s#.*$/, "").trimEnd();
   if (!/\S[ \t]/.test(text) || /^[!&*|>@]|[(){}<>=;"`]|[,:|&?+]\s|\s[+*/&|?-]\s/.test(text)) return undefined;
-  if (isProse(text) || !isSecretValue(wordsCandidate(text, name, claim))) return undefined;
+  if (isProse(text) || !isSecretValue(candidate({ name, place, claim }, text))) return undefined;
   const end = place.at + text.length;
   return rest.length < LINE_WINDOW ? { start: place.at, end } : { start: place.at, end, tail: { kind: "line" } };
 }
 
-function wordsCandidate(text: string, name: Name, claim: Claim): Candidate {
-  return {
-    text,
-    name: name.text,
-    claim,
-    isQuoted: true,
-    sign: ":",
-    isSpaced: true,
-    isListed: false,
-    isLine: true,
-    after: "",
-  };
-}
-
 /** A value without quotes and blanks. */
-function findWord(view: View, { name, place, claim }: Assignment): Found | undefined {
+function findWord(view: View, assignment: Assignment): Found | undefined {
+  const { name, place, claim } = assignment;
   const scheme = SCHEME.exec(restOfLine(view, place.at, 20))?.[0] ?? "";
   const start = place.at + scheme.length;
-  if (/^(?:Digest|Hawk)/i.test(scheme) && !view.text.startsWith(MARKER, start)) {
+  if (/^(?:Digest|Hawk)/i.test(scheme) && !follows(view, start, MARKER)) {
     return { start, end: start, tail: { kind: "line" } };
   }
-  const isWhole =
-    !place.isNameQuoted && place.isEncoded !== true && claim.noun !== "authorization" && isLineStart(view, name);
-  const style = place.isEncoded === true ? "encoded" : isWhole ? "whole" : "part";
-  const whole = readTo(view, start, { kind: "word", style });
-  if (whole.end === start) return undefined;
-  const text = view.text.slice(start, whole.end);
-  if (view.text.startsWith(MARKER, whole.end)) return undefined;
-  const after = whole.tail === undefined ? restOfLine(view, whole.end, 24) : "";
-  const { isSpaced } = place;
-  const sign = signOf(name, place);
-  const isListed = sign === "=" && !isSpaced && /[;&?] ?$/.test(leftOf(view, name.start, 2));
-  return isSecretValue({
-    text,
-    name: name.text,
-    claim,
-    isQuoted: false,
-    sign,
-    isSpaced,
-    isListed,
-    isLine: isWhole,
-    after,
-  })
-    ? { start, ...whole }
-    : undefined;
+  const isLine = !place.isNameQuoted && claim.noun !== "authorization" && isLineStart(view, name);
+  const word = readBareWord(view, start, { isLine, isEncoded: place.isEncoded === true });
+  if (word === undefined) return undefined;
+  const text = view.text.slice(start, word.end);
+  const after = word.tail === undefined ? restOfLine(view, word.end, 24) : "";
+  const isListed = place.sign === "=" && !place.isSpaced && /[;&?] ?$/.test(leftOf(view, name.start, 2));
+  const isSecret = isSecretValue({ ...candidate(assignment, text), isQuoted: false, isListed, isLine, after });
+  return isSecret ? { start, ...word } : undefined;
+}
+
+/** A quoted value by default. */
+function candidate({ name, place, claim }: Assignment, text: string): Candidate {
+  // `--token=x` is a flag like `--token x`.
+  const isFlag = place.sign === "=" && !place.isSpaced && name.dashes > 0;
+  const about = { text, name: name.text, claim, sign: isFlag ? "flag" : place.sign, isSpaced: place.isSpaced } as const;
+  return { ...about, isQuoted: true, isListed: false, isLine: false, after: "" };
 }
 
 const TYPE = /^[&\w<>[\]|?., '*]{1,60}?\s{0,2}=\s{0,4}(?=(?:[rRbBuU]|@)?["'`])/;

@@ -14,8 +14,9 @@ export function claimIn(view: View, name: Name, place: Place): Claim | undefined
   if (lower === "key" || lower === "keys") return claimOfKey(view, name);
   const claim = claimOf(name.text.replace(/^(?:.*\.)?(?:set|with)(?=[A-Z])/, ""));
   if (claim !== undefined && (place.isCell === true || isConstantKey(view, name, claim))) return weaken(claim);
-  if (place.isCompared === true && (claim?.noun === "token" || claim?.noun === "key"))
+  if (place.isCompared === true && (claim?.noun === "token" || claim?.noun === "key")) {
     return { ...claim, strength: "random" };
+  }
   // "pass: 12", "PASS: test.ts" are the results of tests; `-passin pass:x` and "pass": "x" are not.
   if (lower === "pass" && place.sign === ":" && !place.isNameQuoted) {
     return /-pass(?:in|out)?[ =]$/.test(leftOf(view, name.start, 12)) ? claim : undefined;

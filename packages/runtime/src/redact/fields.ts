@@ -1,6 +1,6 @@
 import { MARKER } from "./marker.ts";
 import { claimOf } from "./names.ts";
-import { isStandIn } from "./values.ts";
+import { isStandIn } from "./stand-ins.ts";
 
 interface Result {
   readonly value: unknown;
@@ -52,8 +52,8 @@ const HEADER = /^(?:x-|private-|proxy-|api-|job-|deploy-)[a-z-]{1,40}$|^authoriz
 function isNameBefore(items: readonly unknown[], index: number): boolean {
   const before = items[index - 1];
   const item = items[index];
-  if (typeof before !== "string" || typeof item !== "string" || !(FLAG.test(before) || HEADER.test(before)))
-    return false;
+  if (typeof before !== "string" || typeof item !== "string") return false;
+  if (!FLAG.test(before) && !HEADER.test(before)) return false;
   return !item.startsWith("-") && isSecretName(before);
 }
 
@@ -88,9 +88,10 @@ function isSecretName(name: string): boolean {
 function redactSecret(value: unknown, name = ""): Result | undefined {
   if (typeof value === "string") return isLiteral(value) ? { value: MARKER, redacted: true } : undefined;
   const noun = claimOf(name)?.noun;
-  // A small number under "token" is a position or a count.
-  if (typeof value === "number")
+  if (typeof value === "number") {
+    // A small number under "token" is a position or a count.
     return noun === "token" && Math.abs(value) < 100_000 ? undefined : { value: MARKER, redacted: true };
+  }
   const isList =
     Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "string" && isLiteral(each));
   if (!isList || noun === "token" || noun === "key") return undefined;

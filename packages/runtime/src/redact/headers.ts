@@ -1,8 +1,8 @@
 import { isUserAndPassword } from "./base64.ts";
-import { CODE, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
+import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
 import type { Found, Span } from "./find-shape.ts";
 import { standsAlone } from "./find-shape.ts";
-import { isStandIn } from "./values.ts";
+import { isStandIn } from "./stand-ins.ts";
 import { codeAt, restOfLine, runEnd, skipBlanks } from "./view.ts";
 import type { View } from "./view.ts";
 
@@ -35,11 +35,12 @@ export function findBasic(view: View, anchor: Span): Found | undefined {
   return { start, end, tail: { kind: "run", set: BASE64 } };
 }
 
+const AFTER_SCHEME = setOf(" \t%+:");
+
 /** Where the credential after a scheme's name begins: after blanks, or what stands for one in an address. */
 function credentialStart(view: View, { start, end }: Span): number | undefined {
   const code = codeAt(view, end);
-  if (code !== CODE.space && code !== CODE.tab && code !== CODE.percent && code !== CODE.plus && code !== CODE.colon)
-    return undefined;
+  if (!isIn(AFTER_SCHEME, code)) return undefined;
   if (!standsAlone(view, start)) return undefined;
   if (code === CODE.percent) return restOfLine(view, end, 3) === "%20" ? end + 3 : undefined;
   return skipBlanks(view, code === CODE.plus || code === CODE.colon ? end + 1 : end, 8);

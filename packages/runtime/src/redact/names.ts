@@ -134,9 +134,9 @@ function judgeName(name: string): Claim | undefined {
   const isUpper = name === name.toUpperCase() && name !== name.toLowerCase();
   if (endings.some((each) => PLAIN_ENDINGS.has(each)) || isPlain(noun, kind, isUpper)) return undefined;
   if (own === "pat" && (kind === "" || !isUpper)) return undefined;
+  const isSureKey = noun !== "key" || !NOUNS.has(own) || SECRET_KEYS.has(kind);
   // `key` and `item.key` name anything.
-  if (noun === "key" && (kind === "" || /\.keys?$/i.test(name)) && NOUNS.has(own) && !SECRET_KEYS.has(kind))
-    return undefined;
+  if (!isSureKey && (kind === "" || /\.keys?$/i.test(name))) return undefined;
 
   const isPlural = own === "tokens" || own === "keys";
   const claim = { noun, isUpper, isPlural };
@@ -144,7 +144,6 @@ function judgeName(name: string): Claim | undefined {
   const isCamel = /[a-z][A-Z]/.test(name);
   if (isCamel && VERBS.has(parts[0] ?? "")) return { ...claim, strength: "random" };
   if (noun === "key" && CODE_KEYS.has(kind)) return { ...claim, strength: isUpper ? "assigned" : "random" };
-  const isSureKey = noun !== "key" || !NOUNS.has(own) || SECRET_KEYS.has(kind);
   if (!isSureKey && (isPlural || isCamel)) return { ...claim, strength: "random" };
   const isNeutral = endings.every((each) => NEUTRAL_ENDINGS.has(each) || /^\d+$/.test(each));
   if (isNeutral) return { ...claim, strength: isSureKey || isUpper ? "any" : "assigned" };
@@ -162,6 +161,16 @@ export function splitName(name: string): readonly string[] {
 export function isNoun(word: string): boolean {
   return NOUNS.has(word);
 }
+
+export function hasNoun(text: string): boolean {
+  return splitName(text).some(isNoun);
+}
+
+/** `accessToken`, `UserName2`: words of three letters or more, joined by capitals. */
+export const CAMEL = /^_*[A-Za-z][a-z]{2,}(?:[A-Z][a-z]{2,})+\d{0,2}$/;
+
+/** `ACCESS_TOKEN` */
+export const CONSTANT = /^[A-Z]+(?:_[A-Z]+)*$/;
 
 function nounOf(word: string): Noun | undefined {
   return NOUNS.get(word) ?? RUN_TOGETHER.find(([pattern]) => pattern.test(word))?.[1];

@@ -1,6 +1,6 @@
 import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
 import type { Span } from "./find-shape.ts";
-import { codeAt, codeBefore, leftOf, restOfLine, rightOf, runEnd, runStart, skipBlanks } from "./view.ts";
+import { codeAt, codeBefore, follows, leftOf, restOfLine, rightOf, runEnd, runStart, skipBlanks } from "./view.ts";
 import type { View } from "./view.ts";
 
 /** A name as it stands in the text, with the word in it that was noticed. */
@@ -92,8 +92,9 @@ function closingQuoteEnd(view: View, at: number): number {
 /** Past `]` of `config["password"]`, `[]` and `[64]` of an array in C. */
 function skipIndex(view: View, at: number, isNameQuoted: boolean): number {
   const code = codeAt(view, at);
-  if (code === CODE.closeBracket && isNameQuoted)
+  if (code === CODE.closeBracket && isNameQuoted) {
     return codeAt(view, skipBlanks(view, at + 1)) === CODE.colon ? at : at + 1;
+  }
   if (code !== CODE.openBracket) return at;
   return at + (/^\[\d{0,6}\]/.exec(restOfLine(view, at, 8))?.[0].length ?? 0);
 }
@@ -134,9 +135,10 @@ function signAt(view: View, at: number): Sign | undefined {
 function valueStart(view: View, at: number): number | undefined {
   const start = skipBlanks(view, skipDecoration(view, at));
   const decorated = skipDecoration(view, start);
-  if (view.text.startsWith("%22", decorated)) return decorated + 3;
-  if (view.text.startsWith("!!", decorated))
+  if (follows(view, decorated, "%22")) return decorated + 3;
+  if (follows(view, decorated, "!!")) {
     return decorated + (/^!!\w{1,12}[ \t]+/.exec(restOfLine(view, decorated, 24))?.[0].length ?? 0);
+  }
   if (!isNewline(codeAt(view, decorated))) return decorated;
   const match = /^\r?\n[ \t]{0,60}(?=["'`])/.exec(rightOf(view, decorated, 64));
   return match === null ? undefined : decorated + match[0].length;

@@ -7,7 +7,7 @@ import { MARKER } from "./marker.ts";
 import { findPrivateKey, findPuttyKey } from "./private-keys.ts";
 import { SHAPES, SPLIT_SHAPES } from "./shapes.ts";
 import { findCurlUser, findUrlPassword } from "./urls.ts";
-import { isStandIn } from "./values.ts";
+import { isStandIn } from "./stand-ins.ts";
 import { leftOf, restOfLine } from "./view.ts";
 import type { View } from "./view.ts";
 

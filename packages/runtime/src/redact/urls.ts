@@ -1,13 +1,16 @@
-import { CODE, isQuote, isSpace } from "./characters.ts";
+import { isIn, isQuote, isSpace, setOf } from "./characters.ts";
 import type { Found, Span } from "./find-shape.ts";
-import { isStandIn } from "./values.ts";
-import { codeAt, restOfLine } from "./view.ts";
+import { isStandIn } from "./stand-ins.ts";
+import { codeAt, follows, restOfLine } from "./view.ts";
 import type { View } from "./view.ts";
 
 /** Names, passwords and hosts are shorter than this. */
 const AUTHORITY_WINDOW = 1024;
 /** How far the "@" may be when the password holds a "/", "?" or "#" that should have been encoded. */
 const ODD_PASSWORD_WINDOW = 256;
+
+const PATH_STARTS = setOf("/?#");
+const AUTHORITY_ENDS = setOf("/?#<>");
 
 /** `scheme://user:password@host`: the password. `anchor` is the "://". */
 export function findUrlPassword(view: View, { end: start }: Span): Found | undefined {
@@ -27,8 +30,7 @@ function authorityEnd(view: View, start: number): number {
   while (end < start + AUTHORITY_WINDOW) {
     const code = codeAt(view, end);
     if (code < 0 || isSpace(code) || isQuote(code)) break;
-    if (code === CODE.slash || code === CODE.question || code === 35 || code === CODE.less || code === CODE.greater)
-      break;
+    if (isIn(AUTHORITY_ENDS, code)) break;
     end++;
   }
   return end;
@@ -37,8 +39,7 @@ function authorityEnd(view: View, start: number): number {
 function findOddPassword(view: View, start: number, authority: string): Found | undefined {
   const colon = authority.indexOf(":");
   const next = codeAt(view, start + authority.length);
-  if (colon < 0 || authority.startsWith("[") || (next !== CODE.slash && next !== CODE.question && next !== 35))
-    return undefined;
+  if (colon < 0 || authority.startsWith("[") || !isIn(PATH_STARTS, next)) return undefined;
   if (/^\d{0,5}$/.test(authority.slice(colon + 1))) return undefined;
   const from = start + colon + 1;
   const rest = /^[^\s"'`<>@]{1,255}(?=@)/.exec(restOfLine(view, from, ODD_PASSWORD_WINDOW));
@@ -48,7 +49,7 @@ function findOddPassword(view: View, start: number, authority: string): Found | 
 function passwordIn(view: View, start: number, end: number): Found | undefined {
   const text = view.text.slice(start, end);
   // `docker://image:tag@sha256:…` names an image.
-  if (text === "" || isReferenceToPassword(text) || view.text.startsWith("@sha256:", end)) return undefined;
+  if (text === "" || isReferenceToPassword(text) || follows(view, end, "@sha256:")) return undefined;
   return { start, end };
 }
 

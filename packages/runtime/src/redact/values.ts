@@ -1,7 +1,8 @@
 import { isUserAndPassword } from "./base64.ts";
 import { MARKER } from "./marker.ts";
-import { isNoun, splitName } from "./names.ts";
+import { CAMEL, CONSTANT, hasNoun, isNoun } from "./names.ts";
 import type { Claim, Noun } from "./names.ts";
+import { isMeasure, isPlace, isPlaceholder, isReference } from "./stand-ins.ts";
 
 /** A value that stands under a secret's name. Is it the secret, or code, a reference, a placeholder, a type? */
 export interface Candidate {
@@ -35,11 +36,6 @@ export function isSecretValue(candidate: Candidate): boolean {
   return isQuoted ? isQuotedSecret(candidate) : isBareSecret(candidate, core);
 }
 
-/** Whether a value stands for another one or for nothing, whatever name it has: `${TOKEN}`, `<token>`, `xxx`. */
-export function isStandIn(text: string): boolean {
-  return text.includes(MARKER) || isPlaceholder(text) || isReference(text, true);
-}
-
 /** Set as in an environment: NAME=value, NAME: value, --name value, name=value on a line of its own. */
 function isAssigned({ text, claim, sign, isSpaced, isLine, after }: Candidate): boolean {
   if (sign === "flag" || (claim.isUpper && (sign === ":" || !isSpaced))) return true;
@@ -60,9 +56,6 @@ const HASH = /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{9
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 /** Changes between letters and digits that a name of words and numbers does not have. */
 const MANY_CHANGES = /[A-Za-z]\d+[A-Za-z]+\d|\d[A-Za-z]+\d+[A-Za-z]/;
-/** `accessToken`, `UserName2`: words of three letters or more, joined by capitals. */
-const CAMEL = /^_*[A-Za-z][a-z]{2,}(?:[A-Z][a-z]{2,})+\d{0,2}$/;
-
 /** Letters and digits mixed as no word, path, sum or identifier has them. `assigned` asks for less. */
 function looksRandom(text: string, strength: Claim["strength"]): boolean {
   if (text.length < 6 || !/^[\x21-\x7e]+$/.test(text) || /[(){}[\]<>;,"'`|]/.test(text)) return false;
@@ -78,90 +71,17 @@ function isWordy(text: string): boolean {
   return text.split(/[-_.:/]+/).every((part) => /^(?:[A-Z]?[a-z]*|[A-Z]+)\d{0,3}$/.test(part) || CAMEL.test(part));
 }
 
-const PLACEHOLDERS: readonly RegExp[] = [
-  /^[xX*•.…#?_=~:+-]+$/,
-  /^(.)\1+$/s,
-  /^your(?:[-_ ]|access|api|client|key|own|password|secret|token)/i,
-  /^(?:change|replace)[-_ ]?(?:me|this|it)(?![a-z]*\d)/i,
-  /^(?:change|replace|insert|enter|put|fill|paste|set)[-_ ](?:with|your|in|here|the|an?|token|key|password|secret)(?![a-z]*\d)/i,
-  /[-_ ]here$/i,
-  /^(?:example|sample|dummy|placeholder|fake)[a-z_ -]*$/i,
-  /^.{0,21}(?:\.\.\.|…)$/s,
-  /^\(.*\)$/s,
-];
-
-function isPlaceholder(text: string): boolean {
-  return PLACEHOLDERS.some((each) => each.test(text));
-}
-
-const REFERENCES: readonly RegExp[] = [
-  /^\$[A-Z_][A-Z0-9_]*$|^\$[A-Za-z_]+$/,
-  /^\$\$?[{([]/,
-  /^%[A-Za-z_]\w*%$/,
-  /^%(?:\(\w+\))?[-+#0]?\d*[a-zA-Z]$/,
-  /^\{\{|^\{[\w.:!-]*\}$|^<[^>]*>|^\[[^\]]*\]$|^#\{|^@\{/,
-  /^(?:arn|env|file|gcp-sm|keychain|keyring|op|ref|secretsmanager|sops|ssm|vault):/i,
-  /^ENC\[/,
-];
-/** What a template puts in: `${name}`, `{{ name }}`, `#{name}`, `$(command)`, `<%= name %>`, `%s`, `{0}`. */
-const INSERTION =
-  /\$\{[\w\s.:?|"'()[\]+,/-]{0,200}\}|\{\{[\w\s.$|"'()-]{1,100}\}\}|#\{[\w\s.()]{1,100}\}|\$\([^)]{0,200}\)|<%|(?:^|[\s:/=])%s|\{\d?\}/;
-const CONSTANT = /^[A-Z]+(?:_[A-Z]+)*$/;
-
-function isReference(text: string, isQuoted: boolean): boolean {
-  if (REFERENCES.some((each) => each.test(text))) return true;
-  if (isQuoted && (INSERTION.test(text) || /^[\w -]*\{\w*\}$/.test(text))) return true;
-  if (!isQuoted && /^<[^>]*$|^\$\w+$/.test(text)) return true;
-  return CONSTANT.test(text) && hasNoun(text);
-}
-
 /** `TOKEN_TYPE = "IDENTIFIER"`: one of a parser's kinds. */
 function isKind(text: string, { claim, isSpaced }: Candidate): boolean {
   return claim.noun === "token" && isSpaced && CONSTANT.test(text);
 }
 
 const INTEGER = /^[-+]?\d[\d_,]*$/;
-const DECIMAL = /^[-+]?\d[\d_,]*\.\d+$|^[-+]?\d+(?:\.\d+)?[eE][-+]?\d+$|^0x[0-9a-fA-F]{1,16}$/;
-const WITH_UNIT =
-  /^\d{1,6}(?:\.\d+)?\s?(?:ns|us|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?|y|years?|[kmgt]i?b?|px|r?em|v[hw]|pt|fr|deg|%)$/i;
-const VERSION =
-  /^[v^~<>=*\dx|\s.-]*\d\.[\dx*][v^~<>=*\dx|\s.-]*(?:[-+](?:alpha|beta|build|canary|dev|final|incompatible|next|post|pre|rc|release|snapshot)[\w.+-]*)?$/i;
-const SHIFT_OR_COLOUR = /^\d+\s?<<|^#(?:[0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})$/;
-const DATE = /^\d{4}-\d\d-\d\d(?:[T ][\d:.,+Z-]*)?$/;
-
-/** Decimal numbers, durations, sizes, versions, dates, colours. */
-function isMeasure(text: string): boolean {
-  return (
-    DECIMAL.test(text) || WITH_UNIT.test(text) || VERSION.test(text) || DATE.test(text) || SHIFT_OR_COLOUR.test(text)
-  );
-}
-
 /** Digits are a password from 4 on; for a token 6, since fewer are a count. `token = 1048576` is code. */
 function isSecretNumber(text: string, { claim, sign, isSpaced, isQuoted }: Candidate): boolean {
   if (claim.isPlural || claim.strength === "random" || !/^\d+$/.test(text)) return false;
   if (claim.noun === "password") return text.length >= SHORTEST;
   return text.length >= 6 && (isQuoted || claim.isUpper || sign !== "=" || !isSpaced);
-}
-
-const ADDRESS = /^[a-z][a-z0-9+.-]{1,20}:\/\//i;
-const PATH = /^(?:~|\.{1,2}|[A-Za-z]:)?[\\/](?:[\w@.+~ -]*[\\/])*[\w@.+~-]*$/;
-const FILE =
-  /\.(?:asc|age|cer|cfg|conf|crt|csv|enc|env|go|gpg|html|ini|java|jks|js|json|kdbx|key|log|md|p12|pem|pfx|py|rs|sh|sql|toml|tsx?|txt|xml|ya?ml)$/i;
-
-/** An address, a path or a file: where the secret is, not what it is. */
-function isPlace(text: string): boolean {
-  if (ADDRESS.test(text)) return true;
-  if (FILE.test(text) && /^[\w@.~+\\/:-]+$/.test(text)) return true;
-  // "/a1B2" is no place that anybody has.
-  if (/^[\\/][^\\/]*$/.test(text) && !/^.[a-z-]*$/.test(text)) return false;
-  return PATH.test(text) && !text.split(/[\\/]/).some(isRandomPart);
-}
-
-/** A part of base64 rather than a name: capitals where no word begins. */
-function isRandomPart(part: string): boolean {
-  return (
-    part.length >= 10 && /^[A-Za-z0-9+]+$/.test(part) && /[a-z]/.test(part) && /[A-Z]/.test(part) && !CAMEL.test(part)
-  );
 }
 
 function isQuotedSecret(candidate: Candidate): boolean {
@@ -209,6 +129,7 @@ const CODE_AFTER = /^\s*(?:[;,)\]}([?<|&+*.]|=>|[!=]=)/;
 
 function isBareSecret(candidate: Candidate, core: string): boolean {
   const { text, sign, after, isSpaced } = candidate;
+  const { isUpper } = candidate.claim;
   const assigned = isAssigned(candidate);
   if (/^[{[(]/.test(text) || WELL_KNOWN_OBJECT.test(text)) return false;
   if ((assigned && sign !== ":" ? WHOLE_CALL : CALL_OR_INDEX).test(text)) return false;
@@ -216,10 +137,8 @@ function isBareSecret(candidate: Candidate, core: string): boolean {
   if ((!assigned || sign === ":") && /^[|>!&*@`:?]/.test(text)) return false;
   if (/^\/[\^([\\.?*]/.test(text) || (sign === ":" && text.startsWith("#"))) return false;
   if (bareName(core) === bareName(candidate.name.slice(candidate.name.lastIndexOf(".") + 1))) return false;
-  if (sign === "flag" && (FILLERS.has(core.toLowerCase()) || (!candidate.claim.isUpper && /^[A-Z]{1,11}$/.test(core))))
-    return false;
-  if (assigned && sign !== "flag" && !candidate.claim.isUpper && CHAIN.test(core) && isNamedLikeCode(core))
-    return false;
+  if (sign === "flag" && (FILLERS.has(core.toLowerCase()) || (!isUpper && /^[A-Z]{1,11}$/.test(core)))) return false;
+  if (assigned && sign !== "flag" && !isUpper && CHAIN.test(core) && isNamedLikeCode(core)) return false;
   if (assigned) return !(sign === ":" && isSentence(core, after));
   // "a,b" in one word is a list in code, of which the first part tells.
   const head = /^[^,;]+(?=[,;])/.exec(core)?.[0] ?? core;
@@ -239,10 +158,6 @@ function isSentence(word: string, after: string): boolean {
 
 function isNamedLikeCode(text: string): boolean {
   return CAMEL.test(text) || text.split(/\.|::|->/).some((each) => CAMEL.test(each)) || hasNoun(text);
-}
-
-function hasNoun(text: string): boolean {
-  return splitName(text).some(isNoun);
 }
 
 function isCodeName(candidate: Candidate, core: string, isCode: boolean): boolean {

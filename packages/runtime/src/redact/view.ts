@@ -78,6 +78,14 @@ export function restOfLine(view: View, at: number, count: number): string {
   return text.slice(at, end);
 }
 
+/** Whether the word stands at `at`. */
+export function follows(view: View, at: number, word: string): boolean {
+  if (view.text.startsWith(word, at)) return true;
+  const isCut = view.text.length - at < word.length && word.startsWith(view.text.slice(at));
+  if (isCut && !view.final) view.short = true;
+  return false;
+}
+
 /** Up to `count` characters from `at` on, across lines. */
 export function rightOf(view: View, at: number, count: number): string {
   if (at + count > view.text.length && !view.final) view.short = true;

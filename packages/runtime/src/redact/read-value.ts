@@ -1,0 +1,77 @@
+import { CODE, isQuote } from "./characters.ts";
+import { extend } from "./extent.ts";
+import type { Extent, Tail } from "./extent.ts";
+import { MARKER } from "./marker.ts";
+import type { Place } from "./places.ts";
+import { codeAt, follows, restOfLine } from "./view.ts";
+import type { View } from "./view.ts";
+
+/** How much of a value is read to decide whether it is a secret. Small, since it is read anew for each name. */
+const QUOTED_WINDOW = 256;
+const WORD_WINDOW = 128;
+
+export interface Opening {
+  readonly at: number;
+  readonly tail: Tail;
+}
+
+/** Where a quoted value begins, inside its quotes, with the letters that Python, C# and SQL put before them. */
+export function openingQuote(view: View, { at, isElement }: Place): Opening | undefined {
+  if (isElement === true) return { at, tail: { kind: "quoted", quote: CODE.less, backslashes: 0 } };
+  let start = at;
+  if (!isQuote(codeAt(view, at)) && codeAt(view, at) !== CODE.backslash) {
+    const prefix = /^(?:[rRbBuUfFlLN]{1,2}|[@$])(?=["'])/.exec(restOfLine(view, at, 3));
+    if (prefix === null) return undefined;
+    start += prefix[0].length;
+  }
+  let quoteAt = start;
+  while (quoteAt - start < 16 && codeAt(view, quoteAt) === CODE.backslash) quoteAt++;
+  const quote = codeAt(view, quoteAt);
+  if (!isQuote(quote)) return undefined;
+  const isTriple = quoteAt === start && codeAt(view, start + 1) === quote && codeAt(view, start + 2) === quote;
+  if (isTriple) return { at: start + 3, tail: { kind: "triple", quote } };
+  return { at: quoteAt + 1, tail: { kind: "quoted", quote, backslashes: quoteAt - start } };
+}
+
+/** A value as far as it was read. With a tail its end was not seen. */
+interface Reading {
+  readonly end: number;
+  readonly tail?: Tail;
+}
+
+/** A word without quotes. Undefined where there is none, or where some of it was redacted before. */
+export function readBareWord(
+  view: View,
+  at: number,
+  { isLine, isEncoded }: { isLine: boolean; isEncoded: boolean },
+): Reading | undefined {
+  const style = isEncoded ? "encoded" : isLine ? "whole" : "part";
+  const word = readTo(view, at, { kind: "word", style });
+  const isMarked = view.text.slice(at, word.end).includes(MARKER) || follows(view, word.end, MARKER);
+  // Only one of several values on the line may have been redacted: `password=x;token=***`.
+  if (isMarked && style === "whole") return readBareWord(view, at, { isLine: false, isEncoded });
+  return word.end === at || isMarked ? undefined : word;
+}
+
+/** Reads a value as far as deciding takes. The tail is left out once its end was seen. */
+export function readTo(view: View, at: number, tail: Tail): Reading {
+  const limit = at + (tail.kind === "word" ? WORD_WINDOW : QUOTED_WINDOW);
+  const isCut = limit < view.text.length;
+  const window: View = isCut
+    ? { text: view.text.slice(0, limit), final: false, floor: view.floor, short: false }
+    : view;
+  const { end, open } = tail.kind === "word" ? readWord(view, at, { window, tail }) : extend(window, at, tail);
+  if (!open) return { end };
+  if (!isCut) view.short = true;
+  return { end, tail };
+}
+
+/** Where a word ends does not depend on where it was begun to be read, so that reading can go on from there. */
+function readWord(view: View, at: number, { window, tail }: { window: View; tail: Tail & { kind: "word" } }): Extent {
+  const { style } = tail;
+  const { word } = view;
+  const isSame = word !== undefined && word.style === style && word.start <= at && at <= word.end;
+  const extent = extend(window, isSame ? word.end : at, tail);
+  view.word = { style, start: isSame ? word.start : at, end: extent.end };
+  return extent;
+}

@@ -1,0 +1,79 @@
+import { MARKER } from "./marker.ts";
+import { CAMEL, CONSTANT, hasNoun } from "./names.ts";
+
+/** Whether a value stands for another one or for nothing, whatever name it has: `${TOKEN}`, `<token>`, `xxx`. */
+export function isStandIn(text: string): boolean {
+  return text.includes(MARKER) || isPlaceholder(text) || isReference(text, true);
+}
+
+const PLACEHOLDERS: readonly RegExp[] = [
+  /^[xX*•.…#?_=~:+-]+$/,
+  /^(.)\1+$/s,
+  /^your(?:[-_ ]|access|api|client|key|own|password|secret|token)/i,
+  /^(?:change|replace)[-_ ]?(?:me|this|it)(?![a-z]*\d)/i,
+  /^(?:change|replace|insert|enter|put|fill|paste|set)[-_ ](?:with|your|in|here|the|an?|token|key|password|secret)(?![a-z]*\d)/i,
+  /[-_ ]here$/i,
+  /^(?:example|sample|dummy|placeholder|fake)[a-z_ -]*$/i,
+  /^.{0,21}(?:\.\.\.|…)$/s,
+  /^\(.*\)$/s,
+];
+
+export function isPlaceholder(text: string): boolean {
+  return PLACEHOLDERS.some((each) => each.test(text));
+}
+
+const REFERENCES: readonly RegExp[] = [
+  /^\$[A-Z_][A-Z0-9_]*$|^\$[A-Za-z_]+$/,
+  /^\$\$?[{([]/,
+  /^%[A-Za-z_]\w*%$/,
+  /^%(?:\(\w+\))?[-+#0]?\d*[a-zA-Z]$/,
+  /^\{\{|^\{[\w.:!-]*\}$|^<[^>]*>|^\[[^\]]*\]$|^#\{|^@\{/,
+  /^(?:arn|env|file|gcp-sm|keychain|keyring|op|ref|secretsmanager|sops|ssm|vault):/i,
+  /^ENC\[/,
+];
+/** What a template puts in: `${name}`, `{{ name }}`, `#{name}`, `$(command)`, `<%= name %>`, `%s`, `{0}`. */
+const INSERTION =
+  /\$\{[\w\s.:?|"'()[\]+,/-]{0,200}\}|\{\{[\w\s.$|"'()-]{1,100}\}\}|#\{[\w\s.()]{1,100}\}|\$\([^)]{0,200}\)|<%|(?:^|[\s:/=])%s|\{\d?\}/;
+
+export function isReference(text: string, isQuoted: boolean): boolean {
+  if (REFERENCES.some((each) => each.test(text))) return true;
+  if (isQuoted && (INSERTION.test(text) || /^[\w -]*\{\w*\}$/.test(text))) return true;
+  if (!isQuoted && /^<[^>]*$|^\$\w+$/.test(text)) return true;
+  return CONSTANT.test(text) && hasNoun(text);
+}
+
+const DECIMAL = /^[-+]?\d[\d_,]*\.\d+$|^[-+]?\d+(?:\.\d+)?[eE][-+]?\d+$|^0x[0-9a-fA-F]{1,16}$/;
+const WITH_UNIT =
+  /^\d{1,6}(?:\.\d+)?\s?(?:ns|us|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?|y|years?|[kmgt]i?b?|px|r?em|v[hw]|pt|fr|deg|%)$/i;
+const VERSION =
+  /^[v^~<>=*\dx|\s.-]*\d\.[\dx*][v^~<>=*\dx|\s.-]*(?:[-+](?:alpha|beta|build|canary|dev|final|incompatible|next|post|pre|rc|release|snapshot)[\w.+-]*)?$/i;
+const SHIFT_OR_COLOUR = /^\d+\s?<<|^#(?:[0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})$/;
+const DATE = /^\d{4}-\d\d-\d\d(?:[T ][\d:.,+Z-]*)?$/;
+
+/** Decimal numbers, durations, sizes, versions, dates, colours. */
+export function isMeasure(text: string): boolean {
+  return (
+    DECIMAL.test(text) || WITH_UNIT.test(text) || VERSION.test(text) || DATE.test(text) || SHIFT_OR_COLOUR.test(text)
+  );
+}
+
+const ADDRESS = /^[a-z][a-z0-9+.-]{1,20}:\/\//i;
+const PATH = /^(?:~|\.{1,2}|[A-Za-z]:)?[\\/](?:[\w@.+~ -]*[\\/])*[\w@.+~-]*$/;
+const FILE =
+  /\.(?:asc|age|cer|cfg|conf|crt|csv|enc|env|go|gpg|html|ini|java|jks|js|json|kdbx|key|log|md|p12|pem|pfx|py|rs|sh|sql|toml|tsx?|txt|xml|ya?ml)$/i;
+
+/** An address, a path or a file: where the secret is, not what it is. */
+export function isPlace(text: string): boolean {
+  if (ADDRESS.test(text)) return true;
+  if (FILE.test(text) && /^[\w@.~+\\/:-]+$/.test(text)) return true;
+  // "/a1B2" is no place that anybody has.
+  if (/^[\\/][^\\/]*$/.test(text) && !/^.[a-z-]*$/.test(text)) return false;
+  return PATH.test(text) && !text.split(/[\\/]/).some(isRandomPart);
+}
+
+/** A part of base64 rather than a name: capitals where no word begins. */
+function isRandomPart(part: string): boolean {
+  return (
+    part.length >= 10 && /^[A-Za-z0-9+]+$/.test(part) && /[a-z]/.test(part) && /[A-Z]/.test(part) && !CAMEL.test(part)
+  );
+}
