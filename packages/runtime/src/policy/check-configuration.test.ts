@@ -12,6 +12,8 @@ test("a configuration that is right comes back with its defaults", () => {
 
 test("a configuration that says nothing is what the schema makes of it", () => {
   expect(checkConfiguration({})).toEqual({ configuration: policyConfiguration.parse({}), problems: [] });
+  const { configuration } = checkConfiguration({});
+  expect(checkConfiguration(configuration).configuration).toBe(configuration);
   expect(checkConfiguration([]).problems).not.toEqual([]);
   expect(checkConfiguration(null).problems).not.toEqual([]);
 });

@@ -7,7 +7,7 @@ export function checkConfiguration(given: unknown): {
   readonly configuration: PolicyConfiguration;
   readonly problems: readonly string[];
 } {
-  if (isEmpty(given)) return { configuration: NOTHING, problems: [] };
+  if (given === NOTHING || isEmpty(given)) return { configuration: NOTHING, problems: [] };
   const parsed = policyConfiguration.safeParse(given);
   if (!parsed.success) {
     const problems = parsed.error.issues.map((issue) => `${issue.path.map(String).join(".")}: ${issue.message}`);
