@@ -112,6 +112,7 @@ test.concurrent("SIGTERM lets the task in hand be finished; what is queued is do
     "a task in hand",
   );
   const worker = await workerOf(service);
+  for (const signal of ["SIGINT", "SIGINT", "SIGTERM"]) process.kill(worker, signal); // Ctrl-C reaches the whole group
   expect(await service.stop("SIGTERM")).toEqual({ code: 0, signal: null });
   expect(isAlive(worker)).toBe(false);
   expect((await inHand).reply?.text).toBe("at last");

@@ -22,6 +22,7 @@ const CHANGED: readonly (readonly [title: string, given: unknown, left: unknown]
   ["a list of headers",               ["X-Api-Key", "abc", "Accept", "*"],            ["X-Api-Key", MARKER, "Accept", "*"]],
   ["a name and its value",            [{ name: "DB_PASSWORD", value: "x" }],          [{ name: "DB_PASSWORD", value: MARKER }]],
   ["text in a field of another name", { command: "export MY_TOKEN=abcdef" },          { command: `export MY_TOKEN=${MARKER}` }],
+  ["a key of unknown kind",           { vendor_key: "a1B2-c3D4" },                    { vendor_key: MARKER }],
   ["own fields called __proto__",     JSON.parse('{"__proto__":{"password":"x1"}}'),  JSON.parse(`{"__proto__":{"password":"${MARKER}"}}`)],
 ];
 
@@ -40,6 +41,7 @@ const KEPT: readonly unknown[] = [
   { max_tokens: 100_000, usage: { total_tokens: 123_456 } },
   { token: 5, tokens: ["a", "b"] },
   { password: "", secret: null, token: true, api_key: "${API_KEY}", private_key: "<key>" },
+  { project_key: "PROJ", issue_key: "ABC-123", sidebar_key: "sidebar-open" },
   { key: "value", primary_key: "id", public_key: "ssh-rsa AAAA" },
   { properties: { token: { type: "string", description: "the token" } } },
   { args: ["--token", "--verbose"], list: ["--user", "bob"] },

@@ -1,6 +1,8 @@
 import { MARKER } from "./marker.ts";
 import { claimOf } from "./names.ts";
+import type { Claim } from "./names.ts";
 import { isStandIn } from "./stand-ins.ts";
+import { isWordy } from "./values.ts";
 
 interface Result {
   readonly value: unknown;
@@ -36,8 +38,9 @@ function isPlain(value: object): value is Record<string, unknown> {
 function redactItems(items: readonly unknown[], depth: number, redactText: RedactText): Result {
   let changed: unknown[] | undefined;
   for (const [index, item] of items.entries()) {
-    const result = isNameBefore(items, index) ? redactSecret(item) : undefined;
-    const { value, redacted } = result ?? redactAt(item, depth + 1, redactText);
+    const claim = claimBefore(items, index);
+    const secret = claim === undefined ? undefined : redactSecret(item, claim);
+    const { value, redacted } = secret ?? redactAt(item, depth + 1, redactText);
     if (!redacted) continue;
     changed ??= [...items];
     changed[index] = value;
@@ -48,13 +51,12 @@ function redactItems(items: readonly unknown[], depth: number, redactText: Redac
 const FLAG = /^--?[A-Za-z][\w.-]{0,63}$/;
 const HEADER = /^(?:x-|private-|proxy-|api-|job-|deploy-)[a-z-]{1,40}$|^authorization$/i;
 
-/** Whether the item before names this one: `["--token", "x"]`, and lists of header names and values. */
-function isNameBefore(items: readonly unknown[], index: number): boolean {
+/** What the item before claims of this one: `["--token", "x"]`, and lists of header names and values. */
+function claimBefore(items: readonly unknown[], index: number): Claim | undefined {
   const before = items[index - 1];
   const item = items[index];
-  if (typeof before !== "string" || typeof item !== "string") return false;
-  if (!FLAG.test(before) && !HEADER.test(before)) return false;
-  return !item.startsWith("-") && isSecretName(before);
+  if (typeof before !== "string" || typeof item !== "string" || item.startsWith("-")) return undefined;
+  return FLAG.test(before) || HEADER.test(before) ? secretClaim(before) : undefined;
 }
 
 function redactEntries(object: Record<string, unknown>, depth: number, redactText: RedactText): Result {
@@ -63,9 +65,9 @@ function redactEntries(object: Record<string, unknown>, depth: number, redactTex
   const isNamed = namesASecret(object);
   for (const [key, field] of Object.entries(object)) {
     const name = redactText(key);
-    const isSecret = isSecretName(key) || (isNamed && /^value$/i.test(key));
-    const { value, redacted } =
-      (isSecret ? redactSecret(field, key) : undefined) ?? redactAt(field, depth + 1, redactText);
+    const claim = isNamed && /^value$/i.test(key) ? NAMED : secretClaim(key);
+    const secret = claim === undefined ? undefined : redactSecret(field, claim);
+    const { value, redacted } = secret ?? redactAt(field, depth + 1, redactText);
     isChanged ||= redacted || name.redacted;
     entries.push([name.text, value]);
   }
@@ -75,27 +77,30 @@ function redactEntries(object: Record<string, unknown>, depth: number, redactTex
 /** `{ name: "DB_PASSWORD", value: "x" }`, as containers are told their environment. */
 function namesASecret(object: Record<string, unknown>): boolean {
   const name = object["name"] ?? object["Name"] ?? object["key"] ?? object["Key"];
-  return typeof name === "string" && name.length <= 128 && isSecretName(name);
+  return typeof name === "string" && secretClaim(name) !== undefined;
 }
 
-function isSecretName(name: string): boolean {
-  if (name.length > 128) return false;
+/** What the name of a field claims, if it is that of a secret. */
+function secretClaim(name: string): Claim | undefined {
+  if (name.length > 128) return undefined;
   const claim = claimOf(name);
-  return claim !== undefined && claim.strength !== "random" && !claim.isPlural;
+  return claim === undefined || claim.strength === "random" || claim.isPlural ? undefined : claim;
 }
+
+/** Of a field whose neighbour names it. */
+const NAMED: Claim = { noun: "secret", strength: "any", isUpper: false, isPlural: false };
 
 /** Undefined when the value is not one that a secret is: it is then looked at like any other. */
-function redactSecret(value: unknown, name = ""): Result | undefined {
-  if (typeof value === "string") return isLiteral(value) ? { value: MARKER, redacted: true } : undefined;
-  const noun = claimOf(name)?.noun;
+function redactSecret(value: unknown, { noun, strength }: Claim): Result | undefined {
+  const isSecret = (text: string): boolean => isLiteral(text) && (strength === "any" || !isWordy(text));
+  if (typeof value === "string") return isSecret(value) ? { value: MARKER, redacted: true } : undefined;
   if (typeof value === "number") {
     // A small number under "token" is a position or a count.
     return noun === "token" && Math.abs(value) < 100_000 ? undefined : { value: MARKER, redacted: true };
   }
-  const isList =
-    Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "string" && isLiteral(each));
-  if (!isList || noun === "token" || noun === "key") return undefined;
-  return { value: value.map(() => MARKER), redacted: true };
+  if (!Array.isArray(value) || noun === "token" || noun === "key") return undefined;
+  const isList = value.length > 0 && value.every((each) => typeof each === "string" && isSecret(each));
+  return isList ? { value: value.map(() => MARKER), redacted: true } : undefined;
 }
 
 /** Here the name is certain, so that even one letter is a password; only what clearly stands for another value is not. */

@@ -46,10 +46,11 @@ const RUN_TOGETHER: readonly (readonly [RegExp, Noun])[] = [
 /** Kinds of key that are secret. The names of services among them stand for their API keys. */
 const SECRET_KEYS = words(`
   access account admin aes algolia anthropic api app application auth aws azure bot cipher claude client cloudflare
-  cohere connection consumer crypto datadog decrypt decryption deepseek deploy encrypt encryption firebase gemini github
-  gitlab google gpg groq hmac huggingface jwt kms license mailgun maps master mistral newrelic openai openrouter pgp
-  pinecone priv private rapidapi replicate root rsa sas secret secrets security sendgrid sentry serper server service
-  session shared sign signature signing ssh ssl stripe subscription supabase tavily tls twilio webhook wep wpa`);
+  cohere connection consumer crypto datadog decrypt decryption deepseek deploy encrypt encryption firebase gemini
+  github gitlab google gpg groq hmac huggingface jwt kms license mailgun maps master mistral newrelic openai
+  openrouter pgp pinecone priv private rapidapi replicate root rsa sas secret secrets security sendgrid sentry serper
+  server service session shared sign signature signing ssh ssl stripe subscription supabase tavily tls twilio webhook
+  wep wpa`);
 
 /** Kinds of key that name a thing and open nothing. */
 const PLAIN_KEYS = words(`
@@ -58,15 +59,16 @@ const PLAIN_KEYS = words(`
 
 /** The same as a rule. In capitals, as a variable of the environment, or with a random value, they may be secret. */
 const CODE_KEYS = words(`
-  alternate answer attribute attr base block bucket candidate child class cluster col collection column config context
-  cookie ctrl current custom data date default dict dispatch duplicate edge element entity entry enum env error event
-  every existing feature field file filter first flag form function get global group header host id image input instance
-  is item job join json label lang language last layer local locale location lock log lru map menu message meta metadata
-  metric missing modifier name natural next no node old option order other page param parameter parent path physical
-  policy press prev previous prop property query queue record redis reducer ref registry region rel relation request
-  resource result return role route routing s3 scan schema search section segment selected set setting settings shard
-  short slot some source span state static step storage store stream style tab table tag task template test theme this
-  topic tree type unknown url user valid value variable vary virtual widget with`);
+  alternate answer attr attribute base block bucket candidate category child class cluster col collection column
+  company config context cookie ctrl current custom customer data date default dict dispatch duplicate edge element
+  entity entry enum env error event every existing feature field file filter first flag form function get global group
+  header host id image input instance is issue item job join json label lang language last layer local locale location
+  lock log lru map menu message meta metadata metric missing modifier name natural next no node old option order org
+  other page param parameter parent path physical policy press prev previous product project prop property query queue
+  record redis reducer ref region registry rel relation request resource result return role route routing s3 scan
+  schema search section segment selected set setting settings shard short slot some source span state static step
+  storage store stream style tab table tag task team template tenant test theme this topic tree type unknown url user
+  valid value variable vary virtual widget with workspace`);
 
 /** Tokens that are counted. */
 const COUNTED_TOKENS = words(`
@@ -77,36 +79,36 @@ const COUNTED_TOKENS = words(`
 const CODE_TOKENS = words(`
   bos cancel cancellation class cls color comment continuation css current cursor delim delimiter design end eof eos
   expected first generation identifier image invalid keyword last lex lexer literal lookahead mask new next number
-  operator pad page pagination parser peek prev previous punctuation sentinel sep separator shift significant special start stop
-  string sub syntax template text theme training unexpected unk unknown url variable whitespace xml`);
+  operator pad page pagination parser peek prev previous punctuation sentinel sep separator shift significant special
+  start stop string sub syntax template text theme training unexpected unk unknown url variable whitespace xml`);
 
 const CODE_SECRETS = words("existing pull image tls");
 
 /** After one of these words a name no longer names the secret, but something about it: TOKEN_URL, password_length. */
 const PLAIN_ENDINGS = words(`
-  age alg algo algorithm arg args arn attempts bits budget bytes callback cert count counter created css csv date days dir
-  directory disabled doc docs duration enabled encoding endpoint env error errors exists exp expiration expired expires
-  expiry field fields file filename files fingerprint flag folder format function go hash hashes header headers hint
-  host hours html id identifier ids index info interval issuer iterations js json kind label labels len length level
-  lifetime limit limits list location log max maxlength md message meta metadata method min minlength minutes mode name
-  names namespace num number offset option optional options page param parameter parameters params path paths pattern
-  per period permissions placeholder policy port prefix price prompt property provider py quota rate ref reference refs
-  regex regexp region required requirements reset rotation rs rule rules schema scheme scope scopes seconds separator sh
-  size source status stdin step steps strategy strength suffix supported symbol table tag template time timeout timestamp
-  title ts ttl txt type types uri uris url urls usage used username uuid valid validation version versions visibility
-  visible volume width window xml yaml yml`);
+  age alg algo algorithm arg args arn attempts bits budget bytes callback cert count counter created css csv date days
+  dir directory disabled doc docs duration enabled encoding endpoint env error errors exists exp expiration expired
+  expires expiry field fields file filename files fingerprint flag folder format function go hash hashes header
+  headers hint host hours html id identifier ids index info interval issuer iterations js json kind label labels len
+  length level lifetime limit limits list location log max maxlength md message meta metadata method min minlength
+  minutes mode name names namespace num number offset option optional options page param parameter parameters params
+  path paths pattern per period permissions placeholder policy port prefix price prompt property provider py quota
+  rate ref reference refs regex regexp region required requirements reset rotation rs rule rules schema scheme scope
+  scopes seconds separator sh size source status stdin step steps strategy strength suffix supported symbol table tag
+  template time timeout timestamp title ts ttl txt type types uri uris url urls usage used username uuid valid
+  validation version versions visibility visible volume width window xml yaml yml`);
 
 /** Words after the noun that leave it what it is: API_KEY_PROD, password2. */
 const NEUTRAL_ENDINGS = words(`
-  admin alt app b64 backup base base64 bot ci current db default dev development encoded encrypted live local main master
-  new old plain plaintext prev previous primary prod production qa raw root sandbox secondary staging stage str string
-  uat v val value`);
+  admin alt app b64 backup base base64 bot ci current db default dev development encoded encrypted live local main
+  master new old plain plaintext prev previous primary prod production qa raw root sandbox secondary stage staging str
+  string uat v val value`);
 
 /** First words of functions and switches: getToken, showPassword. */
 const VERBS = words(`
   add allow ask build can change check clear compare confirm copy create decode delete disable do edit enable encode
-  enter extract fetch find forgot format generate get handle has hash hide invalid invalidate is load lookup make match
-  missing must need needs no on open parse print prompt read refresh remove render request require reset resolve
+  enter extract fetch find forgot format generate get handle has hash hide invalid invalidate is load lookup make
+  match missing must need needs no on open parse print prompt read refresh remove render request require reset resolve
   retrieve revoke rotate save send set should show skip store test toggle update use validate verify with wrong`);
 
 /** The same few names come again and again. */

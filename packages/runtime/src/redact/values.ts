@@ -7,7 +7,7 @@ import { isMeasure, isPlace, isPlaceholder, isReference } from "./stand-ins.ts";
 /** A value that stands under a secret's name. Is it the secret, or code, a reference, a placeholder, a type? */
 export interface Candidate {
   readonly text: string;
-  /** What it is set to, as written. */
+  /** What it stands under, as written. */
   readonly name: string;
   readonly claim: Claim;
   readonly isQuoted: boolean;
@@ -56,18 +56,18 @@ const HASH = /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{9
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 /** Changes between letters and digits that a name of words and numbers does not have. */
 const MANY_CHANGES = /[A-Za-z]\d+[A-Za-z]+\d|\d[A-Za-z]+\d+[A-Za-z]/;
+
 /** Letters and digits mixed as no word, path, sum or identifier has them. `assigned` asks for less. */
 function looksRandom(text: string, strength: Claim["strength"]): boolean {
   if (text.length < 6 || !/^[\x21-\x7e]+$/.test(text) || /[(){}[\]<>;,"'`|]/.test(text)) return false;
-  if (isWordy(text) || /^sha\d{1,3}[-:]|^[\w$]+\.[\w$.]+=/.test(text)) return false;
-  if (strength === "assigned") return true;
-  if (text.length < 8 || HASH.test(text) || UUID.test(text)) return false;
-  if (text.split(/[/:.]/).every((part) => part.length < 8 || !/\d/.test(part))) return false;
-  return MANY_CHANGES.test(text);
+  if (/^sha\d{1,3}[-:]|^[\w$]+\.[\w$.]+=/.test(text)) return false;
+  if (strength === "assigned") return !isWordy(text);
+  if (text.length < 8 || !MANY_CHANGES.test(text) || HASH.test(text) || UUID.test(text)) return false;
+  return !isWordy(text) && text.split(/[/:.]/).some((part) => part.length >= 8 && /\d/.test(part));
 }
 
 /** Words, perhaps numbered: `sidebar-open`, `user.firstName`, `item_12`. */
-function isWordy(text: string): boolean {
+export function isWordy(text: string): boolean {
   return text.split(/[-_.:/]+/).every((part) => /^(?:[A-Z]?[a-z]*|[A-Z]+)\d{0,3}$/.test(part) || CAMEL.test(part));
 }
 
@@ -77,6 +77,7 @@ function isKind(text: string, { claim, isSpaced }: Candidate): boolean {
 }
 
 const INTEGER = /^[-+]?\d[\d_,]*$/;
+
 /** Digits are a password from 4 on; for a token 6, since fewer are a count. `token = 1048576` is code. */
 function isSecretNumber(text: string, { claim, sign, isSpaced, isQuoted }: Candidate): boolean {
   if (claim.isPlural || claim.strength === "random" || !/^\d+$/.test(text)) return false;
@@ -181,26 +182,26 @@ function isCodeName(candidate: Candidate, core: string, isCode: boolean): boolea
 
 /** Words that stand for a kind of value, a state or a way of doing things, never for a secret. */
 const PLAIN_VALUES = words(`
-  absent active after allow any apikey api_key apitoken argon2 array arraybuffer ask async auto automatic await base64 base64url basic
-  bcrypt bearer before bigint binary blob body bool boolean boolval buffer byte bytea bytes bytestring changeit char
-  checked class compat configured const cookie date datetime decimal default delete denied deny dict digest disabled double
-  email empty enabled env error es256 expired export extends failed false file files filtered float focus forbidden form
-  from function github gitlab google header hidden hmac hover hs256 iam import include inherit inline input int int64
-  integer invalid json jwt kerberos keychain keyof lambda ldap list manual map masked md5 missing mtls n/a never none
-  not_set ntlm null number numeric oauth oauth2 object omit omitted openid option optional otherwise params placeholder
-  plain plaintext present private prompt protected public query random read readonly redacted removed required return
-  returns rs256 same-origin saml scram-sha-256 secretstr securestring self sha256 sha512 static stdin str string strings struct super symbol tbd text
-  this todo true true, typeof uint8array undefined uninitialized unknown unset uuid valid value varchar vault void
-  write yield`);
+  absent active after allow any api_key apikey apitoken argon2 array arraybuffer ask async auto automatic await base64
+  base64url basic bcrypt bearer before bigint binary blob body bool boolean boolval buffer byte bytea bytes bytestring
+  changeit char checked class compat configured const cookie date datetime decimal default delete denied deny dict
+  digest disabled double email empty enabled env error es256 expired export extends failed false file files filtered
+  float focus forbidden form from function github gitlab google header hidden hmac hover hs256 iam import include
+  inherit inline input int int64 integer invalid json jwt kerberos keychain keyof lambda ldap list manual map masked
+  md5 missing mtls n/a never none not_set ntlm null number numeric oauth oauth2 object omit omitted openid option
+  optional otherwise params placeholder plain plaintext present private prompt protected public query random read
+  readonly redacted removed required return returns rs256 same-origin saml scram-sha-256 secretstr securestring self
+  sha256 sha512 static stdin str string strings struct super symbol tbd text this todo true typeof uint8array
+  undefined uninitialized unknown unset uuid valid value varchar vault void write yield`);
 
 /** Common words of sentences, and those that error messages and forms are made of. */
 const FILLERS = words(`
   a about add after all an and any are argument as at based be because been before but by can cannot characters
-  contains could default did do does enter error example expired failed field file files flag for found from get given had has
-  have if in instead into invalid is isn't it its least like may missing more must need needs no not of off on once one
-  only option optional options or our out parameter please provide provided required reset rotated same should so some string
-  such switch than that the their them then there these they this those to too type until up use used user users
-  using value via was we were what when where which who will with within without would wrong you your`);
+  contains could default did do does enter error example expired failed field file files flag for found from get given
+  had has have if in instead into invalid is isn't it its least like may missing more must need needs no not of off on
+  once one only option optional options or our out parameter please provide provided required reset rotated same
+  should so some string such switch than that the their them then there these they this those to too type until up use
+  used user users using value via was we were what when where which who will with within without would wrong you your`);
 
 function words(list: string): ReadonlySet<string> {
   return new Set(list.trim().split(/\s+/));
