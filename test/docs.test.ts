@@ -30,7 +30,8 @@ async function workplace(): Promise<{ path: string; env: NodeJS.ProcessEnv }> {
   writeFileSync(join(path, "bin/autonous"), `#!/bin/sh\nexec '${process.execPath}' '${source}' "$@"\n`);
   chmodSync(join(path, "bin/autonous"), 0o755);
   mkdirSync(join(path, "node_modules"));
-  for (const name of ["@autonous", "autonous", "zod"]) symlinkSync(join(root, "node_modules", name), join(path, "node_modules", name));
+  for (const name of ["@autonous", "autonous", "zod"])
+    symlinkSync(join(root, "node_modules", name), join(path, "node_modules", name));
   const env = {
     ...process.env,
     PATH: `${join(path, "bin")}:${process.env["PATH"]}`,
@@ -47,7 +48,11 @@ async function runConsole(text: string): Promise<void> {
   for (const block of text.split(/^\$ /m).slice(1)) {
     const [command = "", ...expected] = block.trimEnd().split("\n");
     const printed = execFileSync("bash", ["-c", `${command} 2>&1; true`], { cwd: path, env, encoding: "utf8" });
-    const pattern = expected.join("\n").split("…").map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("[\\s\\S]*");
+    const pattern = expected
+      .join("\n")
+      .split("…")
+      .map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"))
+      .join("[\\s\\S]*");
     expect(printed.trimEnd(), command).toMatch(new RegExp(`^${pattern}$`));
   }
 }
@@ -61,9 +66,14 @@ async function runProgram(text: string): Promise<void> {
 /** The two commands of the first screen are what CI runs; a service is started, seen to serve, and stopped. */
 async function runShell(text: string): Promise<void> {
   const { path, env } = await workplace();
-  for (const line of text.trim().split("\n").map((each) => each.replace(/\s+#.*$/, ""))) {
+  for (const line of text
+    .trim()
+    .split("\n")
+    .map((each) => each.replace(/\s+#.*$/, ""))) {
     if (line.startsWith("npm ci && npm ")) {
-      const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { scripts: Record<string, string> };
+      const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+        scripts: Record<string, string>;
+      };
       expect(scripts).toHaveProperty(line.split(" ").at(-1)!);
     } else if (line.endsWith("autonous serve")) {
       await seeServing(line.replace("/srv/work", path), { path, env });
@@ -74,7 +84,10 @@ async function runShell(text: string): Promise<void> {
 }
 
 async function seeServing(command: string, { path, env }: { path: string; env: NodeJS.ProcessEnv }): Promise<void> {
-  const service = spawn("bash", ["-c", command.replace("autonous serve", "exec autonous serve")], { cwd: path, env: { ...env, ...Object.fromEntries([...command.matchAll(/(\w+)=(\S+)/g)].map((match) => [match[1], match[2]])) } });
+  const service = spawn("bash", ["-c", command.replace("autonous serve", "exec autonous serve")], {
+    cwd: path,
+    env: { ...env, ...Object.fromEntries([...command.matchAll(/(\w+)=(\S+)/g)].map((match) => [match[1], match[2]])) },
+  });
   let printed = "";
   await new Promise<void>((resolve, reject) => {
     service.stdout.on("data", (chunk: Buffer) => {
@@ -94,9 +107,25 @@ async function runJson(text: string): Promise<void> {
   expect(checkConfiguration(policy).problems).toEqual([]);
 }
 
-const RUNNERS: Readonly<Record<string, (text: string) => Promise<void>>> = { console: runConsole, ts: runProgram, sh: runShell, json: runJson };
+const RUNNERS: Readonly<Record<string, (text: string) => Promise<void>>> = {
+  console: runConsole,
+  ts: runProgram,
+  sh: runShell,
+  json: runJson,
+};
 
-const PAGES = ["README.md", "README.zh-CN.md", "GUIDE.md", "SECURITY.md", "CONTRIBUTING.md", "packages/runtime/README.md", "packages/autonous/README.md", ...readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`)];
+const PAGES = [
+  "README.md",
+  "README.zh-CN.md",
+  "GUIDE.md",
+  "SECURITY.md",
+  "CONTRIBUTING.md",
+  "packages/runtime/README.md",
+  "packages/autonous/README.md",
+  ...readdirSync(join(root, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
+];
 
 for (const page of PAGES) {
   describe(page, () => {

@@ -22,11 +22,14 @@ async function installed(): Promise<Folder> {
     const target = join(folder.path, "node_modules", found[0].name);
     mkdirSync(target, { recursive: true });
     execFileSync("tar", ["xzf", join(folder.path, found[0].filename), "-C", target, "--strip-components=1"]);
-    const { dependencies } = JSON.parse(readFileSync(join(target, "package.json"), "utf8")) as { dependencies: Record<string, string> };
+    const { dependencies } = JSON.parse(readFileSync(join(target, "package.json"), "utf8")) as {
+      dependencies: Record<string, string>;
+    };
     for (const dependency of Object.keys(dependencies).filter((each) => !each.startsWith("@autonous/"))) {
       const link = join(folder.path, "node_modules", dependency);
       mkdirSync(join(link, ".."), { recursive: true });
-      if (!readdirSync(join(link, "..")).includes(dependency.split("/").at(-1)!)) symlinkSync(join(root, "node_modules", dependency), link);
+      if (!readdirSync(join(link, "..")).includes(dependency.split("/").at(-1)!))
+        symlinkSync(join(root, "node_modules", dependency), link);
     }
   }
   writeFileSync(join(folder.path, "package.json"), '{ "type": "module" }');
@@ -50,7 +53,11 @@ test("both packages work where they are installed: library, command line and typ
   expect(JSON.parse(used)).toEqual(["a.txt\n", true, "final"]);
 
   const bin = join(path, "node_modules/autonous/dist/bin/autonous.js");
-  const listed = execFileSync(process.execPath, [bin, "call", "ls"], { cwd: join(path, "work"), env: environment, encoding: "utf8" });
+  const listed = execFileSync(process.execPath, [bin, "call", "ls"], {
+    cwd: join(path, "work"),
+    env: environment,
+    encoding: "utf8",
+  });
   expect(listed).toBe("a.txt\n");
 
   writeFileSync(
@@ -64,7 +71,23 @@ test("both packages work where they are installed: library, command line and typ
      void [defineTool, new ToolError("NotFound", "x")];`,
   );
   symlinkSync(join(root, "node_modules/@types"), join(path, "node_modules/@types"));
-  execFileSync(join(root, "node_modules/.bin/tsc"), ["--noEmit", "--strict", "--skipLibCheck", "false", "--module", "nodenext", "--target", "es2024", "--types", "node", "types.ts"], { cwd: path, env: environment });
+  execFileSync(
+    join(root, "node_modules/.bin/tsc"),
+    [
+      "--noEmit",
+      "--strict",
+      "--skipLibCheck",
+      "false",
+      "--module",
+      "nodenext",
+      "--target",
+      "es2024",
+      "--types",
+      "node",
+      "types.ts",
+    ],
+    { cwd: path, env: environment },
+  );
 });
 
 test("what is published holds the built code and nothing else", async () => {
@@ -72,6 +95,8 @@ test("what is published holds the built code and nothing else", async () => {
   for (const name of ["@autonous/runtime", "autonous"]) {
     const files = readdirSync(join(path, "node_modules", name), { recursive: true, encoding: "utf8" });
     expect(files.filter((file) => /\.test\.|(^|\/)src(\/|$)|(?<!\.d)\.ts$/.test(file))).toEqual([]);
-    expect(files).toEqual(expect.arrayContaining(["package.json", "LICENSE", "README.md", "dist/index.js", "dist/index.d.ts"]));
+    expect(files).toEqual(
+      expect.arrayContaining(["package.json", "LICENSE", "README.md", "dist/index.js", "dist/index.d.ts"]),
+    );
   }
 });

@@ -85,7 +85,7 @@ function readWords(command: Command, words: readonly string[]): Pick<Chosen, "ar
       args.push(word);
       continue;
     }
-    const [flag = "", inline] = splitOnce(word, "=");
+    const [flag, inline] = splitOnce(word, "=");
     const option = optionsOf(command).find(({ name }) => name.split(" ")[0] === flag);
     if (option === undefined) throw wrongUse(`Unknown option "${flag}"`, named, nearestFlag(command, flag));
     const taken = takesValue(option) ? (inline ?? words[++i]) : inline === undefined ? true : undefined;

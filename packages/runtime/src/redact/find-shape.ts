@@ -17,7 +17,7 @@ export interface Found extends Span {
 }
 
 /** How much of a shape's characters its `check` sees. */
-const CHECK_WINDOW = 128;
+const CHECK_WINDOW = 96;
 
 export function findShape(view: View, anchor: Span, shape: Shape): Found | undefined {
   const { start, end } = anchor;

@@ -131,7 +131,7 @@ function judgeName(name: string): Claim | undefined {
   const noun = nounOf(parts[at] ?? "");
   if (noun === undefined) return undefined;
   const own = parts[at] ?? "";
-  const kind = parts[at - 1] ?? "";
+  const kind = parts.slice(0, at).findLast((each) => !/^\d+$/.test(each)) ?? "";
   const endings = parts.slice(at + 1);
   const isUpper = name === name.toUpperCase() && name !== name.toLowerCase();
   if (endings.some((each) => PLAIN_ENDINGS.has(each)) || isPlain(noun, kind, isUpper)) return undefined;

@@ -53,17 +53,19 @@ export function readBareWord(
   return word.end === at || isMarked ? undefined : word;
 }
 
+/** What it takes beyond the last character read to see whether a word ends there. */
+const MARGIN = 64;
+
 /** Reads a value as far as deciding takes. The tail is left out once its end was seen. */
 export function readTo(view: View, at: number, tail: Tail): Reading {
   const limit = at + (tail.kind === "word" ? WORD_WINDOW : QUOTED_WINDOW);
-  const isCut = limit < view.text.length;
+  const isCut = limit + MARGIN < view.text.length;
   const window: View = isCut
-    ? { text: view.text.slice(0, limit), final: false, floor: view.floor, short: false }
+    ? { text: view.text.slice(0, limit + MARGIN), final: false, floor: view.floor, short: false }
     : view;
   const { end, open } = tail.kind === "word" ? readWord(view, at, { window, tail }) : extend(window, at, tail);
-  if (!open) return { end };
-  if (!isCut) view.short = true;
-  return { end, tail };
+  if (open && !isCut) view.short = true;
+  return !open && end <= limit ? { end } : { end: Math.min(end, limit), tail };
 }
 
 /** Where a word ends does not depend on where it was begun to be read, so that reading can go on from there. */

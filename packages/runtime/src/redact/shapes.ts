@@ -15,7 +15,7 @@ export interface Shape {
   readonly alone?: "letter" | "word";
   /** The prefix is the public part, as in an address, and stays. */
   readonly keepPrefix?: true;
-  /** What else must be true of the first 128 characters after the prefix. */
+  /** What else must be true of the first 96 characters after the prefix. */
   readonly check?: RegExp;
 }
 
