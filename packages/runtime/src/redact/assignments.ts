@@ -1,12 +1,12 @@
 import { CODE, isIn, isNewline, SETS } from "./characters.ts";
 import { claimIn, weaken } from "./claims.ts";
-import type { Tail } from "./extent.ts";
+import type { Tail, WordStyle } from "./extent.ts";
 import type { Found, Span } from "./find-shape.ts";
 import { MARKER } from "./marker.ts";
 import type { Claim } from "./names.ts";
 import { nameAround, placeOf } from "./places.ts";
 import type { Name, Place } from "./places.ts";
-import { openingQuote, readBareWord, readTo } from "./read-value.ts";
+import { openingQuote, readTo } from "./read-value.ts";
 import type { Opening } from "./read-value.ts";
 import { isProse, isSecretValue } from "./values.ts";
 import type { Candidate } from "./values.ts";
@@ -159,7 +159,7 @@ function findLine(view: View, { name, place, claim }: Assignment): Found | undef
   return rest.length < LINE_WINDOW ? { start: place.at, end } : { start: place.at, end, tail: { kind: "line" } };
 }
 
-/** A value without quotes and blanks. */
+/** A value without quotes and blanks. On a line of its own it goes up to a blank, if it is one as a whole. */
 function findWord(view: View, assignment: Assignment): Found | undefined {
   const { name, place, claim } = assignment;
   const scheme = SCHEME.exec(restOfLine(view, place.at, 20))?.[0] ?? "";
@@ -168,9 +168,22 @@ function findWord(view: View, assignment: Assignment): Found | undefined {
     return { start, end: start, tail: { kind: "line" } };
   }
   const isLine = !place.isNameQuoted && claim.noun !== "authorization" && isLineStart(view, name);
-  const word = readBareWord(view, start, { isLine, isEncoded: place.isEncoded === true });
-  if (word === undefined) return undefined;
+  if (place.isEncoded === true) return judgeWord(view, assignment, { start, style: "encoded", isLine });
+  const whole = isLine ? judgeWord(view, assignment, { start, style: "whole", isLine }) : undefined;
+  return whole ?? judgeWord(view, assignment, { start, style: "part", isLine });
+}
+
+interface Word {
+  readonly start: number;
+  readonly style: WordStyle;
+  readonly isLine: boolean;
+}
+
+function judgeWord(view: View, assignment: Assignment, { start, style, isLine }: Word): Found | undefined {
+  const { name, place } = assignment;
+  const word = readTo(view, start, { kind: "word", style });
   const text = view.text.slice(start, word.end);
+  if (text === "" || text.includes(MARKER) || follows(view, word.end, MARKER)) return undefined;
   const after = word.tail === undefined ? restOfLine(view, word.end, 24) : "";
   const isListed = place.sign === "=" && !place.isSpaced && /[;&?] ?$/.test(leftOf(view, name.start, 2));
   const isSecret = isSecretValue({ ...candidate(assignment, text), isQuoted: false, isListed, isLine, after });

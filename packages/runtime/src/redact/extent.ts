@@ -19,7 +19,7 @@ export type Tail =
  * Where an unquoted value ends. `whole`: at white space, as in an .env file. `part`: also at what ends a value within
  * a line. `encoded`: the signs around it are written %3D and %26.
  */
-type WordStyle = "whole" | "part" | "encoded";
+export type WordStyle = "whole" | "part" | "encoded";
 
 /** `open`: the text ended first. Before `end` all is settled. */
 export interface Extent {

@@ -1,9 +1,8 @@
 import { CODE, isQuote } from "./characters.ts";
 import { extend } from "./extent.ts";
 import type { Extent, Tail } from "./extent.ts";
-import { MARKER } from "./marker.ts";
 import type { Place } from "./places.ts";
-import { codeAt, follows, restOfLine } from "./view.ts";
+import { codeAt, restOfLine } from "./view.ts";
 import type { View } from "./view.ts";
 
 /** How much of a value is read to decide whether it is a secret. Small, since it is read anew for each name. */
@@ -37,20 +36,6 @@ export function openingQuote(view: View, { at, isElement }: Place): Opening | un
 interface Reading {
   readonly end: number;
   readonly tail?: Tail;
-}
-
-/** A word without quotes. Undefined where there is none, or where some of it was redacted before. */
-export function readBareWord(
-  view: View,
-  at: number,
-  { isLine, isEncoded }: { isLine: boolean; isEncoded: boolean },
-): Reading | undefined {
-  const style = isEncoded ? "encoded" : isLine ? "whole" : "part";
-  const word = readTo(view, at, { kind: "word", style });
-  const isMarked = view.text.slice(at, word.end).includes(MARKER) || follows(view, word.end, MARKER);
-  // Only one of several values on the line may have been redacted: `password=x;token=***`.
-  if (isMarked && style === "whole") return readBareWord(view, at, { isLine: false, isEncoded });
-  return word.end === at || isMarked ? undefined : word;
 }
 
 /** What it takes beyond the last character read to see whether a word ends there. */
