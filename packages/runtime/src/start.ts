@@ -82,7 +82,9 @@ function makeStateFolder(path: string, problems: string[]): string {
     mkdirSync(path, { recursive: true, mode: 0o700 });
     return realpathSync(path);
   } catch (error) {
-    problems.push(`the state folder "${path}" cannot be made (${(error as NodeJS.ErrnoException).code})`);
+    problems.push(
+      `the state folder "${path}" cannot be made (${(error as NodeJS.ErrnoException).code}); name one that can with state_dir or AUTONOUS_STATE_DIR`,
+    );
     return path;
   }
 }

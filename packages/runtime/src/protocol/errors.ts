@@ -44,7 +44,7 @@ export const ERRORS = {
   ModelFailed:            { class: "tool_exec", hint: "Look at the provider's message; try again later if it is overloaded." },
   LimitReached:           { class: "tool_exec", hint: "Raise the named limit, or give a smaller task." },
 
-  RecordFailed:           { class: "unknown", hint: "Mend the state folder (space, permissions), then look at what was done before you call again." },
+  RecordFailed:           { class: "unknown", hint: "Mend where the record is kept (`autonous doctor` tells what is wrong), then look at what was done before you call again." },
   InternalError:          { class: "unknown", hint: "This is a fault of the runtime or of a tool, not of the call; please report it." },
 } as const satisfies Record<string, ErrorRow>;
 

@@ -56,7 +56,7 @@ test("however a text is cut, the pieces redacted are the whole redacted", () => 
     fc.property(anyText, cuts, (text, places) => {
       expect(inPieces(text, places)).toBe(redactor.redact(text).text);
     }),
-    { numRuns: 150_000 },
+    { numRuns: 1500 },
   );
 });
 
@@ -81,7 +81,7 @@ test("redacting twice changes nothing more", () => {
       const once = redactor.redact(text).text;
       expect(redactor.redact(once)).toEqual({ text: once, redacted: false });
     }),
-    { numRuns: 150_000 },
+    { numRuns: 1500 },
   );
 });
 

@@ -10,8 +10,8 @@ import type { View } from "./view.ts";
 
 /**
  * Redacts a text that comes in pieces. What comes out, put together, is what the whole text redacted would be,
- * wherever the pieces were cut. At most 80 KiB are held back: while a private key's end is awaited; for a known value
- * 16 KiB, otherwise 8 KiB, and as a rule the last word. A secret of any length is swallowed, not held.
+ * wherever the pieces were cut. At most 80 KiB are held back, while the end of a private key or of a very long cookie
+ * header is awaited; otherwise 8 KiB, and as a rule the last word. A secret of any length is swallowed, not held.
  */
 export interface StreamRedactor {
   /** Gives back what is settled. Ends of lines settle most. */
