@@ -30,6 +30,7 @@ export interface Place {
 
 /** Names are not longer than this on either side of the noticed word. */
 const NAME_REACH = 64;
+
 export function nameAround(view: View, anchor: Span): Name | undefined {
   const reach = { of: SETS.dotted, window: NAME_REACH };
   let end = runEnd(view, anchor.end, reach);
