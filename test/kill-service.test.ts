@@ -37,6 +37,13 @@ async function untilRecorded(store: Store, more: number): Promise<void> {
 
 const CHATS = ["a", "b", "c", "d"];
 
+/** Waits until a task of every chat was done: whatever was cut off before is over then, and not cut off again and again. */
+async function untilAllWentOn(store: Store): Promise<void> {
+  const done = async (): Promise<number> => (await store.tasks.list({ state: "done", limit: 1000 })).tasks.length;
+  const goal = (await done()) + CHATS.length;
+  await until(async () => (await done()) >= goal, "a task of every chat to be done");
+}
+
 async function postMany(service: Served, count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let i = 0; i < count; i++) ids.push((await service.post({ text: "/ls .", chat: CHATS[i % 4] })).task_id);
@@ -75,7 +82,8 @@ test("a worker that is killed ten times while tasks flow loses none of them and 
   const ids = await postMany(service, 20);
   for (let kill = 1; kill <= 10; kill++) {
     ids.push(...(await postMany(service, 6)));
-    await untilRecorded(store, 1 + random(40));
+    await untilAllWentOn(store);
+    await untilRecorded(store, 1 + random(13));
     const worker = await workerOf(service);
     process.kill(worker, "SIGKILL");
     await until(() => !isAlive(worker), "the worker to be gone");
