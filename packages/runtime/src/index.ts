@@ -22,7 +22,7 @@ export { auditRecord } from "./protocol/audit.ts";
 export type { AuditRecord } from "./protocol/audit.ts";
 export { approvalAnswer, approvalRequest, reverseThinking } from "./protocol/approval.ts";
 export type { ApprovalAnswer, ApprovalRequest, ReverseThinking } from "./protocol/approval.ts";
-export { toolCallInput } from "./protocol/call.ts";
+export { makeInputSchema } from "./protocol/call.ts";
 export { toolCallResult } from "./protocol/result.ts";
 export type { CallError, ToolCallResult } from "./protocol/result.ts";
 export type { ToolCallInput, ToolCallRequest } from "./protocol/call.ts";

@@ -1,4 +1,4 @@
-import { syntaxReason } from "../model/json-reply.ts";
+import { syntaxReason } from "../model/json-syntax.ts";
 
 /** A line over this is answered with a refusal instead of being held. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;

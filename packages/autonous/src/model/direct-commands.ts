@@ -1,5 +1,5 @@
 import { nearestNames } from "@autonous/runtime";
-import { syntaxReason } from "./json-reply.ts";
+import { syntaxReason } from "./json-syntax.ts";
 import type { ParsedCall } from "./json-reply.ts";
 import type { ModelTool } from "./provider.ts";
 

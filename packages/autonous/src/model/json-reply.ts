@@ -1,3 +1,5 @@
+import { syntaxReason } from "./json-syntax.ts";
+
 /** One call that the model asks for. */
 export interface ParsedCall {
   readonly name: string;
@@ -51,11 +53,6 @@ export function parseReply(text: string): ParsedReply {
 
 function brokenJson(error: SyntaxError): string {
   return `Cannot use the reply: its JSON is broken (${syntaxReason(error)}); send the whole object again as strict JSON`;
-}
-
-/** What is wrong with a JSON text, without the piece of it that the engine shows: half a secret passes the redactor. */
-export function syntaxReason(error: SyntaxError): string {
-  return error.message.split(/, (?:\.\.\.)?"/, 1)[0] ?? "";
 }
 
 function withoutReasoning(text: string): string {

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ToolError } from "@autonous/runtime";
 import { z } from "zod";
-import { syntaxReason } from "./json-reply.ts";
+import { syntaxReason } from "./json-syntax.ts";
 import type { ModelProvider, ModelReply } from "./provider.ts";
 
 /** An answer in the plain JSON protocol. Replies that break it are given as `text`. */

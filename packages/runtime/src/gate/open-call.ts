@@ -1,5 +1,5 @@
-import { toolCallInput } from "../protocol/call.ts";
-import type { ToolCallRequest } from "../protocol/call.ts";
+import { LONGEST_NAME, makeInputSchema } from "../protocol/call.ts";
+import type { ToolCallInput, ToolCallRequest } from "../protocol/call.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { makeId, makeTraceId } from "../protocol/ids.ts";
 import { copyPlainObject } from "./plain-data.ts";
@@ -15,7 +15,7 @@ export interface Opened {
  * Never throws.
  */
 export function openCall(input: unknown, { run_id, now }: { readonly run_id: string; readonly now: number }): Opened {
-  const parsed = toolCallInput.safeParse(input);
+  const parsed = isPlain(input) ? { success: true as const, data: input } : inputSchema().safeParse(input);
   const made = { tool_call_id: makeId("call", now), trace_id: makeTraceId(), timestamp: now, run_id };
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -40,13 +40,28 @@ export function openCall(input: unknown, { run_id, now }: { readonly run_id: str
   }
 }
 
+/** Most requests have a name and arguments and nothing else: there is no schema to ask about them. */
+function isPlain(input: unknown): input is ToolCallInput {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return false;
+  const { name } = input as { readonly name?: unknown };
+  if (typeof name !== "string" || name === "" || name.length > LONGEST_NAME) return false;
+  return Object.keys(input).every((key) => key === "name" || key === "args");
+}
+
+let schema: ReturnType<typeof makeInputSchema> | undefined;
+
+/** Made when it is first needed. */
+function inputSchema(): ReturnType<typeof makeInputSchema> {
+  return (schema ??= makeInputSchema());
+}
+
 const KEPT = ["tool_call_id", "trace_id", "task_id", "parent_id"] as const;
 
 /** What of a request that cannot be taken is right by itself, so that its refusal stands where the call would. */
 function salvage(input: unknown): Partial<ToolCallRequest> {
   const given = Object(input) as Readonly<Record<string, unknown>>;
   const right = KEPT.filter(
-    (field) => given[field] !== undefined && toolCallInput.shape[field].safeParse(given[field]).success,
+    (field) => given[field] !== undefined && inputSchema().shape[field].safeParse(given[field]).success,
   );
   return Object.fromEntries(right.map((field) => [field, given[field]]));
 }

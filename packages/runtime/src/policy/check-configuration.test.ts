@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { policyConfiguration } from "../protocol/configuration.ts";
+import { makePolicySchema } from "../protocol/configuration.ts";
 import { checkConfiguration } from "./check-configuration.ts";
 
 test("a configuration that is right comes back with its defaults", () => {
@@ -11,7 +11,7 @@ test("a configuration that is right comes back with its defaults", () => {
 });
 
 test("a configuration that says nothing is what the schema makes of it", () => {
-  expect(checkConfiguration({})).toEqual({ configuration: policyConfiguration.parse({}), problems: [] });
+  expect(checkConfiguration({})).toEqual({ configuration: makePolicySchema().parse({}), problems: [] });
   const { configuration } = checkConfiguration({});
   expect(checkConfiguration(configuration).configuration).toBe(configuration);
   expect(checkConfiguration([]).problems).not.toEqual([]);

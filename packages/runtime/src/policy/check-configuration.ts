@@ -1,5 +1,5 @@
 import { compileGlob } from "../paths/glob.ts";
-import { policyConfiguration } from "../protocol/configuration.ts";
+import { makePolicySchema } from "../protocol/configuration.ts";
 import type { PolicyConfiguration } from "../protocol/configuration.ts";
 
 /** A configuration and everything that is wrong with it: `rules.0.path …`. With problems it is the empty one. */
@@ -8,7 +8,7 @@ export function checkConfiguration(given: unknown): {
   readonly problems: readonly string[];
 } {
   if (given === NOTHING || isEmpty(given)) return { configuration: NOTHING, problems: [] };
-  const parsed = policyConfiguration.safeParse(given);
+  const parsed = makePolicySchema().safeParse(given);
   if (!parsed.success) {
     const problems = parsed.error.issues.map((issue) => `${issue.path.map(String).join(".")}: ${issue.message}`);
     return { configuration: NOTHING, problems };

@@ -12,23 +12,27 @@ export type Risk = (typeof RISKS)[number];
 export const PERMISSION_CLASSES = ["bash", "file", "webfetch", "readonly", "generic"] as const;
 export type PermissionClass = (typeof PERMISSION_CLASSES)[number];
 
-/** Ids come from anywhere and go into records and the names of files: nothing that a path or a terminal could make use of. */
-const id = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, 'has to be up to 128 letters, digits, "_" and "-"');
+/** Tools have shorter names; this is what a request may come with. */
+export const LONGEST_NAME = 200;
 
 /** A request as a caller gives it: only `name` and `args` are needed, the rest is filled in. */
-export const toolCallInput = z.strictObject({
-  tool_call_id: id.optional(),
-  name: z.string().min(1).max(200),
-  version: z.string().max(50).optional(),
-  args: z.unknown(),
-  requested_permissions: z.array(z.enum(PERMISSIONS)).optional(),
-  trace_id: id.optional(),
-  timestamp: z.number().optional(),
-  task_id: id.optional(),
-  run_id: id.optional(),
-  parent_id: id.optional(),
-});
-export type ToolCallInput = z.input<typeof toolCallInput>;
+export function makeInputSchema() {
+  // Ids come from anywhere and go into records and names of files: nothing that a path or a terminal could make use of.
+  const id = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, 'has to be up to 128 letters, digits, "_" and "-"');
+  return z.strictObject({
+    tool_call_id: id.optional(),
+    name: z.string().min(1).max(LONGEST_NAME),
+    version: z.string().max(50).optional(),
+    args: z.unknown(),
+    requested_permissions: z.array(z.enum(PERMISSIONS)).optional(),
+    trace_id: id.optional(),
+    timestamp: z.number().optional(),
+    task_id: id.optional(),
+    run_id: id.optional(),
+    parent_id: id.optional(),
+  });
+}
+export type ToolCallInput = z.input<ReturnType<typeof makeInputSchema>>;
 
 /** A request with everything filled in (spec 1, ToolCallRequest). */
 export interface ToolCallRequest {

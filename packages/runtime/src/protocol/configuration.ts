@@ -5,29 +5,36 @@ export const PROFILE_NAMES = ["readonly", "guarded", "autonomous"] as const;
 export type ProfileName = (typeof PROFILE_NAMES)[number];
 
 /** A rule says yes, ask or no to the calls that all of its conditions match. */
-const policyRule = z
-  .strictObject({
-    effect: z.enum(["allow", "confirm", "deny"]),
-    /** A tool's own name, or a glob over names. */
-    tool: z.string().min(1).optional(),
-    permission: z.enum(PERMISSIONS).optional(),
-    risk: z.enum(RISKS).optional(),
-    /** A glob over paths relative to a root, or an absolute one. */
-    path: z.string().min(1).optional(),
-    chat: z.string().min(1).optional(),
-    user: z.string().min(1).optional(),
-    reason: z.string().optional(),
-  })
-  .refine(({ effect: _effect, reason: _reason, ...conditions }) => Object.keys(conditions).length > 0, {
-    error: "A rule needs at least one of tool, permission, risk, path, chat, user",
-  });
-export type PolicyRule = z.infer<typeof policyRule>;
+function makeRule() {
+  return z
+    .strictObject({
+      effect: z.enum(["allow", "confirm", "deny"]),
+      /** A tool's own name, or a glob over names. */
+      tool: z.string().min(1).optional(),
+      permission: z.enum(PERMISSIONS).optional(),
+      risk: z.enum(RISKS).optional(),
+      /** A glob over paths relative to a root, or an absolute one. */
+      path: z.string().min(1).optional(),
+      chat: z.string().min(1).optional(),
+      user: z.string().min(1).optional(),
+      reason: z.string().optional(),
+    })
+    .refine(({ effect: _effect, reason: _reason, ...conditions }) => Object.keys(conditions).length > 0, {
+      error: "A rule needs at least one of tool, permission, risk, path, chat, user",
+    });
+}
+export type PolicyRule = z.infer<ReturnType<typeof makeRule>>;
 
-/** The part of the configuration that decides (spec 3). `createRuntime({ config })` and the configuration files share it. */
-export const policyConfiguration = z.strictObject({
-  /** The tools that may be used at all. Left out: every registered one. */
-  tools: z.array(z.string().min(1)).optional(),
-  rules: z.array(policyRule).default([]),
-  quotas: z.strictObject({ calls_per_run: z.int().min(1).optional() }).default({}),
-});
-export type PolicyConfiguration = z.infer<typeof policyConfiguration>;
+/**
+ * The part of the configuration that decides (spec 3). `createRuntime({ config })` and the configuration files share it.
+ * Made when there is something to check: most processes have nothing configured, and start faster without.
+ */
+export function makePolicySchema() {
+  return z.strictObject({
+    /** The tools that may be used at all. Left out: every registered one. */
+    tools: z.array(z.string().min(1)).optional(),
+    rules: z.array(makeRule()).default([]),
+    quotas: z.strictObject({ calls_per_run: z.int().min(1).optional() }).default({}),
+  });
+}
+export type PolicyConfiguration = z.infer<ReturnType<typeof makePolicySchema>>;
