@@ -12,7 +12,7 @@ import { createProvider } from "./model/choose.ts";
 import { Bell } from "./queue/bell.ts";
 import { followRecord } from "./queue/follow.ts";
 import { Mirror } from "./queue/mirror.ts";
-import { lockHolder, lockStateFolder } from "./state-lock.ts";
+import { lockHolder, lockStateFolder } from "./store/state-lock.ts";
 import { databaseFile, openStore } from "./store/open-store.ts";
 import type { Store } from "./store/store.ts";
 import { Supervisor } from "./supervisor/supervisor.ts";
