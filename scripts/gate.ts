@@ -26,6 +26,7 @@ const CHECKS: readonly (readonly [name: string, program: string, ...words: strin
   ["lint",           "oxlint", "--type-aware", "--deny-warnings"],
   ["format",         "oxfmt", "--check"],
   ["architecture",   "node", "scripts/check-architecture.ts"],
+  ["duplicates",     "node", "scripts/check-duplicates.ts"],
   ["unused exports", "knip"],
   ["lock file",      "node", "scripts/check-lock.ts"],
   ["docs",           "node", "scripts/docs.ts"],
