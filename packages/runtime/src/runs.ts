@@ -20,6 +20,8 @@ export class Runs {
   readonly #openJournal: OpenJournal;
   readonly #open = new Map<string, Promise<Run>>();
   readonly #busy = new Map<string, number>();
+  /** What a run was granted and has used up: it does not begin anew because its journal was closed for a while. */
+  readonly #standing = new Map<string, Pick<Run, "grants" | "quota">>();
 
   constructor(state_dir: string, openJournal: OpenJournal) {
     this.#state_dir = state_dir;
@@ -58,7 +60,9 @@ export class Runs {
     const path = runPath(this.#state_dir, run_id);
     makeRunFolder(path);
     const journal = await this.#openJournal(run_id);
-    return { run_id, journal, folder: openRunFolder(path), grants: new Grants(), quota: { taken: 0 } };
+    const standing = this.#standing.get(run_id) ?? { grants: new Grants(), quota: { taken: 0 } };
+    this.#standing.set(run_id, standing);
+    return { run_id, journal, folder: openRunFolder(path), ...standing };
   }
 
   async #closeIdle(): Promise<void> {

@@ -544,6 +544,34 @@ test("a root in a sensitive place, or a working folder outside the roots, is ref
   );
 });
 
+test("a quota holds although the run's journal was closed for a while", async () => {
+  const { runtime } = await scratch({ config: { quotas: { calls_per_run: 1 } } });
+  await runtime.call({ name: "ls", args: {}, run_id: "first" });
+  for (let i = 0; i < 70; i++) await runtime.call({ name: "ls", args: {}, run_id: `other_${i}` });
+  expect((await runtime.call({ name: "ls", args: {}, run_id: "first" })).error?.code).toBe("QuotaExceeded");
+});
+
+test("asking for the events of a run that there is not gives none and makes none", async () => {
+  const { runtime } = await scratch();
+  expect(await Array.fromAsync(runtime.events({ run_id: "never" }))).toEqual([]);
+  expect(await Array.fromAsync(runtime.events())).toEqual([]);
+  expect(readdirSync(runtime.state_dir)).toEqual([]);
+  await expect(Array.fromAsync(runtime.events({ run_id: "../x" }))).rejects.toThrow(/run_id/);
+});
+
+test("the home folder and the heads are closed also where they are reached through a link", async () => {
+  const { make, path } = await scratch();
+  await make({ "real/.npmrc/x": "", "real/state/": "", home: "-> real" });
+  const kept = { HOME: process.env["HOME"], XDG_STATE_HOME: process.env["XDG_STATE_HOME"] };
+  Object.assign(process.env, { HOME: join(path, "home"), XDG_STATE_HOME: join(path, "home/state") });
+  const runtime = await createRuntime({ roots: [join(path, "real")], state_dir: join(path, "elsewhere") });
+  Object.assign(process.env, kept);
+  for (const asked of ["state/autonous", "state/autonous/heads", ".npmrc"]) {
+    expect((await runtime.call({ name: "ls", args: { path: asked } })).error?.code, asked).toBe("SensitivePath");
+  }
+  await runtime.close();
+});
+
 test("many runs in one runtime keep their records apart", async () => {
   const { runtime } = await scratch();
   await Promise.all(

@@ -11,7 +11,7 @@ import type { Opened } from "./gate/open-call.ts";
 import { unopenedResult } from "./gate/record-end.ts";
 import { Registry } from "./gate/registry.ts";
 import { openJsonl } from "./journal/jsonl-journal.ts";
-import { isRunId } from "./journal/run-folder.ts";
+import { isRecorded, isRunId } from "./journal/run-folder.ts";
 import { createToolFiles } from "./machine/files/files.ts";
 import { resolvePath } from "./machine/files/resolve.ts";
 import { createCursors } from "./output/cursor.ts";
@@ -143,6 +143,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     },
     register: (tool) => registry.register(tool),
     async *events({ run_id: wanted = run_id, after = 0 } = {}) {
+      if (options.openJournal === undefined && !isRecorded(state_dir, wanted)) return; // asking makes no run
       const { journal } = await runs.get(wanted);
       yield* journal.read(after);
     },

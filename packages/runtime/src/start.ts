@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { headsFolder } from "./journal/heads.ts";
+import { resolvePath } from "./machine/files/resolve.ts";
 import { checkRoots } from "./machine/files/roots.ts";
 import { isInside } from "./paths/inside.ts";
 import { judgePlace } from "./policy/check-path.ts";
@@ -42,8 +43,9 @@ export function prepareStart(options: StartOptions): Started {
   const heads = headsFolder();
   const workspace = (state_dir: string): WorkspaceContext => ({
     roots,
-    home: homedir(),
-    state_dirs: [state_dir, dirname(heads)],
+    // Paths are judged by where they really lead, so these have to be real too.
+    home: resolvePath(homedir(), "/").real,
+    state_dirs: [state_dir, resolvePath(dirname(heads), "/").real],
     checkpoint_handler: options.checkpoint_handler,
     ...(options.tools === undefined ? {} : { runtime_tools: options.tools }),
     sandbox: "none",

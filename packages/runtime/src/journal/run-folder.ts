@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { closeSync, fsyncSync, mkdirSync, openSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RunFolder } from "../contract/journal.ts";
 import { ToolError } from "../protocol/errors.ts";
@@ -25,6 +25,11 @@ function checkRunId(run_id: string): void {
 export function runPath(state_dir: string, run_id: string): string {
   checkRunId(run_id);
   return join(state_dir, "runs", run_id);
+}
+
+/** Whether there is a record of the run on file. */
+export function isRecorded(state_dir: string, run_id: string): boolean {
+  return existsSync(join(runPath(state_dir, run_id), "events.jsonl"));
 }
 
 export function makeRunFolder(path: string): void {
