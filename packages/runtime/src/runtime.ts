@@ -197,7 +197,7 @@ function sharedParts(
     limits: { lines: options.limits?.lines ?? DEFAULTS.lines, bytes: options.limits?.bytes ?? DEFAULTS.bytes },
     timeout_ms: options.timeout_ms ?? DEFAULTS.timeout_ms,
     approval_timeout_ms: options.approval_timeout_ms ?? DEFAULTS.approval_timeout_ms,
-    policy_version: hash("sha256", canonicalJson(settings), "hex"),
+    policyVersion: () => hash("sha256", canonicalJson(settings), "hex"),
     onApproval: options.onApproval,
     onCheckpoint: options.onCheckpoint,
     onReverseThinking: options.onReverseThinking,

@@ -137,10 +137,14 @@ function makeVisibleJson(json: string): string {
 }
 
 /** Binds an answer to this tool, version, arguments, places and policy (spec 3, Approval). */
-function digestOf(call: GateCall, { cwd, policy_version }: GateParts): string {
+function digestOf(call: GateCall, { cwd, policyVersion }: GateParts): string {
   const { name, version } = need(call.tool, "tool");
   const places = call.touches.map(({ real, access }) => ({ real, access }));
-  return hash("sha256", canonicalJson({ tool: name, version, args: call.args, cwd, places, policy_version }), "hex");
+  return hash(
+    "sha256",
+    canonicalJson({ tool: name, version, args: call.args, cwd, places, policy_version: policyVersion() }),
+    "hex",
+  );
 }
 
 function quoteForShell(text: string): string {

@@ -29,7 +29,7 @@ export interface GateParts {
   readonly cwd: string;
   readonly grants: Grants;
   /** Binds an approval to the policy that asked for it. */
-  readonly policy_version: string;
+  policyVersion(): string;
   readonly quota: { taken: number };
   readonly onApproval: OnApproval | undefined;
   readonly onCheckpoint: OnCheckpoint | undefined;
