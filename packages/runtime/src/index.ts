@@ -1,4 +1,5 @@
-export { createRuntime, DEFAULTS } from "./runtime.ts";
+export { createRuntime } from "./runtime.ts";
+export { DEFAULTS } from "./defaults.ts";
 export type { EventFilter, Runtime, RuntimeOptions } from "./runtime.ts";
 export type { ToolInfo } from "./tool-info.ts";
 export type { CheckVerdict, Decision } from "./policy/decide.ts";
@@ -41,6 +42,7 @@ export { verifyAudit, verifyEvents } from "./journal/verify.ts";
 export type { AuditProblem, AuditVerdict } from "./journal/verify.ts";
 
 export { checkRoots, splitRoots } from "./machine/files/roots.ts";
+export { isInside } from "./paths/inside.ts";
 export { nearestNames } from "./gate/nearest.ts";
 export { makeVisible, makeVisibleLines } from "./output/visible.ts";
 export { redact } from "./redact/redact.ts";

@@ -71,7 +71,8 @@ export class Runs {
       if (this.#open.size <= MAX_OPEN) return;
       if (this.#busy.has(run_id)) continue;
       this.#open.delete(run_id);
-      await (await run).journal.close();
+      const opened = await run.catch(() => undefined); // whoever asked for it was told why it cannot be opened
+      await opened?.journal.close();
     }
   }
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
@@ -451,6 +452,33 @@ test("a runtime that was closed records nothing and so runs nothing", async () =
   const result = await runtime.call({ name: "count", args: {} }).catch((error: unknown) => error);
   expect(result).toMatchObject({ ok: false, error: { code: "RecordFailed" } });
   expect(ran()).toBe(1);
+});
+
+test("a call that cannot be recorded tells no secret either", async () => {
+  const { runtime, call } = await scratch({ known_secrets: ["canary-known-22"] });
+  writeFileSync(join(runtime.state_dir, "runs"), "in the way");
+  const result = await call("canary-known-22");
+  expect(result.error?.code).toBe("RecordFailed");
+  expect(JSON.stringify(result)).not.toContain("canary-known-22");
+});
+
+test("a view of the host's that breaks is heard of, and breaks no call", async () => {
+  const { path } = await scratch();
+  const program = `
+    import { createRuntime } from "@autonous/runtime";
+    const heard = [];
+    process.on("uncaughtException", (error) => heard.push(error.message));
+    const runtime = await createRuntime({ roots: [${JSON.stringify(join(path, "root"))}], onEvent: () => { throw new Error("broken view"); } });
+    const { ok } = await runtime.call({ name: "ls", args: {} });
+    await runtime.close();
+    console.log(JSON.stringify({ ok, heard }));
+  `;
+  const printed = execFileSync(process.execPath, ["--input-type=module", "-e", program], {
+    cwd: import.meta.dirname,
+    encoding: "utf8",
+    env: { ...process.env, NODE_OPTIONS: "--conditions=@autonous/source" },
+  });
+  expect(JSON.parse(printed)).toEqual({ ok: true, heard: ["broken view", "broken view"] });
 });
 
 test("neighbours that may run beside others do, the rest run in order, and results come in the order asked", async () => {

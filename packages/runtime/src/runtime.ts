@@ -3,6 +3,7 @@ import type { OutputLimits } from "./contract/context.ts";
 import type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "./contract/host.ts";
 import type { Journal, OpenJournal } from "./contract/journal.ts";
 import type { Tool } from "./contract/tool.ts";
+import { DEFAULTS } from "./defaults.ts";
 import { batchesOf } from "./gate/batches.ts";
 import type { CallOptions, DecidingParts } from "./gate/call.ts";
 import { explainCall, runGate } from "./gate/gate.ts";
@@ -90,14 +91,6 @@ export interface Runtime {
   close(): Promise<void>;
 }
 
-// oxfmt-ignore
-export const DEFAULTS = {
-  lines:               2000,
-  bytes:               51_200,
-  timeout_ms:          30_000,
-  approval_timeout_ms: 3_600_000,
-} as const;
-
 /** A governed runtime on a workspace. Nothing global; `close()` ends it. Throws `ToolError` when the options cannot work. */
 // oxlint-disable-next-line typescript/require-await -- promised to callers: later parts of the start have to wait
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
@@ -116,7 +109,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     try {
       return await runs.use(opened.request.run_id, (run) => runGate(opened, callOptions, { ...shared, ...run }));
     } catch (error) {
-      return unopenedResult(opened, error); // the gate itself never throws
+      return unopenedResult(opened, error, shared.redactor); // the gate itself never throws
     }
   }
 
@@ -160,13 +153,24 @@ function telling(openJournal: OpenJournal, onEvent: RuntimeOptions["onEvent"]): 
       run_id,
       async append(drafts, options) {
         const events = await journal.append(drafts, options);
-        events.forEach(onEvent);
+        for (const event of events) tell(onEvent, event);
         return events;
       },
       read: (after) => journal.read(after),
       close: () => journal.close(),
     };
   };
+}
+
+/** A view of the host's that breaks is the host's to see, and does not make the event unrecorded. */
+function tell(onEvent: (event: RuntimeEvent) => void, event: RuntimeEvent): void {
+  try {
+    onEvent(event);
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
 }
 
 function lazyJournal(run_id: string, open: () => Promise<Journal>): Journal {
@@ -176,7 +180,7 @@ function lazyJournal(run_id: string, open: () => Promise<Journal>): Journal {
     async *read(after) {
       yield* (await open()).read(after);
     },
-    close: async () => await (await open()).close(),
+    close: async () => {}, // it is the runtime's: `runtime.close()` ends it
   };
 }
 

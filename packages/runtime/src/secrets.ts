@@ -1,3 +1,4 @@
+/** Stricter than the redactor is with names in text: in an environment every `*_KEY` is one, and `PWD` is a folder. */
 const SECRET_NAME =
   /TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|API_?KEY|PRIVATE_?KEY|ACCESS_?KEY|_KEY$|_PWD$/i;
 

@@ -7,13 +7,15 @@ import { need } from "./call.ts";
 
 /** Step 1: name, alias and version to the tool. */
 export function findTool(call: GateCall, { registry }: DecidingParts): void {
-  call.tool = registry.find(call.request.name, call.request.version).tool;
+  const { tool, adapters } = registry.find(call.request.name, call.request.version);
+  call.tool = tool;
+  call.adapters = adapters;
 }
 
 /** Step 2: the arguments as the tool's own schema has them, every default filled in. */
-export function checkArgs(call: GateCall, { registry, redactor }: DecidingParts): void {
-  const { tool, adapters } = registry.find(call.request.name, call.request.version);
-  const adapted = adapters.reduce((args, adapt) => runAdapter(tool, adapt, args), call.request.args);
+export function checkArgs(call: GateCall, { redactor }: DecidingParts): void {
+  const tool = need(call.tool, "tool");
+  const adapted = call.adapters.reduce((args, adapt) => runAdapter(tool, adapt, args), call.request.args);
   const parsed = tool.args.safeParse(adapted);
   if (!parsed.success) throw wrongArguments(tool, parsed.error);
   call.args = parsed.data;

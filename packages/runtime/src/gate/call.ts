@@ -1,7 +1,7 @@
 import type { Cursors, OutputLimits, ToolFiles } from "../contract/context.ts";
 import type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "../contract/host.ts";
 import type { Journal, RunFolder } from "../contract/journal.ts";
-import type { Access, Tool, ToolOutput } from "../contract/tool.ts";
+import type { Access, ArgsAdapter, Tool, ToolOutput } from "../contract/tool.ts";
 import type { Decision, DecisionSettings, ResolvedTouch, WorkspaceContext } from "../policy/decide.ts";
 import type { Scope } from "../protocol/decision.ts";
 import type { ReverseThinking } from "../protocol/approval.ts";
@@ -66,6 +66,8 @@ export interface GateCall {
   readonly options: CallOptions;
   readonly opened_ms: number;
   tool?: Tool;
+  /** What the name or version that was used does to the arguments. */
+  adapters: readonly ArgsAdapter[];
   args?: Readonly<Record<string, unknown>>;
   /** The arguments as the record shows them; made once, used by events, audit and approval. */
   params?: unknown;

@@ -61,7 +61,7 @@ export function explainCall({ request, refusal }: Opened, options: CallOptions, 
 }
 
 function newCall(request: ToolCallRequest, options: CallOptions, opened_ms: number): GateCall {
-  return { request, options, opened_ms, touches: [], params_redacted: false };
+  return { request, options, opened_ms, adapters: [], touches: [], params_redacted: false };
 }
 
 /** Output that cannot be put aside (a full disk) is not shown in part as if it were whole. */

@@ -1,7 +1,8 @@
 import type { AuditRecord } from "../protocol/audit.ts";
-import type { ToolCallResult } from "../protocol/result.ts";
+import type { CallError, ToolCallResult } from "../protocol/result.ts";
 import { ERRORS } from "../protocol/errors.ts";
 import type { EventDraft } from "../protocol/event-record.ts";
+import type { Redactor } from "../redact/redact.ts";
 import type { GateCall, GateParts } from "./call.ts";
 import { draftEvent } from "./call.ts";
 import { hasSideEffects, reasonOf } from "./execute.ts";
@@ -16,7 +17,7 @@ export async function recordEnd(call: GateCall, { result, cause }: Settled, part
     await parts.journal.append([draft], { durable: call.started !== undefined && hasSideEffects(call), result });
     return result;
   } catch (error) {
-    return notRecorded(call, result, error);
+    return notRecorded(call, { result, error, redactor: parts.redactor });
   }
 }
 
@@ -91,25 +92,34 @@ function auditOf(call: GateCall, { result, tool_name, params, now, sandbox }: Au
 }
 
 /** The answer where a run's record cannot even be opened: nothing was run. */
-export function unopenedResult({ request }: Opened, error: unknown): ToolCallResult {
-  const { class: errorClass, hint } = ERRORS.RecordFailed;
-  const message = `Cannot run "${request.name}": the record of its run cannot be opened (${reasonOf(error)}), so nothing was run`;
+export function unopenedResult({ request }: Opened, error: unknown, redactor: Redactor): ToolCallResult {
+  const why = `the record of its run cannot be opened (${reasonOf(error)}), so nothing was run`;
   return {
     tool_call_id: request.tool_call_id,
     ok: false,
     payload: null,
-    error: { code: "RecordFailed", class: errorClass, message, hint },
+    error: recordFailed(`Cannot run "${request.name}": ${why}`, redactor),
     artifacts: { files_changed: [], commands_run: [] },
     duration_ms: 0,
     redacted: false,
   };
 }
 
-function notRecorded(call: GateCall, result: ToolCallResult, error: unknown): ToolCallResult {
+function notRecorded(call: GateCall, { result, error, redactor }: NotRecorded): ToolCallResult {
   const ran = call.started !== undefined;
-  const { class: errorClass, hint } = ERRORS.RecordFailed;
   const what = ran ? "ran, but its end could not be recorded" : "was refused, and that could not be recorded";
-  const message = `"${call.request.name}" ${what} (${reasonOf(error)})`;
+  const failed = recordFailed(`"${call.request.name}" ${what} (${reasonOf(error)})`, redactor);
   const details = result.error === null ? {} : { details: { refused_with: result.error.code } };
-  return { ...result, ok: false, error: { code: "RecordFailed", class: errorClass, message, hint, ...details } };
+  return { ...result, ok: false, error: { ...failed, ...details } };
+}
+
+interface NotRecorded {
+  readonly result: ToolCallResult;
+  readonly error: unknown;
+  readonly redactor: Redactor;
+}
+
+function recordFailed(message: string, redactor: Redactor): CallError {
+  const { class: errorClass, hint } = ERRORS.RecordFailed;
+  return { code: "RecordFailed", class: errorClass, message: redactor.redact(message).text, hint };
 }
