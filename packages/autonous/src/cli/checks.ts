@@ -3,8 +3,7 @@ import { dirname } from "node:path";
 import { headsFolder } from "@autonous/runtime";
 import { unknownVariables } from "../config/load.ts";
 import { createProvider } from "../model/choose.ts";
-import { openStore } from "../store/open-store.ts";
-import { databaseFile } from "./open-runtime.ts";
+import { databaseFile, openStore } from "../store/open-store.ts";
 import type { Workplace } from "./open-runtime.ts";
 
 export interface CheckResult {

@@ -1,12 +1,10 @@
 import { resolve } from "node:path";
-import { checkRoots, createRuntime } from "@autonous/runtime";
+import { checkRoots, createRuntime, isInside } from "@autonous/runtime";
 import type { Runtime, RuntimeOptions } from "@autonous/runtime";
 import { loadConfiguration } from "../config/load.ts";
 import type { Configuration } from "../config/load.ts";
 import { UsageError } from "./command.ts";
 import type { CommandInput } from "./command.ts";
-
-export { databaseFile } from "../store/open-store.ts";
 
 /** Where a command works: its roots and its state folder. */
 export interface Workplace {
@@ -36,8 +34,7 @@ export function findWorkplace({ options }: Given): Workplace {
 
 /** The current folder where it lies in a root, else the first root. */
 function placeIn(here: string, roots: readonly string[]): string {
-  const inside = roots.some((root) => here === root || here.startsWith(root.endsWith("/") ? root : `${root}/`));
-  return inside ? here : (roots[0] ?? here);
+  return roots.some((root) => isInside(root, here)) ? here : (roots[0] ?? here);
 }
 
 export async function openRuntime(input: Given, more: Partial<RuntimeOptions> = {}): Promise<Runtime> {

@@ -2,10 +2,9 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { readLines } from "@autonous/runtime";
 import type { AuditRecord, RuntimeEvent } from "@autonous/runtime";
-import { openStore } from "../store/open-store.ts";
+import { databaseFile, openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { UsageError } from "./command.ts";
-import { databaseFile } from "./open-runtime.ts";
 
 /** The record of a state folder: in the store where the service wrote it, else in each run's file. */
 export class Records {

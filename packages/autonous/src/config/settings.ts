@@ -1,4 +1,4 @@
-import { PROFILE_NAMES } from "@autonous/runtime";
+import { DEFAULTS, PROFILE_NAMES } from "@autonous/runtime";
 
 /** What a setting may be, and how its text is read. */
 type Kind =
@@ -23,18 +23,18 @@ const DAY_SECONDS = 86_400;
  */
 // oxfmt-ignore
 export const SETTINGS = {
-  tool_allowed_roots:       { variable: "AUTONOUS_TOOL_ALLOWED_ROOTS",       kind: { type: "folders" },                              default: undefined,  meaning: "Folders that tools may touch: absolute, separated by commas. `serve` needs it; the command line takes the current folder" },
-  tool_timeout_seconds:     { variable: "AUTONOUS_TOOL_TIMEOUT_SECONDS",     kind: { type: "number", min: 1, max: 3600 },            default: 30,         meaning: "How long one call may take" },
-  tool_max_output_lines:    { variable: "AUTONOUS_TOOL_MAX_OUTPUT_LINES",    kind: { type: "number", min: 1, max: 1_000_000 },       default: 2000,       meaning: "How many lines of output a caller gets to see at once" },
-  tool_max_output_bytes:    { variable: "AUTONOUS_TOOL_MAX_OUTPUT_BYTES",    kind: { type: "number", min: 256, max: 100_000_000 },   default: 51_200,     meaning: "How many bytes of output a caller gets to see at once" },
-  profile:                  { variable: "AUTONOUS_PROFILE",                  kind: { type: "choice", of: PROFILE_NAMES },            default: "guarded",  meaning: "What is allowed where no rule says otherwise" },
-  state_dir:                { variable: "AUTONOUS_STATE_DIR",                kind: { type: "text" },                                 default: ".agent",   meaning: "Where the record is kept; relative to the working folder. Out of every tool's reach" },
-  model:                    { variable: "AUTONOUS_MODEL",                    kind: { type: "text" },                                 default: "direct",   meaning: "Who answers: `direct` (no model: `/ls src` is a call) or `script:<file>` (replies from a file)" },
-  max_turns:                { variable: "AUTONOUS_MAX_TURNS",                kind: { type: "number", min: 1, max: 100_000 },         default: 50,         meaning: "How many rounds of model and calls a task may take" },
-  approval_timeout_seconds: { variable: "AUTONOUS_APPROVAL_TIMEOUT_SECONDS", kind: { type: "number", min: 1, max: 30 * DAY_SECONDS }, default: 3600,      meaning: "How long a request for approval is good" },
-  task_max_attempts:        { variable: "TASK_MAX_ATTEMPTS",                 kind: { type: "number", min: 1, max: 100 },             default: 3,          meaning: "How often a task is tried before it is given up" },
-  task_retry_base_ms:       { variable: "TASK_RETRY_BASE_MS",                kind: { type: "number", min: 1, max: 3_600_000 },       default: 2000,       meaning: "How long the first retry waits; each further one waits twice as long" },
-  http_port:                { variable: "AUTONOUS_HTTP_PORT",                kind: { type: "number", min: 0, max: 65_535 },          default: 8787,       meaning: "The port of the service on 127.0.0.1; 0 takes a free one" },
+  tool_allowed_roots:       { variable: "AUTONOUS_TOOL_ALLOWED_ROOTS",       kind: { type: "folders" },                               default: undefined,                           meaning: "Folders that tools may touch: absolute, separated by commas. `serve` needs it; the command line takes the current folder" },
+  tool_timeout_seconds:     { variable: "AUTONOUS_TOOL_TIMEOUT_SECONDS",     kind: { type: "number", min: 1, max: 3600 },             default: DEFAULTS.timeout_ms / 1000,          meaning: "How long one call may take" },
+  tool_max_output_lines:    { variable: "AUTONOUS_TOOL_MAX_OUTPUT_LINES",    kind: { type: "number", min: 1, max: 1_000_000 },        default: DEFAULTS.lines,                      meaning: "How many lines of output a caller gets to see at once" },
+  tool_max_output_bytes:    { variable: "AUTONOUS_TOOL_MAX_OUTPUT_BYTES",    kind: { type: "number", min: 256, max: 100_000_000 },    default: DEFAULTS.bytes,                      meaning: "How many bytes of output a caller gets to see at once" },
+  profile:                  { variable: "AUTONOUS_PROFILE",                  kind: { type: "choice", of: PROFILE_NAMES },             default: "guarded",                           meaning: "What is allowed where no rule says otherwise" },
+  state_dir:                { variable: "AUTONOUS_STATE_DIR",                kind: { type: "text" },                                  default: ".agent",                            meaning: "Where the record is kept; relative to the working folder. Out of every tool's reach" },
+  model:                    { variable: "AUTONOUS_MODEL",                    kind: { type: "text" },                                  default: "direct",                            meaning: "Who answers: `direct` (no model: `/ls src` is a call) or `script:<file>` (replies from a file)" },
+  max_turns:                { variable: "AUTONOUS_MAX_TURNS",                kind: { type: "number", min: 1, max: 100_000 },          default: 50,                                  meaning: "How many rounds of model and calls a task may take" },
+  approval_timeout_seconds: { variable: "AUTONOUS_APPROVAL_TIMEOUT_SECONDS", kind: { type: "number", min: 1, max: 30 * DAY_SECONDS }, default: DEFAULTS.approval_timeout_ms / 1000, meaning: "How long a request for approval is good" },
+  task_max_attempts:        { variable: "TASK_MAX_ATTEMPTS",                 kind: { type: "number", min: 1, max: 100 },              default: 3,                                   meaning: "How often a task is tried before it is given up" },
+  task_retry_base_ms:       { variable: "TASK_RETRY_BASE_MS",                kind: { type: "number", min: 1, max: 3_600_000 },        default: 2000,                                meaning: "How long the first retry waits; each further one waits twice as long" },
+  http_port:                { variable: "AUTONOUS_HTTP_PORT",                kind: { type: "number", min: 0, max: 65_535 },           default: 8787,                                meaning: "The port of the service on 127.0.0.1; 0 takes a free one" },
 } as const satisfies Record<string, SettingRow>;
 
 export type SettingName = keyof typeof SETTINGS;

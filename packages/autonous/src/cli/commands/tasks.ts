@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
-import { openStore } from "../../store/open-store.ts";
+import { databaseFile, openStore } from "../../store/open-store.ts";
 import type { Store, Task } from "../../store/store.ts";
 import { isTaskState, TASK_STATE_NAMES } from "../../store/task-states.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { databaseFile, findWorkplace } from "../open-runtime.ts";
+import { findWorkplace } from "../open-runtime.ts";
 import { readLimit } from "../options.ts";
 import { cutTo, table } from "../table.ts";
 
