@@ -11,7 +11,7 @@ const needs = hasTerminal ? "" : " (skipped: needs script, apt-get install bsdut
 /** What a command shows at a terminal of 80 columns. The program `script` is the terminal. */
 async function atTerminal(line: string, options: { cwd: string; env?: Record<string, string> }): Promise<string[]> {
   const env = { ...options.env, LINE: `stty cols 80; ${line}` };
-  const terminal = `export -f autonous; script -qec 'bash -c "$LINE"' /dev/null </dev/null`;
+  const terminal = `export -f autonous; SHELL=$(command -v bash) script -qec 'bash -c "$LINE"' /dev/null </dev/null`;
   const { stdout } = await shell(terminal, { cwd: options.cwd, env });
   return stdout.replaceAll("\r\n", "\n").split("\n");
 }
