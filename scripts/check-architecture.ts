@@ -24,9 +24,11 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     redact:   { ours: [],                                                                   outside: [] },
     policy:   { ours: ["protocol", "contract", "paths"],                                    outside: PURE },
     output:   { ours: ["protocol", "contract"],                                             outside: PURE },
-    machine:  { ours: ["protocol", "contract", "paths", "policy", "output"],                outside: MACHINE },
+    text:     { ours: ["protocol"],                                                         outside: [] },
+    edits:    { ours: ["protocol", "text"],                                                 outside: ["diff"] },
+    machine:  { ours: ["protocol", "contract", "paths", "policy", "output"],                outside: [...MACHINE, "@vscode/ripgrep"] },
     journal:  { ours: ["protocol", "contract"],                                             outside: [...PURE, ...FILES] },
-    tools:    { ours: ["protocol", "contract", "paths", "output"],                          outside: ["zod", "node:path"] },
+    tools:    { ours: ["protocol", "contract", "paths", "output", "text", "edits"],         outside: ["zod", ...PURE] },
     gate:     { ours: ["protocol", "contract", "policy", "output", "redact"],               outside: ["zod", ...PURE] },
   },
   autonous: {

@@ -1,3 +1,5 @@
+import type { ChangedFile } from "./undo.ts";
+
 /** What a tool gets to work with. These are its only handles to the machine. */
 export interface ToolContext {
   readonly tool_call_id: string;
@@ -53,6 +55,39 @@ export interface Listing {
   readonly hidden: number;
 }
 
+/** A regular file, open for reading. What is read is this file, whatever its name leads to by now. */
+export interface OpenedFile {
+  readonly size: number;
+  /** Differs whenever the content may differ: made of device, inode, size and times. */
+  readonly identity: string;
+  /** The bytes from `position` on: `length` of them, or fewer where the file ends. */
+  read(position: number, length: number): Promise<Buffer>;
+  close(): void;
+}
+
+/** A file that is about to change, as it is now. */
+export interface FileBefore {
+  readonly path: string;
+  /** Null where there is nothing yet. */
+  readonly facts: (FileFacts & { readonly mode: number }) | null;
+  /** Throws `FileTooLarge` above what can be edited in memory. Empty where there is nothing. */
+  read(): Promise<Buffer>;
+  /** Of the whole file, however large. Undefined where there is nothing. */
+  sha256(): Promise<string | undefined>;
+}
+
+/** What a file is to be. `mode` is kept where it is left out; a new file gets the usual one. */
+export type FileChange =
+  | { readonly path: string; readonly content: Uint8Array; readonly mode?: number }
+  | { readonly path: string; readonly append: Uint8Array }
+  | { readonly path: string; readonly remove: true };
+
+export interface Changed {
+  readonly files: readonly ChangedFile[];
+  /** Takes the change back. Undefined where nothing changed, or none of the old content could be kept. */
+  readonly undo_id: string | undefined;
+}
+
 /**
  * Files, as far as this call was allowed to touch them: a path that the tool did not declare, or that leads
  * elsewhere than when it was judged, is refused. Nothing is followed that was not verified after it was opened.
@@ -60,6 +95,17 @@ export interface Listing {
 export interface ToolFiles {
   stat(path: string): Promise<FileFacts>;
   list(path: string, options: ListOptions): Promise<Listing>;
+  /** For reading. Folders, pipes, sockets and devices are refused without being opened. The caller closes it. */
+  open(path: string): Promise<OpenedFile>;
+  /**
+   * Changes files, all of them or none. `plan` sees what is there and says what is to be; until that is done nobody
+   * else who works with this state folder changes these files, and what somebody outside changed meanwhile is not
+   * overwritten: `plan` is asked again. What takes the change back is on the disk before the first file changes.
+   */
+  change(
+    paths: readonly string[],
+    plan: (before: readonly FileBefore[]) => Promise<readonly FileChange[]>,
+  ): Promise<Changed>;
 }
 
 /** Cursors are sealed: one that was altered, or made for another tool or other arguments, is refused. */
