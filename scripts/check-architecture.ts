@@ -21,7 +21,7 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     protocol: { ours: [],                                                                   outside: ["zod", "node:crypto"] },
     contract: { ours: ["protocol"],                                                         outside: ["zod"] },
     paths:    { ours: [],                                                                   outside: [] },
-    redact:   { ours: [],                                                                   outside: [] },
+    redact:   { ours: ["protocol"],                                                         outside: [] },
     policy:   { ours: ["protocol", "contract", "paths"],                                    outside: PURE },
     output:   { ours: ["protocol", "contract"],                                             outside: PURE },
     text:     { ours: ["protocol"],                                                         outside: [] },

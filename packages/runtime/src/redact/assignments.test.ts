@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MARKER } from "./marker.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { redact } from "./redact.ts";
 
 /** Texts with their secrets between « and »: what has to go, and nothing else. */
@@ -7,7 +7,7 @@ const MARKED = /«([^»]*)»/g;
 
 function check(marked: string): void {
   const text = marked.replaceAll(MARKED, "$1");
-  expect(redact(text).text).toBe(marked.replaceAll(MARKED, MARKER));
+  expect(redact(text).text).toBe(marked.replaceAll(MARKED, REDACTION_MARKER));
 }
 
 // oxfmt-ignore

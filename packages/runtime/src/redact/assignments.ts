@@ -2,7 +2,7 @@ import { CODE, isIn, isNewline, SETS } from "./characters.ts";
 import { claimIn, weaken } from "./claims.ts";
 import type { Tail, WordStyle } from "./extent.ts";
 import type { Found, Span } from "./find-shape.ts";
-import { MARKER } from "./marker.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
 import type { Claim } from "./names.ts";
 import { nameAround, placeOf } from "./places.ts";
 import type { Name, Place } from "./places.ts";
@@ -118,7 +118,7 @@ function trimmed(view: View, at: number, whole: { end: number; tail?: Tail }): F
 
 function isBlockSecret(claim: Claim, text: string): boolean {
   const { length } = text.trim();
-  return length >= 4 && !text.includes(MARKER) && claim.strength !== "random" && !isProse(text, 3);
+  return length >= 4 && !text.includes(REDACTION_MARKER) && claim.strength !== "random" && !isProse(text, 3);
 }
 
 const BLOCK_HEADER = /^[|>][+\d-]{0,2}[ \t]{0,20}(?:#[^\n]{0,80})?\r?\n(?:[ \t]{0,80}\r?\n){0,3}([ \t]{0,200})(?=\S)/;
@@ -164,7 +164,7 @@ function findWord(view: View, assignment: Assignment): Found | undefined {
   const { name, place, claim } = assignment;
   const scheme = SCHEME.exec(restOfLine(view, place.at, 20))?.[0] ?? "";
   const start = place.at + scheme.length;
-  if (/^(?:Digest|Hawk)/i.test(scheme) && !follows(view, start, MARKER)) {
+  if (/^(?:Digest|Hawk)/i.test(scheme) && !follows(view, start, REDACTION_MARKER)) {
     return { start, end: start, tail: { kind: "line" } };
   }
   const isLine = !place.isNameQuoted && claim.noun !== "authorization" && isLineStart(view, name);
@@ -183,7 +183,7 @@ function judgeWord(view: View, assignment: Assignment, { start, style, isLine }:
   const { name, place } = assignment;
   const word = readTo(view, start, { kind: "word", style });
   const text = view.text.slice(start, word.end);
-  if (text === "" || text.includes(MARKER) || follows(view, word.end, MARKER)) return undefined;
+  if (text === "" || text.includes(REDACTION_MARKER) || follows(view, word.end, REDACTION_MARKER)) return undefined;
   const after = word.tail === undefined ? restOfLine(view, word.end, 24) : "";
   const isListed = place.sign === "=" && !place.isSpaced && /[;&?] ?$/.test(leftOf(view, name.start, 2));
   const isSecret = isSecretValue({ ...candidate(assignment, text), isQuoted: false, isListed, isLine, after });
@@ -206,7 +206,7 @@ function findTypedValue(view: View, { name, place, claim }: Assignment): Found |
   if (codeBefore(view, place.at) !== CODE.space) return undefined;
   if (!isIn(SETS.word, codeAt(view, place.at)) && codeAt(view, place.at) !== CODE.ampersand) return undefined;
   const type = TYPE.exec(restOfLine(view, place.at, 80));
-  if (type === null || type[0].includes(MARKER)) return undefined;
+  if (type === null || type[0].includes(REDACTION_MARKER)) return undefined;
   const typed: Place = { at: place.at + type[0].length, sign: "=", isSpaced: true, isNameQuoted: false };
   const opening = openingQuote(view, typed);
   return opening === undefined ? undefined : findQuoted(view, { name, place: typed, claim }, opening);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MARKER } from "./marker.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { createRedactor } from "./redact.ts";
 
 const { redactValue } = createRedactor({ known: ["known-value-1"] });
@@ -7,23 +7,23 @@ const token = ["gh", "p_", "a1B2".repeat(9)].join("");
 
 // oxfmt-ignore
 const CHANGED: readonly (readonly [title: string, given: unknown, left: unknown])[] = [
-  ["a string",                        `see ${token}`,                                 `see ${MARKER}`],
-  ["a known value",                   ["a known-value-1"],                            [`a ${MARKER}`]],
-  ["a field named like a secret",     { api_key: "abc" },                             { api_key: MARKER }],
-  ["a field of one letter",           { password: "x" },                              { password: MARKER }],
-  ["a number",                        { password: 12345 },                            { password: MARKER }],
-  ["a field in camel case",           { user: { dbPassword: "hunter2" } },            { user: { dbPassword: MARKER } }],
-  ["a header",                        { headers: { "X-Api-Key": "abc", Accept: "*" } }, { headers: { "X-Api-Key": MARKER, Accept: "*" } }],
-  ["an authorization header",         { Authorization: "Bearer abc" },                { Authorization: MARKER }],
-  ["passwords in a list",             { passwords: ["a", "b"] },                      { passwords: [MARKER, MARKER] }],
-  ["deep data",                       { a: [{ b: [{ secret: "x1" }] }] },             { a: [{ b: [{ secret: MARKER }] }] }],
-  ["a key that is a secret",          { [token]: 1 },                                 { [MARKER]: 1 }],
-  ["a flag and its value",            { args: ["--token", "abc", "run"] },            { args: ["--token", MARKER, "run"] }],
-  ["a list of headers",               ["X-Api-Key", "abc", "Accept", "*"],            ["X-Api-Key", MARKER, "Accept", "*"]],
-  ["a name and its value",            [{ name: "DB_PASSWORD", value: "x" }],          [{ name: "DB_PASSWORD", value: MARKER }]],
-  ["text in a field of another name", { command: "export MY_TOKEN=abcdef" },          { command: `export MY_TOKEN=${MARKER}` }],
-  ["a key of unknown kind",           { vendor_key: "a1B2-c3D4" },                    { vendor_key: MARKER }],
-  ["own fields called __proto__",     JSON.parse('{"__proto__":{"password":"x1"}}'),  JSON.parse(`{"__proto__":{"password":"${MARKER}"}}`)],
+  ["a string",                        `see ${token}`,                                 `see ${REDACTION_MARKER}`],
+  ["a known value",                   ["a known-value-1"],                            [`a ${REDACTION_MARKER}`]],
+  ["a field named like a secret",     { api_key: "abc" },                             { api_key: REDACTION_MARKER }],
+  ["a field of one letter",           { password: "x" },                              { password: REDACTION_MARKER }],
+  ["a number",                        { password: 12345 },                            { password: REDACTION_MARKER }],
+  ["a field in camel case",           { user: { dbPassword: "hunter2" } },            { user: { dbPassword: REDACTION_MARKER } }],
+  ["a header",                        { headers: { "X-Api-Key": "abc", Accept: "*" } }, { headers: { "X-Api-Key": REDACTION_MARKER, Accept: "*" } }],
+  ["an authorization header",         { Authorization: "Bearer abc" },                { Authorization: REDACTION_MARKER }],
+  ["passwords in a list",             { passwords: ["a", "b"] },                      { passwords: [REDACTION_MARKER, REDACTION_MARKER] }],
+  ["deep data",                       { a: [{ b: [{ secret: "x1" }] }] },             { a: [{ b: [{ secret: REDACTION_MARKER }] }] }],
+  ["a key that is a secret",          { [token]: 1 },                                 { [REDACTION_MARKER]: 1 }],
+  ["a flag and its value",            { args: ["--token", "abc", "run"] },            { args: ["--token", REDACTION_MARKER, "run"] }],
+  ["a list of headers",               ["X-Api-Key", "abc", "Accept", "*"],            ["X-Api-Key", REDACTION_MARKER, "Accept", "*"]],
+  ["a name and its value",            [{ name: "DB_PASSWORD", value: "x" }],          [{ name: "DB_PASSWORD", value: REDACTION_MARKER }]],
+  ["text in a field of another name", { command: "export MY_TOKEN=abcdef" },          { command: `export MY_TOKEN=${REDACTION_MARKER}` }],
+  ["a key of unknown kind",           { vendor_key: "a1B2-c3D4" },                    { vendor_key: REDACTION_MARKER }],
+  ["own fields called __proto__",     JSON.parse('{"__proto__":{"password":"x1"}}'),  JSON.parse(`{"__proto__":{"password":"${REDACTION_MARKER}"}}`)],
 ];
 
 for (const [title, given, left] of CHANGED) {
@@ -69,5 +69,5 @@ test("data nested beyond all reason is replaced, not followed to the end of the 
   expect(redacted).toBe(true);
   let found = value;
   while (Array.isArray(found)) found = (found as unknown[])[0];
-  expect(found).toBe(MARKER);
+  expect(found).toBe(REDACTION_MARKER);
 });

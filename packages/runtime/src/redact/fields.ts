@@ -1,4 +1,4 @@
-import { MARKER } from "./marker.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { claimOf } from "./names.ts";
 import type { Claim } from "./names.ts";
 import { isStandIn } from "./stand-ins.ts";
@@ -25,7 +25,7 @@ function redactAt(value: unknown, depth: number, redactText: RedactText): Result
     return { value: text, redacted };
   }
   if (typeof value !== "object" || value === null) return { value, redacted: false };
-  if (depth >= MAX_DEPTH) return { value: MARKER, redacted: true };
+  if (depth >= MAX_DEPTH) return { value: REDACTION_MARKER, redacted: true };
   if (Array.isArray(value)) return redactItems(value, depth, redactText);
   return isPlain(value) ? redactEntries(value, depth, redactText) : { value, redacted: false };
 }
@@ -93,14 +93,14 @@ const NAMED: Claim = { noun: "secret", strength: "any", isUpper: false, isPlural
 /** Undefined when the value is not one that a secret is: it is then looked at like any other. */
 function redactSecret(value: unknown, { noun, strength }: Claim): Result | undefined {
   const isSecret = (text: string): boolean => isLiteral(text) && (strength === "any" || !isWordy(text));
-  if (typeof value === "string") return isSecret(value) ? { value: MARKER, redacted: true } : undefined;
+  if (typeof value === "string") return isSecret(value) ? { value: REDACTION_MARKER, redacted: true } : undefined;
   if (typeof value === "number") {
     // A small number under "token" is a position or a count.
-    return noun === "token" && Math.abs(value) < 100_000 ? undefined : { value: MARKER, redacted: true };
+    return noun === "token" && Math.abs(value) < 100_000 ? undefined : { value: REDACTION_MARKER, redacted: true };
   }
   if (!Array.isArray(value) || noun === "token" || noun === "key") return undefined;
   const isList = value.length > 0 && value.every((each) => typeof each === "string" && isSecret(each));
-  return isList ? { value: value.map(() => MARKER), redacted: true } : undefined;
+  return isList ? { value: value.map(() => REDACTION_MARKER), redacted: true } : undefined;
 }
 
 /** Here the name is certain, so that even one letter is a password; only what clearly stands for another value is not. */

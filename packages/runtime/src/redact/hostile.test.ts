@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MARKER } from "./marker.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { createRedactor, redact } from "./redact.ts";
 
 const SIZE = 300_000;
@@ -15,7 +15,7 @@ const UNITS = [
   "://", "x://", "x://a:", "x://a:b", "x://a:b@", "x://:@", "http://a:b/", "curl ", "curl -u ", "curl -u a:",
   "eyJ", "eyJ.", "eyJaaaaaaaa.", "eyJ_", "-eyJ", "AKIA", "AKIA ", "ASIA", "AKIAA2B3C4D5E6F7G2H3", "ghp_", "ghp_a", "github_pat_", "sk-", "sk-a", "xoxb-", "AIza", "SG.", "SG.a.", "SK", "AC", "npm_", "hf_", "glpat-", "1:A", "123456789:A", "M.", ".aaaaaa.", "Q~", "-us1", "sig=",
   "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----\n", "-----BEGIN CERTIFICATE-----", "-----END ", "-----", "LS0tLS1CRUdJTi", "Private-Lines: 1\n", "b3BlbnNzaC1rZXktdjE",
-  MARKER, "***REDACTED", "REDACTED***", "***", `token=${MARKER}`, "known-value", "known-", "identified by '", "name: X_TOKEN\n", "name: X_TOKEN\nvalue: ", '"token", ', '["--token", ', "<password>", "<password>a<", "%22token%22%3A%22", "token%3D",
+  REDACTION_MARKER, "***REDACTED", "REDACTED***", "***", `token=${REDACTION_MARKER}`, "known-value", "known-", "identified by '", "name: X_TOKEN\n", "name: X_TOKEN\nvalue: ", '"token", ', '["--token", ', "<password>", "<password>a<", "%22token%22%3A%22", "token%3D",
   "\u001b[32m", "\\n", "\\u0022", "\\ntoken=", "密码：", "sshpass -p ", "ENV X_TOKEN ", "set -x TOKEN ", "password: str = ", "password: A<", "token: a.b", "token: a_b ", "token = a.b.c;",
 ];
 
@@ -44,10 +44,10 @@ test("300 kB of units mixed at random come through", () => {
 test("one long line of base64 is kept, and a token in its middle is not", () => {
   const line = Buffer.from(Array.from({ length: 220_000 }, (_, i) => (i * 7919 + (i >> 5)) & 255)).toString("base64");
   expect(redact(line).text).toBe(line);
-  expect(redact(`${line} ${token} ${line}`).text).toBe(`${line} ${MARKER} ${line}`);
+  expect(redact(`${line} ${token} ${line}`).text).toBe(`${line} ${REDACTION_MARKER} ${line}`);
 });
 
 test("a long line holds as many secrets as it has", () => {
   const text = `{"password":"hunter2","id":1},`.repeat(10_000);
-  expect(redact(text).text).toBe(`{"password":"${MARKER}","id":1},`.repeat(10_000));
+  expect(redact(text).text).toBe(`{"password":"${REDACTION_MARKER}","id":1},`.repeat(10_000));
 });

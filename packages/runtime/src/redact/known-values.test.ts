@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { MARKER } from "./marker.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { createRedactor, redact } from "./redact.ts";
 
 const VALUE = 'pa"ss w/ord+ü&7';
@@ -8,12 +8,12 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 // oxfmt-ignore
 const FORMS = [
-  { title: "as it is",               text: `x${VALUE}y`,                                    left: [`x${MARKER}y`] },
-  { title: "inside JSON",            text: JSON.stringify({ a: VALUE }),                    left: [`{"a":"${MARKER}"}`] },
-  { title: "inside JSON in JSON",    text: JSON.stringify(JSON.stringify({ a: VALUE })),    left: [`"{\\"a\\":\\"${MARKER}\\"}"`] },
-  { title: "in an address",          text: `?a=${encodeURIComponent(VALUE)}&b=1`,           left: [`?a=${MARKER}&b=1`] },
-  { title: "in a form",              text: new URLSearchParams({ a: VALUE }).toString(),    left: [`a=${MARKER}`] },
-  { title: "in an address, lower case", text: encodeURIComponent(VALUE).replaceAll(/%../g, (each) => each.toLowerCase()), left: [MARKER] },
+  { title: "as it is",               text: `x${VALUE}y`,                                    left: [`x${REDACTION_MARKER}y`] },
+  { title: "inside JSON",            text: JSON.stringify({ a: VALUE }),                    left: [`{"a":"${REDACTION_MARKER}"}`] },
+  { title: "inside JSON in JSON",    text: JSON.stringify(JSON.stringify({ a: VALUE })),    left: [`"{\\"a\\":\\"${REDACTION_MARKER}\\"}"`] },
+  { title: "in an address",          text: `?a=${encodeURIComponent(VALUE)}&b=1`,           left: [`?a=${REDACTION_MARKER}&b=1`] },
+  { title: "in a form",              text: new URLSearchParams({ a: VALUE }).toString(),    left: [`a=${REDACTION_MARKER}`] },
+  { title: "in an address, lower case", text: encodeURIComponent(VALUE).replaceAll(/%../g, (each) => each.toLowerCase()), left: [REDACTION_MARKER] },
 ] as const;
 
 for (const { title, text, left } of FORMS) {
@@ -37,7 +37,7 @@ test("a known value is found in base64, whatever surrounds it there", () => {
 
 test("the longest of overlapping known values goes, and nothing of the others is left", () => {
   const known = ["abcdef", "abcdefghij", "ghijklmn"];
-  expect(redact("<abcdef> <abcdefghij> <abcdefghijklmn>", { known }).text).toBe(`<${MARKER}> <${MARKER}> <${MARKER}>`);
+  expect(redact("<abcdef> <abcdefghij> <abcdefghijklmn>", { known }).text).toBe(`<${REDACTION_MARKER}> <${REDACTION_MARKER}> <${REDACTION_MARKER}>`);
 });
 
 test("values too short or too common to be told from text are not looked for", () => {
@@ -47,36 +47,36 @@ test("values too short or too common to be told from text are not looked for", (
 });
 
 test("digits are looked for from eight on, and white space around a value does not matter", () => {
-  expect(redact("id 12345678.", { known: ["12345678"] }).text).toBe(`id ${MARKER}.`);
-  expect(redact("id seven77.", { known: [" seven77\n"] }).text).toBe(`id ${MARKER}.`);
+  expect(redact("id 12345678.", { known: ["12345678"] }).text).toBe(`id ${REDACTION_MARKER}.`);
+  expect(redact("id seven77.", { known: [" seven77\n"] }).text).toBe(`id ${REDACTION_MARKER}.`);
 });
 
 test("values with signs of regular expressions are taken literally", () => {
-  expect(redact("a.*b(c) aXXb(c)", { known: ["a.*b(c)"] }).text).toBe(`${MARKER} aXXb(c)`);
+  expect(redact("a.*b(c) aXXb(c)", { known: ["a.*b(c)"] }).text).toBe(`${REDACTION_MARKER} aXXb(c)`);
 });
 
 test("a value of several lines is found line by line too", () => {
   const value = "first-line-of-the-secret\nsecond-line-of-the-secret";
   const text = "12: first-line-of-the-secret\n13: second-line-of-the-secret\n";
-  expect(redact(text, { known: [value] }).text).toBe(`12: ${MARKER}\n13: ${MARKER}\n`);
+  expect(redact(text, { known: [value] }).text).toBe(`12: ${REDACTION_MARKER}\n13: ${REDACTION_MARKER}\n`);
 });
 
 test("a value longer than a stream holds back is found as a whole", () => {
   const value = Array.from({ length: 3000 }, (_, i) => `${i}-`).join("");
-  expect(redact(`<${value}>`, { known: [value] }).text).toBe(`<${MARKER}>`);
+  expect(redact(`<${value}>`, { known: [value] }).text).toBe(`<${REDACTION_MARKER}>`);
 });
 
 test("known values and rules together leave nothing of either", () => {
   const token = ["gh", "p_", "a1B2".repeat(9)].join("");
-  expect(redact(`xyz-${token}!`, { known: [`xyz-${token.slice(0, 10)}`] }).text).toBe(`${MARKER}!`);
-  expect(redact("password=one two three", { known: ["one two"] }).text).toBe(`password=${MARKER} three`);
+  expect(redact(`xyz-${token}!`, { known: [`xyz-${token.slice(0, 10)}`] }).text).toBe(`${REDACTION_MARKER}!`);
+  expect(redact("password=one two three", { known: ["one two"] }).text).toBe(`password=${REDACTION_MARKER} three`);
 });
 
 test("thousands of values with a common beginning are found", () => {
   const known = Array.from({ length: 5000 }, (_, i) => `common-beginning-${i}-end`);
   const redactor = createRedactor({ known });
   expect(redactor.redact("common-beginning-4711-end common-beginning-5000-end").text).toBe(
-    `${MARKER} common-beginning-5000-end`,
+    `${REDACTION_MARKER} common-beginning-5000-end`,
   );
   const text = "common-beginning-".repeat(20_000);
   expect(redactor.redact(text).text).toBe(text);

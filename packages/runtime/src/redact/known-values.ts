@@ -1,5 +1,5 @@
 import type { Span } from "./find-shape.ts";
-import { MARKER } from "./marker.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
 import type { View } from "./view.ts";
 
 /** Secrets that are known by their value, compiled to be found in one pass, however many there are. */
@@ -44,7 +44,7 @@ function isWorthFinding(value: string): boolean {
   const text = value.trim();
   if (text.length < SHORTEST || COMMON.has(text.toLowerCase()) || /^(.)\1*$/s.test(text)) return false;
   if (/^\d+$/.test(text) && text.length < SHORTEST_NUMBER) return false;
-  return !MARKER.includes(text) && !text.includes(MARKER);
+  return !REDACTION_MARKER.includes(text) && !text.includes(REDACTION_MARKER);
 }
 
 /** The ways a value is written: plain, inside JSON (twice), in an address, in base64 at any offset, line by line. */

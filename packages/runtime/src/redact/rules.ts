@@ -3,7 +3,7 @@ import { compileAutomaton } from "./automaton.ts";
 import { findAwsKey, findEncodedKey, findJwt, findShape, findSplitShape } from "./find-shape.ts";
 import type { Found, Span } from "./find-shape.ts";
 import { findBasic, findBearer, findCookies } from "./headers.ts";
-import { MARKER } from "./marker.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { findPrivateKey, findPuttyKey } from "./private-keys.ts";
 import { SHAPES, SPLIT_SHAPES } from "./shapes.ts";
 import { findCurlUser, findUrlPassword } from "./urls.ts";
@@ -36,7 +36,7 @@ const SECURE_STRING: Phrase = { before: /convertto-$/i, after: /^[ \t]{1,4}(?:-s
 
 // oxfmt-ignore
 export const RULES: readonly Rule[] = [
-  { word: MARKER.slice(3),      find: skipMarker },
+  { word: REDACTION_MARKER.slice(3),      find: skipMarker },
   // Names of secrets. "pass" is in password, passwd, passphrase; "pw" in pwd.
   { word: "token",              find: findAssignment },
   { word: "secret",             find: findAssignment },
@@ -78,7 +78,7 @@ export const ANCHORS = compileAutomaton(RULES.map((rule) => rule.word));
 
 /** The end of an earlier redaction is a border like the end of one made now. An empty find moves the floor there. */
 function skipMarker(view: View, { end }: Span): Found | undefined {
-  return view.text.endsWith(MARKER, end) ? { start: end, end } : undefined;
+  return view.text.endsWith(REDACTION_MARKER, end) ? { start: end, end } : undefined;
 }
 
 /** A password that follows a phrase: `IDENTIFIED BY 'x'` of SQL, `ConvertTo-SecureString "x"` of PowerShell. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MARKER } from "./marker.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { redact } from "./redact.ts";
 import { SHAPES, SPLIT_SHAPES } from "./shapes.ts";
 
@@ -229,7 +229,7 @@ for (const [service, ...parts] of TOKENS) {
   test(`a ${service} is redacted wherever it stands, and nothing else is`, () => {
     const token = parts.join("");
     for (const [title, place] of CONTEXTS) {
-      expect(redact(place(token)), title).toEqual({ text: place(MARKER), redacted: true });
+      expect(redact(place(token)), title).toEqual({ text: place(REDACTION_MARKER), redacted: true });
     }
   });
 }
@@ -266,6 +266,6 @@ test("an AWS secret key right after its id is redacted with it", () => {
   const id = ["AK", "IA", upper(16)].join("");
   const secret = `${mixed(19)}/${mixed(20)}`;
   for (const between of [",", " ", ":", '", "secret": "', "\t", "\nsecret = "]) {
-    expect(redact(`"${id}${between}${secret}"`).text).toBe(`"${MARKER}${between}${MARKER}"`);
+    expect(redact(`"${id}${between}${secret}"`).text).toBe(`"${REDACTION_MARKER}${between}${REDACTION_MARKER}"`);
   }
 });

@@ -1,5 +1,5 @@
 import type { Span } from "./find-shape.ts";
-import { MARKER } from "./marker.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
 
 /** In order, with what overlaps or touches made one: neighbours become one marker. */
 export function mergeSpans(spans: readonly Span[]): readonly Span[] {
@@ -18,7 +18,7 @@ export function replaceSpans(text: string, spans: readonly Span[]): string {
   let result = "";
   let at = 0;
   for (const { start, end } of spans) {
-    result += text.slice(at, start) + MARKER;
+    result += text.slice(at, start) + REDACTION_MARKER;
     at = end;
   }
   return result + text.slice(at);

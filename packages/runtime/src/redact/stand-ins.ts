@@ -1,9 +1,9 @@
-import { MARKER } from "./marker.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { CAMEL, CONSTANT, hasNoun } from "./names.ts";
 
 /** Whether a value stands for another one or for nothing, whatever name it has: `${TOKEN}`, `<token>`, `xxx`. */
 export function isStandIn(text: string): boolean {
-  return text.includes(MARKER) || isPlaceholder(text) || isReference(text, true);
+  return text.includes(REDACTION_MARKER) || isPlaceholder(text) || isReference(text, true);
 }
 
 const PLACEHOLDERS: readonly RegExp[] = [

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { MARKER } from "./marker.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { createRedactor } from "./redact.ts";
 
 /** Tokens are put together, so that none stands in this file. */
@@ -26,7 +26,7 @@ const PIECES = [
   "password: |\n  line one\n  line two\n", "password: |\n  endless", 'secret = """\nabc\ndef\n"""\n', "--token abcdef1 ", "password=ab,cd,user=bob&x=1;",
   "name: DB_PASSWORD\n  value: abcdef\n", "Authorization: Bearer abcdefg\n", "Bearer a1b2c3d4e5f6", "Cookie: sid=abcdef1234; theme=dark\n",
   "postgres://bob:hunter2@db/app", "https://example.com/path?access_token=abcdef&b=1", "curl -u bob:hunter2 x\n", joined("729461038", ":A", "A", "a1B2".repeat(8), "c"),
-  joined("AK", "IA", "A2B3C4D5E6F7G2H3,", "a1B2/".repeat(8), "\n"), joined("MT", "a1B2".repeat(6), ".a1B2c3.", "a1B2".repeat(8)), MARKER, `token=${MARKER}`,
+  joined("AK", "IA", "A2B3C4D5E6F7G2H3,", "a1B2/".repeat(8), "\n"), joined("MT", "a1B2".repeat(6), ".a1B2c3.", "a1B2".repeat(8)), REDACTION_MARKER, `token=${REDACTION_MARKER}`,
   'MY_TOKEN="abc\ndef"\n', 'api_keys = ["abcd1234", "efgh5678"]', "| DB_PASSWORD | s3cr3t-cell |\n", 'name="password"\r\n\r\nhunter2\r\n', 'ConvertTo-SecureString "hunter2"',
   "CREATE USER x IDENTIFIED BY 'hunter2';\n", "<password>hunter2</password>", 'password: str = "hunter2"', '#define API_TOKEN "abc-4567-def"\n', "sshpass -p hunter2 ", "machine a login b password hunter2\n",
   '{"name":"X_TOKEN","value":"abcdef"}', '{"args":["--token","abcdef"]}', "%22token%22%3A%22abcdef%22", "\u001b[33mtoken\u001b[0m: \u001b[32mabcdef1\u001b[0m", "api key: a1b2c3d4 ", "docker://a:b@sha256:00",
@@ -97,7 +97,7 @@ test("lines without secrets come out at once", () => {
   const stream = redactor.stream();
   expect(stream.push("compiling 12 files\n")).toBe("compiling 12 files\n");
   expect(stream.push("done: see https://example.com/docs\n")).toBe("done: see https://example.com/docs\n");
-  expect(stream.push("password: hunter2\nok\n")).toBe(`password: ${MARKER}\nok\n`);
+  expect(stream.push("password: hunter2\nok\n")).toBe(`password: ${REDACTION_MARKER}\nok\n`);
   expect(stream.redacted).toBe(true);
   expect(stream.end()).toBe("");
 });
@@ -123,11 +123,11 @@ for (const { title, start, piece, left } of ENDLESS) {
     for (let i = 0; i < 40_000; i++) {
       given += piece.length;
       result += stream.push(piece);
-      if (!result.includes(MARKER)) expect(given - result.length).toBeLessThan(80 * 1024);
+      if (!result.includes(REDACTION_MARKER)) expect(given - result.length).toBeLessThan(80 * 1024);
     }
     result += stream.end();
     expect(result).toMatch(left);
-    expect(result.includes(MARKER)).toBe(left.source.includes("REDACTED"));
+    expect(result.includes(REDACTION_MARKER)).toBe(left.source.includes("REDACTED"));
   });
 }
 

@@ -2,7 +2,7 @@ import { extend } from "./extent.ts";
 import type { Tail } from "./extent.ts";
 import type { Span } from "./find-shape.ts";
 import type { KnownValues } from "./known-values.ts";
-import { MARKER } from "./marker.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { scan } from "./scan.ts";
 import { mergeSpans } from "./spans.ts";
 import { LOOK_BACK } from "./view.ts";
@@ -110,7 +110,7 @@ class Stream implements StreamRedactor {
         result += this.#text.slice(this.#out, start);
         this.#isMarked = false;
       }
-      if (!this.#isMarked) result += MARKER;
+      if (!this.#isMarked) result += REDACTION_MARKER;
       this.#isMarked = true;
       this.redacted = true;
       this.#out = Math.max(this.#out, Math.min(end, limit));

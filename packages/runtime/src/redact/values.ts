@@ -1,5 +1,5 @@
 import { isUserAndPassword } from "./base64.ts";
-import { MARKER } from "./marker.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { CAMEL, CONSTANT, hasNoun, isNoun } from "./names.ts";
 import type { Claim, Noun } from "./names.ts";
 import { isMeasure, isPlace, isPlaceholder, isReference } from "./stand-ins.ts";
@@ -27,7 +27,7 @@ const SHORTEST = 4;
 
 export function isSecretValue(candidate: Candidate): boolean {
   const { text, isQuoted } = candidate;
-  if (text.length < SHORTEST || text.includes(MARKER) || !isStrongEnough(candidate)) return false;
+  if (text.length < SHORTEST || text.includes(REDACTION_MARKER) || !isStrongEnough(candidate)) return false;
   if (!isQuoted && /^[^\x00-\x7f]+$/.test(text)) return false;
   const core = isQuoted ? text : text.replace(/[)\]}.,;:!?]{1,4}$/, "");
   if (isPlaceholder(core) || isReference(text, isQuoted) || isMeasure(core) || isPlace(core)) return false;

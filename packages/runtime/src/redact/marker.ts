@@ -1,2 +1,0 @@
-/** Stands where a secret stood (spec 3, Redaction). Nothing that holds it is redacted again. */
-export const MARKER = "***REDACTED***";
