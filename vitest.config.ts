@@ -1,14 +1,26 @@
 import { defineConfig } from "vitest/config";
 
+const shared = {
+  setupFiles: ["test/support/isolate.ts"],
+  pool: "forks",
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+} as const;
+
 export default defineConfig({
   resolve: { conditions: ["@autonous/source"] },
   ssr: { resolve: { conditions: ["@autonous/source"] } },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "scripts/**/*.test.ts"],
-    globalSetup: ["test/support/build.ts"],
-    setupFiles: ["test/support/isolate.ts"],
-    pool: "forks",
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    projects: [
+      {
+        extends: true,
+        test: { ...shared, name: "units", include: ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts"] },
+      },
+      // These run the packages as they are published.
+      {
+        extends: true,
+        test: { ...shared, name: "whole", include: ["test/**/*.test.ts"], globalSetup: ["test/support/build.ts"] },
+      },
+    ],
   },
 });

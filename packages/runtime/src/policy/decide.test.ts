@@ -15,6 +15,7 @@ const CHECK_NAMES = [
   "rules",
   "files_that_run_later",
   "hidden_names",
+  "many_files",
   "profile",
 ];
 
@@ -44,6 +45,10 @@ const WORKSPACE: WorkspaceContext = {
   checkpoint_handler: false,
   sandbox: "none",
 };
+
+function manyFiles(count: number): readonly Partial<ResolvedTouch>[] {
+  return Array.from({ length: count }, (_, i) => ({ path: `${i}`, real: `/work/${i}`, access: "write" }));
+}
 
 interface Given {
   readonly tool: keyof typeof TOOLS;
@@ -158,6 +163,11 @@ const CASES: readonly (Given & { title: string; effect: Decision["effect"]; code
   { title: "hidden names, under guarded",                   tool: "ls", touches: [SHOW],                                                effect: "REQUIRE_CONFIRMATION", rule: "builtin:hidden_names" },
   { title: "hidden names, under readonly",                  tool: "ls", touches: [SHOW], profile: "readonly",                           effect: "DENY", code: "ToolNotAllowed", rule: "builtin:hidden_names" },
   { title: "hidden names, under autonomous",                tool: "ls", touches: [SHOW], profile: "autonomous",                         effect: "ALLOW", rule: "profile:autonomous:look" },
+  { title: "twenty files at once",                          tool: "write", touches: manyFiles(20),                                      effect: "ALLOW", rule: "profile:guarded:change" },
+  { title: "twenty-one files at once",                      tool: "write", touches: manyFiles(21),                                      effect: "REQUIRE_CONFIRMATION", rule: "builtin:many_files" },
+  { title: "twenty-one files, with a rule for the tool",    tool: "write", touches: manyFiles(21), rules: [{ effect: "allow", tool: "write" }], effect: "REQUIRE_CONFIRMATION", rule: "builtin:many_files" },
+  { title: "twenty-one files, under autonomous",            tool: "write", touches: manyFiles(21), profile: "autonomous",               effect: "ALLOW", rule: "profile:autonomous:change" },
+  { title: "one file named twenty-one times",               tool: "write", touches: manyFiles(21).map((each) => ({ ...each, real: "/work/a" })), effect: "ALLOW", rule: "profile:guarded:change" },
   { title: "hidden names, with a rule for the tool",        tool: "ls", touches: [SHOW], rules: [{ effect: "allow", tool: "ls" }],      effect: "REQUIRE_CONFIRMATION", rule: "builtin:hidden_names" },
   { title: "hidden names, with a rule for the folder",      tool: "ls", touches: [SHOW], rules: [{ effect: "allow", tool: "ls", path: "." }], effect: "ALLOW", rule: "rule:1 (allow tool=ls path=.)" },
   { title: "hidden names, with a deny rule",                tool: "ls", touches: [SHOW], rules: [{ effect: "deny", tool: "ls" }],       effect: "DENY", code: "ToolNotAllowed", rule: "rule:1 (deny tool=ls)" },
@@ -194,6 +204,7 @@ test("every check is told, also those after the one that decided", () => {
     "rules REQUIRE_CONFIRMATION",
     "files_that_run_later REQUIRE_CONFIRMATION",
     "hidden_names PASS",
+    "many_files PASS",
     "profile REQUIRE_CONFIRMATION",
   ]);
   expect(checks.every(({ reason }) => reason.length > 0)).toBe(true);

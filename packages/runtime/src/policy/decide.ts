@@ -3,7 +3,16 @@ import type { ErrorCode } from "../protocol/errors.ts";
 import { findLaterPlace, judgeRoots, judgeSensitivity } from "./check-path.ts";
 import type { ClosedPlace } from "./check-path.ts";
 import type { CallFacts, DecisionSettings, ResolvedTouch, ToolFacts, WorkspaceContext } from "./facts.ts";
-import { DEEDS, HIDDEN_NAMES, PROFILES, reachOfCall, reachOfDeeds, reachOfTouches } from "./profiles.ts";
+import {
+  DEEDS,
+  HIDDEN_NAMES,
+  MANY_CHANGES,
+  MANY_FILES,
+  PROFILES,
+  reachOfCall,
+  reachOfDeeds,
+  reachOfTouches,
+} from "./profiles.ts";
 import type { ProfileEffect } from "./profiles.ts";
 import { findRule, namesPlace } from "./rules.ts";
 import type { CompiledRule } from "./rules.ts";
@@ -63,6 +72,7 @@ const CHECKS: readonly Check[] = [
   { check: "rules",                judge: checkRules },
   { check: "files_that_run_later", judge: checkRunLater },
   { check: "hidden_names",         judge: checkHiddenNames },
+  { check: "many_files",           judge: checkManyFiles },
   { check: "profile",              judge: judgeByProfile, yieldsToRules: true },
 ];
 
@@ -134,7 +144,7 @@ const RULE_SAYS = { allow: "allows", confirm: "asks a person before", deny: "den
 /** A rule that allows in general does not mean these; one that names the place does. */
 function checkRunLater({ call, workspace, rule }: Subject): Verdict | string {
   for (const { access, path, real } of call.touches) {
-    if (access !== "write" && access !== "delete") continue;
+    if (!isChange(access)) continue;
     const place = findLaterPlace(real, workspace.roots);
     if (place === undefined || (rule?.effect === "allow" && namesPlace(rule, place))) continue;
     const reason = `Changing ${quote(path)} changes what runs later unasked (${place.path}: ${place.why})`;
@@ -154,6 +164,18 @@ function checkHiddenNames({ call, settings, rule }: Subject): Verdict | string {
   if (effect === "confirm") return confirm(`Listing ${quote(touch.path)} would show names that are kept back`, id);
   const reason = `Cannot show hidden names in ${quote(touch.path)}: the profile "${settings.profile}" keeps them back`;
   return deny("ToolNotAllowed", reason, id);
+}
+
+/** Asked for whatever rules allow in general: a rule speaks of files, not of how many at once. */
+function checkManyFiles({ call, settings }: Subject): Verdict | string {
+  const changed = new Set(call.touches.filter(({ access }) => isChange(access)).map(({ real }) => real));
+  if (changed.size <= MANY_FILES) return "Few files would change at once";
+  if (MANY_CHANGES[settings.profile] !== "confirm") return `The profile "${settings.profile}" does not ask how many`;
+  return confirm(`It would change ${changed.size} files at once, more than ${MANY_FILES}`, "builtin:many_files");
+}
+
+function isChange(access: ResolvedTouch["access"]): boolean {
+  return access === "write" || access === "delete";
 }
 
 function judgeByProfile(subject: Subject): Verdict {

@@ -29,6 +29,17 @@ export const HIDDEN_NAMES = {
   autonomous: "allow",
 } as const satisfies Record<ProfileName, ProfileEffect>;
 
+/** Changing more files at once than `MANY_FILES`. */
+// oxfmt-ignore
+export const MANY_CHANGES = {
+  readonly:   "hide",
+  guarded:    "confirm",
+  autonomous: "allow",
+} as const satisfies Record<ProfileName, ProfileEffect>;
+
+/** Spec 2, apply_patch: more files than this at once are asked for. */
+export const MANY_FILES = 20;
+
 /** What a call of each reach can do, in words for a reason. */
 // oxfmt-ignore
 export const DEEDS = {
