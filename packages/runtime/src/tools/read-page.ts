@@ -1,0 +1,122 @@
+import type { OpenedFile, OutputLimits } from "../contract/context.ts";
+import { startOfCharacter } from "../text/characters.ts";
+import { BOM_BYTES, decodeLeniently } from "../text/encoding.ts";
+import { countLineFeeds, lineEndsOf } from "../text/lines.ts";
+import type { LineEnds } from "../text/lines.ts";
+import { cutPage } from "../text/page.ts";
+import type { Cut, PageSize } from "../text/page.ts";
+import { readExactly } from "./survey-file.ts";
+import type { Place } from "./survey-file.ts";
+
+const LINE_FEED = 0x0a;
+/** So far a page looks beyond its ends, to see where characters begin and end. */
+const LOOK_BEHIND = 3;
+const LOOK_AHEAD = 4;
+
+export interface PageRequest {
+  readonly path: string;
+  readonly place: Place;
+  readonly bom: boolean;
+  readonly limit?: number | undefined;
+  readonly limit_bytes?: number | undefined;
+  /** All of the file, where it is in memory. */
+  readonly whole?: Buffer;
+}
+
+export interface Page {
+  readonly text: string;
+  readonly start_line: number | null;
+  readonly end_line: number | null;
+  readonly offset_bytes: number;
+  readonly end_bytes: number;
+  readonly line_ends: LineEnds;
+  readonly valid_utf8: boolean;
+  readonly bom: boolean;
+  readonly truncated_lines: boolean;
+  readonly truncated_bytes: boolean;
+  /** Where the page after it begins, where there is one. */
+  readonly next: Place | undefined;
+  readonly notes: readonly string[];
+}
+
+/**
+ * A page of text from a place on. A place inside a character is moved to its beginning, a byte order mark is passed.
+ * Where bytes are asked for, its end stays where it was asked to be, so that spans side by side miss nothing.
+ */
+export async function readPage(file: OpenedFile, request: PageRequest, limits: OutputLimits): Promise<Page> {
+  const asked = sizeOf(request, limits);
+  const { at, moved, bytes } = await readFrom(file, request, asked);
+  const size = asked.whole_lines ? asked : { ...asked, bytes: Math.min(asked.bytes + moved, limits.bytes) };
+  const { cut, text, valid, shrunk } = fit(bytes, size, limits);
+  const shown = bytes.subarray(0, cut.length);
+  const { line } = request.place;
+  const end = at + cut.length;
+  const feeds = countLineFeeds(shown);
+  const endsInLine = shown.at(-1) !== LINE_FEED;
+  const isMore = end < file.size;
+  const end_line = line === null ? null : line + feeds - (endsInLine && shown.length > 0 ? 0 : 1);
+  return {
+    text,
+    start_line: line,
+    end_line,
+    offset_bytes: at,
+    end_bytes: end,
+    line_ends: lineEndsOf(shown),
+    valid_utf8: valid,
+    bom: request.bom,
+    truncated_lines: cut.full === "lines" && size.lines === limits.lines,
+    truncated_bytes: cut.full === "bytes" && (shrunk || size.bytes === limits.bytes),
+    next: isMore ? { at: end, line: line === null ? null : line + feeds } : undefined,
+    notes: [
+      ...(valid ? [] : ["This is not all valid UTF-8: \ufffd stands for bytes that could not be decoded"]),
+      ...(isMore && endsInLine && size.whole_lines ? [longLine(end_line)] : []),
+    ],
+  };
+}
+
+function longLine(line: number | null): string {
+  return `${line === null ? "This line" : `Line ${line}`} is longer than a page and goes on in the next one`;
+}
+
+/** Bytes that the caller asked for are given as asked; where our own limit ends the page, it ends after a line. */
+function sizeOf({ limit, limit_bytes }: PageRequest, limits: OutputLimits): PageSize {
+  return {
+    lines: Math.min(limit ?? limits.lines, limits.lines),
+    bytes: Math.min(limit_bytes ?? limits.bytes, limits.bytes),
+    whole_lines: limit_bytes === undefined || limit_bytes > limits.bytes,
+  };
+}
+
+/** The bytes from the place on, as many as a page can need, and how far the place was moved. */
+async function readFrom(
+  file: OpenedFile,
+  { path, place, bom, whole }: PageRequest,
+  size: PageSize,
+): Promise<{ readonly at: number; readonly moved: number; readonly bytes: Buffer }> {
+  const wanted = bom ? Math.max(place.at, BOM_BYTES) : place.at;
+  const behind = Math.min(wanted, LOOK_BEHIND);
+  const from = wanted - behind;
+  const length = Math.min(file.size - from, behind + size.bytes + LOOK_AHEAD);
+  const window = whole?.subarray(from, from + length) ?? (await readExactly(file, { path, at: from, length }));
+  const begin = startOfCharacter(window, behind);
+  return { at: from + begin, moved: behind - begin, bytes: window.subarray(begin) };
+}
+
+interface Fitted {
+  readonly cut: Cut;
+  readonly text: string;
+  readonly valid: boolean;
+  readonly shrunk: boolean;
+}
+
+/** Replacement marks are longer than the bytes that they stand for: a page that grew over the limit is cut once more. */
+function fit(bytes: Buffer, size: PageSize, limits: OutputLimits): Fitted {
+  const cut = cutPage(bytes, size);
+  const decoded = decodeLeniently(bytes.subarray(0, cut.length));
+  const grown = decoded.valid ? 0 : Buffer.byteLength(decoded.text) - cut.length;
+  if (cut.length + grown <= limits.bytes || grown === 0) return { cut, ...decoded, shrunk: false };
+  // No beginning of it grows by more than the whole did, and no byte grows to more than three.
+  const safe = Math.max(limits.bytes - grown, Math.floor(limits.bytes / 3), 1);
+  const smaller = cutPage(bytes, { ...size, bytes: Math.min(safe, cut.length - 1) });
+  return { cut: smaller, ...decodeLeniently(bytes.subarray(0, smaller.length)), shrunk: true };
+}

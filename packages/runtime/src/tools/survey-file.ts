@@ -1,0 +1,105 @@
+import { createHash, hash } from "node:crypto";
+import type { OpenedFile, ToolContext } from "../contract/context.ts";
+import { ToolError } from "../protocol/errors.ts";
+import { BOM_BYTES, startsWithBom } from "../text/encoding.ts";
+import { countLineFeeds, endOfLines } from "../text/lines.ts";
+
+const LINE_FEED = 0x0a;
+const CHUNK = 256 * 1024;
+/** What is read and hashed at a stretch before others get their turn: some milliseconds. */
+const CHUNKS_A_TURN = 16;
+const CHUNKS_A_REPORT = 256;
+/** Above this a file is neither hashed nor counted: at some seconds for it, a page would take too long. */
+const MAX_SURVEYED = 4 * 1024 ** 3;
+
+/** Where a reader wants to begin. */
+export type Start = { readonly line: number } | { readonly byte: number };
+
+export interface Place {
+  readonly at: number;
+  /** The line that this byte is in, from 1; null where the lines before it were not counted. */
+  readonly line: number | null;
+}
+
+export interface Survey {
+  /** Of the whole file. Null above `MAX_SURVEYED`. */
+  readonly sha256: string | null;
+  readonly total_lines: number | null;
+  /** Undefined where the file ends before the line that was wanted. */
+  readonly place: Place | undefined;
+}
+
+/** The same for a file that is in memory as a whole. */
+export function surveyBytes(bytes: Uint8Array, start: Start): Survey {
+  const isEmpty = bytes.length === BOM_BYTES && startsWithBom(bytes);
+  return {
+    sha256: hash("sha256", bytes, "hex"),
+    total_lines: isEmpty ? 0 : countLineFeeds(bytes) + (endsOpen(bytes) ? 1 : 0),
+    place: placeIn(bytes, start, { at: 0, feeds: 0 }),
+  };
+}
+
+/**
+ * Hashes a file, counts its lines and finds the place to begin at, all in one pass and in the memory of one chunk. A
+ * file that is too large for that is read only as far as it takes to find the place.
+ */
+export async function surveyFile(
+  file: OpenedFile,
+  { path, start }: { readonly path: string; readonly start: Start },
+  context: Pick<ToolContext, "signal" | "progress">,
+): Promise<Survey> {
+  const whole = file.size <= MAX_SURVEYED;
+  if (!whole && "byte" in start) return { sha256: null, total_lines: null, place: { at: start.byte, line: null } };
+  const digest = createHash("sha256");
+  let place: Place | undefined;
+  let feeds = 0;
+  let open = false;
+  let chunks = 0;
+  for (let at = 0; at < file.size;) {
+    const chunk = await readExactly(file, { path, at, length: Math.min(CHUNK, file.size - at) });
+    const feedsAfter = feeds + countLineFeeds(chunk);
+    // Looking for a line in a chunk takes longer than counting its lines: only the one that it begins in is looked at.
+    if ("byte" in start || start.line - 1 <= feedsAfter) place ??= placeIn(chunk, start, { at, feeds });
+    if (!whole && place !== undefined) return { sha256: null, total_lines: null, place };
+    if (whole) digest.update(chunk);
+    feeds = feedsAfter;
+    open = endsOpen(chunk);
+    at += chunk.length;
+    chunks++;
+    if (chunks % CHUNKS_A_REPORT === 0) context.progress(at / file.size, `looking through "${path}"`);
+    if (chunks % CHUNKS_A_TURN === 0) await letOthersRun(context.signal);
+  }
+  return { sha256: whole ? digest.digest("hex") : null, total_lines: feeds + (open ? 1 : 0), place };
+}
+
+/** What was there when the file was opened. Throws `Stale` where it is there no more. */
+export async function readExactly(
+  file: OpenedFile,
+  { path, at, length }: { readonly path: string; readonly at: number; readonly length: number },
+): Promise<Buffer> {
+  const bytes = await file.read(at, length);
+  if (bytes.length === length) return bytes;
+  throw new ToolError("Stale", `Cannot read "${path}": it became shorter while it was read`, { path });
+}
+
+/** The wanted place, if it is in a chunk that begins at `before.at`, after so many line feeds. */
+function placeIn(chunk: Uint8Array, start: Start, before: { at: number; feeds: number }): Place | undefined {
+  if ("byte" in start) {
+    const within = start.byte - before.at;
+    if (within > chunk.length) return undefined;
+    return { at: start.byte, line: before.feeds + 1 + countLineFeeds(chunk.subarray(0, within)) };
+  }
+  const end = endOfLines(chunk, start.line - 1 - before.feeds);
+  // A line begins after a line feed only if something follows it.
+  const begun = end !== undefined && (end < chunk.length || (before.at === 0 && start.line === 1));
+  return begun ? { at: before.at + end, line: start.line } : undefined;
+}
+
+function endsOpen(bytes: Uint8Array): boolean {
+  return bytes.length > 0 && bytes[bytes.length - 1] !== LINE_FEED;
+}
+
+async function letOthersRun(signal: AbortSignal): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  signal.throwIfAborted();
+}
