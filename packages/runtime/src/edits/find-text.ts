@@ -1,0 +1,179 @@
+import { lineEndAt, lineEndFrom } from "./lines.ts";
+import { findText } from "./search.ts";
+
+/** A part of a text: from `start` up to `end`. */
+export interface Region {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface Found {
+  readonly regions: readonly Region[];
+  /** It was found only by ignoring line ends that it names, or spaces at the ends of lines. */
+  readonly loose: boolean;
+}
+
+/** A text that is searched several times. What that takes is made when it is first needed. */
+export interface Source {
+  readonly text: string;
+  readonly hasReturns: boolean;
+  /** Every line end is LF. */
+  readonly plain: () => string;
+  /** The same, and no line ends in spaces or tabs. */
+  readonly bare: () => string;
+}
+
+export function makeSource(text: string): Source {
+  let plain: string | undefined;
+  let bare: string | undefined;
+  return {
+    text,
+    hasReturns: text.includes("\r"),
+    plain: () => (plain ??= toLineFeeds(text)),
+    bare: () => (bare ??= withoutTrailingSpace(text)),
+  };
+}
+
+export function toLineFeeds(text: string): string {
+  return text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
+}
+
+/**
+ * Where `find` occurs. A line end written as LF stands for whatever line end the text has there: a reader sees no
+ * difference. CR and CRLF are taken at their word. Only where that gives nothing, all differences in line ends and in
+ * spaces and tabs at the ends of lines are ignored.
+ */
+export function findRegions(source: Source, find: string, all: boolean): Found {
+  const regions = findAsWritten(source, find, all);
+  if (regions.length > 0) return { regions, loose: false };
+  return { regions: findLoosely(source, find, all), loose: true };
+}
+
+/** An edit that has to be the only one is refused long before so many. */
+export const MANY = 1000;
+
+function findAsWritten(source: Source, find: string, all: boolean): Region[] {
+  const search = { limit: all ? Infinity : MANY, overlapping: !all };
+  if (source.hasReturns && find.includes("\n") && !find.includes("\r")) {
+    const starts = findText(source.plain(), find, search);
+    const spans = starts.map((start) => ({ start, end: start + find.length, takesSpace: false }));
+    return toRegions(source.text, spans, { bare: false, startsInSpace: false });
+  }
+  // What begins with the second half of a CRLF would tear it in two.
+  const starts = findText(source.text, find, search).filter((at) => find[0] !== "\n" || source.text[at - 1] !== "\r");
+  return starts.map((start) => ({ start, end: start + find.length }));
+}
+
+/** An occurrence in the folded text. `takesSpace`: the spaces that were cut off behind it belong to it. */
+interface Span extends Region {
+  readonly takesSpace: boolean;
+}
+
+function findLoosely(source: Source, find: string, all: boolean): Region[] {
+  // White space alone would be everywhere.
+  if (find.trim() === "") return [];
+  const search = { limit: all ? Infinity : MANY, overlapping: !all };
+  const lines = toLineFeeds(find).split("\n");
+  const last = lines.pop() ?? "";
+  const head = lines.map((line) => `${trimSpaceEnd(line)}\n`).join("");
+  const bare = source.bare();
+  // Spaces that `find` ends with may be the middle of a line, or the end of one: then the line has to end there.
+  const [asWritten, cut] = [head + last, head + trimSpaceEnd(last)];
+  const spans = findText(bare, asWritten, search).map((start) => makeSpan(start, asWritten, false));
+  if (cut !== asWritten) {
+    for (const start of findText(bare, cut, search)) {
+      const end = start + cut.length;
+      if (end === bare.length || bare[end] === "\n") spans.push(makeSpan(start, cut, true));
+    }
+    spans.sort((a, b) => a.start - b.start);
+  }
+  const regions = toRegions(source.text, spans, { bare: true, startsInSpace: /^[ \t]/.test(find) });
+  return all ? withoutOverlaps(regions) : regions;
+}
+
+function makeSpan(start: number, found: string, takesSpace: boolean): Span {
+  return { start, end: start + found.length, takesSpace };
+}
+
+function withoutOverlaps(regions: readonly Region[]): Region[] {
+  let end = 0;
+  return regions.filter((region) => {
+    if (region.start < end) return false;
+    end = region.end;
+    return true;
+  });
+}
+
+interface Folding {
+  /** Spaces and tabs at the ends of lines are gone, too. */
+  readonly bare: boolean;
+  /** What was looked for begins with a space: where it begins at the end of a line, the spaces there belong to it. */
+  readonly startsInSpace: boolean;
+}
+
+/** Leads places in a folded text back to the text itself, in one walk along its lines. */
+function toRegions(text: string, spans: readonly Span[], folding: Folding): Region[] {
+  const places = spans.flatMap((span, index) => [
+    { at: span.start, index, field: "start" as const, behind: !folding.startsInSpace },
+    { at: span.end, index, field: "end" as const, behind: span.takesSpace },
+  ]);
+  places.sort((a, b) => a.at - b.at);
+  const regions = spans.map(() => ({ start: 0, end: 0 }));
+  let line = lineFrom(text, { at: 0, folded: 0, bare: folding.bare });
+  for (const { at, index, field, behind } of places) {
+    while (at > line.folded + line.length && line.next < text.length) {
+      line = lineFrom(text, { at: line.next, folded: line.folded + line.length + 1, bare: folding.bare });
+    }
+    const region = regions[index];
+    if (region === undefined) continue;
+    if (at > line.folded + line.length) region[field] = text.length;
+    else if (at === line.folded + line.length && behind) region[field] = line.end;
+    else region[field] = line.start + (at - line.folded);
+  }
+  return regions;
+}
+
+interface FoldedLine {
+  readonly start: number;
+  /** Where its line end begins. */
+  readonly end: number;
+  readonly next: number;
+  /** Where it stands in the folded text, and how long it is there. */
+  readonly folded: number;
+  readonly length: number;
+}
+
+function lineFrom(text: string, { at, folded, bare }: { at: number; folded: number; bare: boolean }): FoldedLine {
+  const end = lineEndFrom(text, at);
+  const length = (bare ? trimSpaceBack(text, at, end) : end) - at;
+  return { start: at, end, next: end + lineEndAt(text, end).length, folded, length };
+}
+
+/** Pieces are joined once there are so many: a list of all of them would take far more memory than the text. */
+const PIECES = 10_000;
+
+function withoutTrailingSpace(text: string): string {
+  let folded = "";
+  let pieces: string[] = [];
+  for (let start = 0; start < text.length;) {
+    const end = lineEndFrom(text, start);
+    const lineEnd = lineEndAt(text, end);
+    pieces.push(text.slice(start, trimSpaceBack(text, start, end)), lineEnd === "" ? "" : "\n");
+    start = end + lineEnd.length;
+    if (pieces.length < PIECES) continue;
+    folded += pieces.join("");
+    pieces = [];
+  }
+  return folded + pieces.join("");
+}
+
+function trimSpaceEnd(line: string): string {
+  return line.slice(0, trimSpaceBack(line, 0, line.length));
+}
+
+/** Where the spaces and tabs before `end` begin. Walks back by hand: a pattern for this takes quadratic time. */
+function trimSpaceBack(text: string, start: number, end: number): number {
+  let at = end;
+  while (at > start && (text[at - 1] === " " || text[at - 1] === "\t")) at--;
+  return at;
+}

@@ -1,0 +1,117 @@
+/** A text in lines: line `i` is `texts[i] + ends[i]`. Only the last one can have no line end. */
+export interface Lines {
+  readonly texts: readonly string[];
+  readonly ends: readonly string[];
+}
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+
+/** Cuts at LF, CRLF and lone CR. What follows the last line end is a line only if there is something. */
+export function splitLines(text: string): Lines {
+  if (!text.includes("\r")) return splitAtLineFeeds(text);
+  const texts: string[] = [];
+  const ends: string[] = [];
+  let start = 0;
+  while (start < text.length) {
+    const at = lineEndFrom(text, start);
+    const end = lineEndAt(text, at);
+    texts.push(text.slice(start, at));
+    ends.push(end);
+    start = at + end.length;
+  }
+  return { texts, ends };
+}
+
+/** Cuts at LF only, as diffs do: a CR before it is part of the line. */
+export function splitAtLineFeeds(text: string): Lines {
+  const texts = text.split("\n");
+  const ends = Array.from<string>({ length: texts.length }).fill("\n");
+  if (texts.at(-1) === "") {
+    texts.pop();
+    ends.pop();
+  } else {
+    ends[ends.length - 1] = "";
+  }
+  return { texts, ends };
+}
+
+/** Where the first line end at or after `from` begins; the text's length where there is none. */
+export function lineEndFrom(text: string, from: number): number {
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === LINE_FEED || code === CARRIAGE_RETURN) return at;
+  }
+  return text.length;
+}
+
+/** The line end that begins at `at`, or nothing. */
+export function lineEndAt(text: string, at: number): string {
+  const code = text.charCodeAt(at);
+  if (code === LINE_FEED) return "\n";
+  if (code !== CARRIAGE_RETURN) return "";
+  return text.charCodeAt(at + 1) === LINE_FEED ? "\r\n" : "\r";
+}
+
+/** Line numbers, from 1, of places in a text. `offsets` ascend. Lines are counted by LF, as reading and searching do. */
+export function lineNumbers(text: string, offsets: readonly number[]): number[] {
+  let line = 1;
+  let next = text.indexOf("\n");
+  return offsets.map((offset) => {
+    while (next >= 0 && next < offset) {
+      line++;
+      next = text.indexOf("\n", next + 1);
+    }
+    return line;
+  });
+}
+
+const SHOWN_NUMBERS = 10;
+
+/** `line 4`, `lines 4, 9, 12`, `lines 1, 2, 3 and 90 more`. */
+export function sayLines(numbers: readonly number[], total = numbers.length): string {
+  const shown = numbers.slice(0, SHOWN_NUMBERS);
+  const more = total > shown.length ? ` and ${total - shown.length} more` : "";
+  return `${total === 1 ? "line" : "lines"} ${shown.join(", ")}${more}`;
+}
+
+/** `line 4` or `lines 4-6`. */
+export function sayRange(start: number, end: number): string {
+  return start === end ? `line ${start}` : `lines ${start}-${end}`;
+}
+
+const MAX_LINES = 6;
+const MAX_WIDTH = 160;
+
+/** The beginning of some lines, to be quoted: a few of them, cut to a width. */
+export function excerptLines(lines: readonly string[]): string {
+  const shown = lines.slice(0, MAX_LINES).map(cutLine);
+  return lines.length > MAX_LINES ? [...shown, "…"].join("\n") : shown.join("\n");
+}
+
+/** Cuts between words: half of a key or token would not be recognised as a secret any more. */
+function cutLine(line: string): string {
+  if (line.length <= MAX_WIDTH) return line;
+  const head = line.slice(0, MAX_WIDTH);
+  for (let at = head.length; at > 0; at--) {
+    if (!WORD.test(head[at - 1] ?? "")) return `${head.slice(0, at)}…`;
+  }
+  return "…";
+}
+
+/** What keys and tokens are made of. A half surrogate counts, so that no character is cut either. */
+const WORD = /[\w+/=.~%:@-]|[^\u0000-\u007f]/;
+
+/** Quoted text inside of a message: indented, and nothing in it that could move a terminal's cursor. */
+export function quoteLines(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => `  ${line.replace(CONTROL, escapeCharacter)}`)
+    .join("\n");
+}
+
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+function escapeCharacter(character: string): string {
+  return character === "\r" ? "\\r" : `\\u{${character.charCodeAt(0).toString(16)}}`;
+}

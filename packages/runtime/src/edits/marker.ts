@@ -1,0 +1,86 @@
+import { ToolError } from "../protocol/errors.ts";
+import type { ErrorDetails } from "../protocol/errors.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
+import { toLineFeeds } from "./find-text.ts";
+import { lineNumbers, sayLines, sayRange } from "./lines.ts";
+import { nearestPassage } from "./nearest.ts";
+import { findText } from "./search.ts";
+
+/**
+ * Redacted text never goes back (spec 2): throws `InvalidArguments` where a change would put the redaction marker into
+ * a text that does not hold it. One that holds it literally is about redaction, or was redacted before it was written
+ * (a log, a test, these sources): there the marker is text like any other, however often it comes.
+ */
+export function refuseMarker(before: string | undefined, after: string, path: string): void {
+  if (!after.includes(REDACTION_MARKER) || before?.includes(REDACTION_MARKER) === true) return;
+  const offsets = findText(after, REDACTION_MARKER, { limit: SHOWN_MARKERS, overlapping: false });
+  const lines = [...new Set(lineNumbers(after, offsets))];
+  const message =
+    `Cannot write "${REDACTION_MARKER}" to "${path}" (${sayLines(lines)} of the new text): it stands for a secret that ` +
+    "was redacted when the text was shown, and would take the secret's place";
+  const hint = "Leave lines that hold a secret out of the change: edit what stands before and after them.";
+  throw new ToolError("InvalidArguments", message, { path, lines, hint });
+}
+
+const SHOWN_MARKERS = 100;
+
+interface Sought {
+  readonly path: string;
+  readonly find: string;
+  readonly field: string;
+  readonly facts: ErrorDetails;
+}
+
+/** The error for text that was copied with a secret redacted in it: no spelling of it would match. */
+export function redactedText(text: string, { path, find, field, facts }: Sought): ToolError {
+  const place = locateRedacted(text, find);
+  const where = place === undefined ? "" : ` (${sayRange(place.start_line, place.end_line)})`;
+  const message =
+    `Cannot edit "${path}": ${field} holds "${REDACTION_MARKER}", which is not in the file: it stands for a secret that ` +
+    `was redacted when the text was shown${where}`;
+  const hint = `Choose text before or after the secret${where}, without the secret itself.`;
+  return new ToolError("NoMatch", message, { ...facts, ...place, hint });
+}
+
+interface Place {
+  readonly start_line: number;
+  readonly end_line: number;
+}
+
+/** Longer secrets than a private key of 16,384 bits in PEM are not looked across. */
+const LONGEST_SECRET = 16_000;
+/** This is for a hint: it need not find the place in a text that is made to be hard. */
+const MAX_PIECES = 20;
+const MAX_TRIES = 100;
+
+/** Where the text around redaction markers stands, the markers standing for anything; undefined where it cannot be told. */
+function locateRedacted(text: string, find: string): Place | undefined {
+  const pieces = toLineFeeds(find).split(REDACTION_MARKER, MAX_PIECES);
+  const known = pieces.filter((piece) => piece.trim() !== "");
+  const [first, ...rest] = known;
+  if (first === undefined) return undefined;
+  const plain = toLineFeeds(text);
+  for (const start of findText(plain, first, { limit: MAX_TRIES, overlapping: false })) {
+    const end = followPieces(plain, rest, start + first.length);
+    if (end === undefined) continue;
+    const [start_line = 1, end_line = 1] = lineNumbers(plain, [start + leadingSpace(first), end]);
+    return { start_line, end_line };
+  }
+  const nearest = nearestPassage(plain, find);
+  return nearest === undefined ? undefined : { start_line: nearest.start_line, end_line: nearest.end_line };
+}
+
+/** Where the last piece ends when each one comes soon after the one before it. */
+function followPieces(text: string, pieces: readonly string[], from: number): number | undefined {
+  let at = from;
+  for (const piece of pieces) {
+    const found = text.slice(at, at + LONGEST_SECRET + piece.length).indexOf(piece);
+    if (found < 0) return undefined;
+    at += found + piece.trimEnd().length;
+  }
+  return at;
+}
+
+function leadingSpace(piece: string): number {
+  return piece.length - piece.trimStart().length;
+}

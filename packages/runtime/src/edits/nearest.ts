@@ -1,0 +1,120 @@
+import { excerptLines } from "./lines.ts";
+
+/** A passage of a text that is like what was looked for. Lines are numbered from 1. */
+export interface Passage {
+  readonly start_line: number;
+  readonly end_line: number;
+  readonly text: string;
+  /** It differs in nothing but white space. */
+  readonly only_space: boolean;
+}
+
+/** A hint is not worth more time than this: lines of the text, of the passage, and characters of a line. */
+const MAX_TEXT_LINES = 200_000;
+const MAX_PASSAGE_LINES = 100;
+const MAX_WIDTH = 400;
+/** How many characters are compared for likeness. */
+const MAX_COMPARED = 4_000_000;
+/** A line that stands more often than this in the passage says little about where the passage is. */
+const MAX_PLACES = 4;
+const ALIKE = 0.55;
+
+/** The passage of `text` that is most like `wanted`; undefined where none is. Takes bounded time, so it may miss one. */
+export function nearestPassage(text: string, wanted: string): Passage | undefined {
+  const lines = text.split("\n", MAX_TEXT_LINES);
+  const passage = wanted.split("\n", MAX_PASSAGE_LINES);
+  if (passage.length > 1 && passage.at(-1)?.trim() === "") passage.pop();
+  const start = startByEqualLines(lines, passage) ?? startByLikeness(lines, passage);
+  if (start === undefined) return undefined;
+  const first = Math.max(0, start);
+  const end = Math.max(first + 1, Math.min(lines.length, start + passage.length));
+  const found = lines.slice(first, end).map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line));
+  const shown = excerptLines(found);
+  const only_space = start === first && isOnlySpaceApart(found, passage);
+  return { start_line: first + 1, end_line: end, text: shown, only_space };
+}
+
+/** Each line that stands in both votes for where the passage would begin; longer lines count for more. */
+function startByEqualLines(lines: readonly string[], passage: readonly string[]): number | undefined {
+  const places = new Map<string, number[]>();
+  for (const [index, line] of passage.entries()) {
+    const key = keyOf(line);
+    const known = places.get(key);
+    if (key === "" || (known !== undefined && known.length >= MAX_PLACES)) continue;
+    if (known === undefined) places.set(key, [index]);
+    else known.push(index);
+  }
+  const votes = new Map<number, number>();
+  let best: number | undefined;
+  for (const [index, line] of lines.entries()) {
+    const key = keyOf(line);
+    for (const place of places.get(key) ?? []) {
+      const start = index - place;
+      const weight = (votes.get(start) ?? 0) + Math.min(key.length, 40);
+      votes.set(start, weight);
+      if (weight > (best === undefined ? 0 : (votes.get(best) ?? 0))) best = start;
+    }
+  }
+  // A brace or a keyword alone does not make a passage.
+  return best !== undefined && (votes.get(best) ?? 0) >= Math.min(MIN_WEIGHT, longest(passage)) ? best : undefined;
+}
+
+const MIN_WEIGHT = 8;
+
+function longest(passage: readonly string[]): number {
+  return Math.max(...passage.map((line) => keyOf(line).length));
+}
+
+/** The line that has most pairs of characters in common with the passage's longest line. */
+function startByLikeness(lines: readonly string[], passage: readonly string[]): number | undefined {
+  const keys = passage.map(keyOf);
+  const place = keys.reduce((best, key, index) => (key.length > (keys[best] ?? "").length ? index : best), 0);
+  const likeness = likenessTo(keys[place] ?? "");
+  let best = ALIKE;
+  let start: number | undefined;
+  let compared = 0;
+  for (const [index, line] of lines.entries()) {
+    const key = keyOf(line);
+    compared += key.length;
+    if (compared > MAX_COMPARED) break;
+    const score = likeness(key);
+    if (score <= best) continue;
+    best = score;
+    start = index - place;
+  }
+  return start;
+}
+
+/** Mostly how much of the wanted line is there, so that part of a line is found, a little how much else there is. */
+function likenessTo(wanted: string): (line: string) => number {
+  const pairs = new Map<string, number>();
+  for (let at = 1; at < wanted.length; at++) {
+    const pair = wanted.slice(at - 1, at + 1);
+    if (!pairs.has(pair)) pairs.set(pair, pairs.size);
+  }
+  const seen = new Int32Array(pairs.size).fill(-1);
+  let turn = 0;
+  return (line) => {
+    turn++;
+    let shared = 0;
+    for (let at = 1; at < line.length; at++) {
+      const pair = pairs.get(line.slice(at - 1, at + 1));
+      if (pair === undefined || seen[pair] === turn) continue;
+      seen[pair] = turn;
+      shared++;
+    }
+    if (shared === 0) return 0;
+    return (0.75 * shared) / pairs.size + (0.5 * shared) / (pairs.size + line.length);
+  };
+}
+
+/** A line as far as it matters here: its beginning, without the differences that white space makes. */
+function keyOf(line: string): string {
+  return line.slice(0, MAX_WIDTH).trim().replace(/\s+/g, " ");
+}
+
+function isOnlySpaceApart(found: readonly string[], passage: readonly string[]): boolean {
+  if ([...found, ...passage].some((line) => line.length > MAX_WIDTH)) return false;
+  const [left, right] = [found, passage].map((lines) => lines.map((line) => line.replace(/\s+/g, "")).join(""));
+  return left === right;
+}
