@@ -1,13 +1,21 @@
 import { closeSync, fstatSync, opendirSync } from "node:fs";
+import type { Access } from "../../contract/tool.ts";
 import type { FileFacts, Listing, ListOptions, ToolFiles } from "../../contract/context.ts";
 import { judgePlace } from "../../policy/check-path.ts";
 import type { ResolvedTouch, WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
+import { leadsElsewhere } from "./changed-meanwhile.ts";
+import type { FileChanger } from "./file-changer.ts";
 import { kindOf, openFolder, openHandle, procPath, realBytesOf } from "./handle.ts";
+import { openFile } from "./open-file.ts";
 import { SmallestEntries } from "./smallest-entries.ts";
-import { asToolError } from "./resolve.ts";
+import { doing } from "./system-error.ts";
+import type { Doing } from "./system-error.ts";
 
 export interface FilesOptions {
+  readonly run_id: string;
+  readonly tool_call_id: string;
+  readonly changer: FileChanger;
   /** What this call was allowed to touch, and where that led when it was judged. */
   readonly touches: readonly ResolvedTouch[];
   readonly workspace: WorkspaceContext;
@@ -23,25 +31,14 @@ const ENTRIES_A_TURN = 16_384;
  * The Files handle of one call. Every operation opens the place that was judged, asks the kernel where the descriptor
  * leads, and goes on only if that is still the same place: what was checked is what is used.
  */
-export function createToolFiles({ touches, workspace, signal, judgeBelow }: FilesOptions): ToolFiles {
-  function declared(path: string, access: ResolvedTouch["access"]): ResolvedTouch {
-    const touch = touches.find((each) => each.path === path && each.access === access);
-    if (touch === undefined) {
-      throw new ToolError(
-        "PathTraversalBlocked",
-        `Cannot ${access} "${path}": the call did not declare that it would`,
-        { path },
-      );
-    }
-    return touch;
-  }
-
+export function createToolFiles(options: FilesOptions): ToolFiles {
+  const { touches, workspace, signal, judgeBelow } = options;
   const turn = takeTurns(signal);
   return {
     // oxlint-disable-next-line typescript/require-await -- makers on other systems have to wait
     async stat(path) {
-      const touch = touches.find((each) => each.path === path) ?? declared(path, "read");
-      const fd = openVerified(touch, { below: [], open: openHandle, workspace, judgeBelow });
+      const touch = declared(touches, path, ["read", "list", "write", "delete"]);
+      const fd = openVerified(touch, { below: [], open: openHandle, doing: "open", workspace, judgeBelow });
       try {
         return factsOf(fd);
       } finally {
@@ -50,8 +47,14 @@ export function createToolFiles({ touches, workspace, signal, judgeBelow }: File
     },
 
     async list(path, options) {
-      const touch = declared(path, "list");
-      const fd = openVerified(touch, { below: options.below ?? [], open: openFolder, workspace, judgeBelow });
+      const touch = declared(touches, path, ["list"]);
+      const fd = openVerified(touch, {
+        below: options.below ?? [],
+        open: openFolder,
+        doing: "list",
+        workspace,
+        judgeBelow,
+      });
       try {
         return await listFolder(fd, {
           ...options,
@@ -63,46 +66,62 @@ export function createToolFiles({ touches, workspace, signal, judgeBelow }: File
         closeSync(fd);
       }
     },
+
+    // oxlint-disable-next-line typescript/require-await -- makers on other systems have to wait
+    async open(path) {
+      const touch = declared(touches, path, ["read", "write", "delete"]);
+      const fd = openVerified(touch, { below: [], open: openHandle, doing: "read", workspace, judgeBelow });
+      try {
+        return openFile(fd, path, signal);
+      } finally {
+        closeSync(fd);
+      }
+    },
+
+    change: (paths, plan) => options.changer.change(options, paths, plan),
   };
 }
 
+function declared(
+  touches: readonly ResolvedTouch[],
+  path: string,
+  accesses: readonly [Access, ...Access[]],
+): ResolvedTouch {
+  const touch = touches.find((each) => each.path === path && accesses.includes(each.access));
+  if (touch !== undefined) return touch;
+  throw new ToolError(
+    "PathTraversalBlocked",
+    `Cannot ${accesses[0]} "${path}": the call did not declare that it would`,
+    { path },
+  );
+}
+
 interface OpenOptions {
+  readonly doing: Doing;
   readonly below: readonly string[];
   readonly open: (path: Buffer) => number;
   readonly workspace: WorkspaceContext;
   readonly judgeBelow: (real: string) => string | undefined;
 }
 
-function openVerified(touch: ResolvedTouch, { below, open, workspace, judgeBelow }: OpenOptions): number {
+function openVerified(touch: ResolvedTouch, options: OpenOptions): number {
+  const { below, open, workspace, judgeBelow } = options;
   const wanted = [Buffer.from(touch.real).toString("latin1"), ...below].join("/").replace(/^\/\//, "/");
   const path = [touch.path, ...below.map((key) => Buffer.from(key, "latin1").toString("utf8"))].join("/");
-  const fd = openOr(path, () => open(Buffer.from(wanted, "latin1")));
+  const cannot = `Cannot ${options.doing} "${path}"`;
+  const fd = doing(options.doing, path, () => open(Buffer.from(wanted, "latin1")));
   try {
     const real = realBytesOf(fd);
-    if (real !== wanted) {
-      throw new ToolError(
-        "PathTraversalBlocked",
-        `Cannot open "${path}": it leads elsewhere than when it was checked`,
-        { path },
-      );
-    }
+    if (real !== wanted) throw leadsElsewhere(path, options.doing);
     const place = Buffer.from(real, "latin1").toString("utf8");
     const refusal = judgePlace(place, workspace);
-    if (refusal !== undefined) throw new ToolError(refusal.code, `Cannot open "${path}": ${refusal.reason}`, { path });
+    if (refusal !== undefined) throw new ToolError(refusal.code, `${cannot}: ${refusal.reason}`, { path });
     const closed = below.length === 0 ? undefined : judgeBelow(place);
     if (closed !== undefined) throw new ToolError("ToolNotAllowed", closed, { path });
     return fd;
   } catch (error) {
     closeSync(fd);
     throw error;
-  }
-}
-
-function openOr(path: string, open: () => number): number {
-  try {
-    return open();
-  } catch (error) {
-    throw asToolError(error, path);
   }
 }
 

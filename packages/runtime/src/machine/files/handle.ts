@@ -1,5 +1,5 @@
 import { constants, openSync, readlinkSync } from "node:fs";
-import type { PathLike, Stats } from "node:fs";
+import type { BigIntStats, PathLike, Stats } from "node:fs";
 import type { EntryKind } from "../../contract/context.ts";
 
 /** Linux: a descriptor that names a file without opening it for anything, so that it cannot hang or change it. */
@@ -28,6 +28,11 @@ export function realBytesOf(fd: number): string {
 /** A path that leads to the open object itself, whatever its name is by now. */
 export function procPath(fd: number): string {
   return `/proc/self/fd/${fd}`;
+}
+
+/** Differs whenever the content may differ. Take it from a descriptor, or from `lstat`. */
+export function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
 }
 
 type KindOf = Pick<Stats, "isFile" | "isDirectory" | "isSymbolicLink">;

@@ -74,24 +74,4 @@ function readLinkIn(folder: string, name: string): string | undefined {
   }
 }
 
-// oxfmt-ignore
-const REASONS: Readonly<Record<string, string>> = {
-  EACCES:       "permission denied",
-  EPERM:        "operation not permitted",
-  ELOOP:        "too many links lead into each other",
-  ENAMETOOLONG: "a name in it is too long",
-  EMFILE:       "too many files are open",
-  EIO:          "the device reported an error",
-};
-
-/** An error of the operating system in our words. `path` is told as the caller gave it. */
-export function asToolError(error: unknown, path: string): ToolError {
-  if (error instanceof ToolError) return error;
-  const { code = "unknown" } = error as NodeJS.ErrnoException;
-  if (code === "ENOENT")
-    return new ToolError("NotFound", `Cannot open "${path}": there is nothing of that name`, { path }, error);
-  if (code === "ENOTDIR") {
-    return new ToolError("InvalidArguments", `Cannot list "${path}": it is not a folder`, { path }, error);
-  }
-  return new ToolError("IOError", `Cannot open "${path}": ${REASONS[code] ?? code}`, { path, reason: code }, error);
-}
+export { asToolError } from "./system-error.ts";

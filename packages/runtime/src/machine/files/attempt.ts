@@ -1,0 +1,224 @@
+import { rmdirSync, unlinkSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import type { Changed, FileChange } from "../../contract/context.ts";
+import type { Clock } from "../../contract/host.ts";
+import type { ChangedFile } from "../../contract/undo.ts";
+import type { ResolvedTouch, WorkspaceContext } from "../../policy/decide.ts";
+import { ToolError } from "../../protocol/errors.ts";
+import { makeId } from "../../protocol/ids.ts";
+import type { ChangeLog, ChangeLogs } from "./change-log.ts";
+import { ChangedMeanwhile } from "./changed-meanwhile.ts";
+import { commit, HalfDone } from "./commit.ts";
+import type { Committing } from "./commit.ts";
+import { OpenFolders } from "./folders.ts";
+import { changedFileOf, stage } from "./stage.ts";
+import type { Staged } from "./stage.ts";
+import { Syncs } from "./syncs.ts";
+import { inOurWords, isSystemError, reasonOf } from "./system-error.ts";
+import { Target } from "./target.ts";
+import type { UndoObjects } from "./undo-objects.ts";
+
+export interface ChangeParts {
+  readonly logs: ChangeLogs;
+  readonly objects: UndoObjects;
+  readonly clock: Clock;
+  readonly limit_bytes: number;
+}
+
+/** Who changes files, and what that call was allowed to touch. */
+export interface ChangeRequest {
+  readonly run_id: string;
+  readonly tool_call_id: string;
+  readonly touches: readonly ResolvedTouch[];
+  readonly workspace: WorkspaceContext;
+  readonly signal: AbortSignal;
+}
+
+/** Descriptors that wait to be synced are open ones, and a process may have only so many. */
+const MAX_WAITING = 128;
+
+/** One try at a change, step by step: look, stage, finish. What is not finished is cleaned up; closed in any case. */
+export class Attempt {
+  readonly #parts: ChangeParts;
+  readonly #request: ChangeRequest;
+  readonly #folders: OpenFolders;
+  readonly #log: ChangeLog;
+  readonly #syncs = new Syncs();
+  readonly #undo_id: string;
+  readonly #staged: { readonly file: Staged; readonly made: readonly string[] }[] = [];
+  /** Temporary files and backups that may be there. */
+  readonly #litter: { readonly target: Target; readonly name: string }[] = [];
+  readonly #made: string[] = [];
+  /** Folders that are to go with a file, innermost first. */
+  readonly #emptied: { readonly target: Target; readonly folders: readonly string[] }[] = [];
+  readonly #foldersToSync = new Set<string>();
+  #isRecorded = false;
+  #isOver = false;
+
+  constructor(parts: ChangeParts, request: ChangeRequest) {
+    this.#parts = parts;
+    this.#request = request;
+    this.#folders = new OpenFolders(request.workspace);
+    this.#undo_id = makeId("undo", parts.clock());
+    this.#log = parts.logs.enter();
+  }
+
+  look(path: string, real: string): Target {
+    const { workspace, signal } = this.#request;
+    return new Target(path, real, {
+      folders: this.#folders,
+      workspace,
+      signal,
+      edit_limit_bytes: this.#parts.limit_bytes,
+    });
+  }
+
+  async stage(target: Target, change: FileChange): Promise<void> {
+    const { objects, limit_bytes } = this.#parts;
+    try {
+      const made = "remove" in change ? [] : this.#makeFolders(target);
+      const file = await stage(target, change, {
+        log: this.#log,
+        objects,
+        syncs: this.#syncs,
+        signal: this.#request.signal,
+        keep_limit_bytes: limit_bytes,
+        onTemporary: (target, name) => this.#litter.push({ target, name }),
+      });
+      if (file !== undefined) this.#staged.push({ file, made });
+      if (file !== undefined && "remove" in change) this.#emptied.push({ target, folders: change.folders ?? [] });
+      if (this.#syncs.count >= MAX_WAITING) await this.#syncs.run();
+    } catch (error) {
+      throw inOurWords(error, target.path, "change");
+    }
+  }
+
+  /** From here on it is in place or it is not; what cannot be done any more is only to say how it went. */
+  async finish(): Promise<Changed> {
+    if (this.#staged.length === 0) return { files: [], undo_id: undefined };
+    const committing = this.#committing();
+    const files = this.#staged.map(({ file, made }) => changedFileOf(file, made));
+    await this.#record(committing, files);
+    this.#request.signal.throwIfAborted();
+    commit(committing, this.#folders);
+    this.#isOver = true;
+    this.#removeEmptied();
+    const problem = await this.#syncFolders(committing);
+    for (const { target, backup } of committing) if (backup !== null) removeIfThere(target, backup);
+    this.#log.end(this.#undo_id, "done");
+    if (problem !== undefined) throw this.#notOnDisk(files, problem);
+    const isKept = files.some(({ not_kept }) => not_kept !== true);
+    return { files, undo_id: isKept ? this.#undo_id : undefined };
+  }
+
+  /** Takes back what was made on the way. What cannot be taken back now is on record, and swept after this process. */
+  cleanUp(error: unknown): void {
+    if (this.#isOver || error instanceof HalfDone) return;
+    for (const { target, name } of this.#litter) removeIfThere(target, name);
+    for (const folder of this.#made.toReversed()) this.#removeFolder(folder, folder);
+    if (this.#isRecorded) this.#log.end(this.#undo_id, "failed");
+  }
+
+  close(): void {
+    this.#syncs.close();
+    this.#folders.close();
+    this.#log.leave();
+  }
+
+  #makeFolders({ folder, path }: Target): string[] {
+    const missing = this.#folders.missing(folder, path);
+    if (missing.length === 0) return [];
+    this.#log.append({ making: missing, undo_id: this.#undo_id });
+    const made: string[] = [];
+    for (const each of missing) {
+      if (!this.#folders.make(each, path)) continue;
+      made.push(each);
+      this.#made.push(each);
+    }
+    if (this.#folders.find(folder, path) === undefined) throw new ChangedMeanwhile(path);
+    return made;
+  }
+
+  /** A courtesy, done when everything is in place: a folder that is still of use to somebody stays. */
+  #removeEmptied(): void {
+    for (const { target, folders } of this.#emptied) {
+      for (const folder of folders) {
+        if (!target.real.startsWith(`${folder}/`) || !this.#removeFolder(folder, target.path)) break;
+        this.#foldersToSync.add(dirname(folder));
+      }
+    }
+  }
+
+  #removeFolder(folder: string, path: string): boolean {
+    try {
+      if (this.#folders.find(dirname(folder), path) === undefined) return false;
+      rmdirSync(this.#folders.at(dirname(folder), basename(folder)));
+      return true;
+    } catch {
+      return false; // not empty, or not to be changed
+    }
+  }
+
+  /** One file alone changes in one step; only with several there can be something to put back. */
+  #committing(): Committing[] {
+    const isAlone = this.#staged.length === 1;
+    return this.#staged.map(({ file }) => {
+      const backup = isAlone || file.before === null ? null : this.#log.temporaryName(file.target.folder, "old");
+      if (backup !== null) this.#litter.push({ target: file.target, name: backup });
+      return { ...file, backup };
+    });
+  }
+
+  async #record(committing: readonly Committing[], files: readonly ChangedFile[]): Promise<void> {
+    const { run_id, tool_call_id } = this.#request;
+    const ts = new Date(this.#parts.clock()).toISOString();
+    const staged = committing.map(({ target, after_inode, backup }) => ({
+      before_inode: target.stats === undefined ? null : String(target.stats.ino),
+      after_inode,
+      backup,
+    }));
+    this.#isRecorded = true;
+    try {
+      this.#log.append({ change: { undo_id: this.#undo_id, run_id, tool_call_id, ts, files }, staged });
+      this.#log.addTo(this.#syncs);
+      await this.#syncs.run();
+    } catch (error) {
+      throw inOurWords(error, files[0]?.path ?? "", "change");
+    }
+    this.#parts.objects.remember(files.flatMap(({ before, not_kept }) => (before && !not_kept ? [before.sha256] : [])));
+  }
+
+  async #syncFolders(committing: readonly Committing[]): Promise<unknown> {
+    for (const { target } of committing) this.#foldersToSync.add(target.folder);
+    for (const folder of this.#made) this.#foldersToSync.add(folder).add(dirname(folder));
+    const syncs = new Syncs();
+    for (const folder of this.#foldersToSync) {
+      const fd = this.#folders.fdOf(folder);
+      if (fd !== undefined) syncs.addOpen(fd);
+    }
+    try {
+      await syncs.run();
+    } catch (error) {
+      return error;
+    }
+  }
+
+  #notOnDisk(files: readonly ChangedFile[], problem: unknown): unknown {
+    if (!isSystemError(problem)) return problem;
+    const names = files.map(({ path }) => `"${path}"`).join(", ");
+    return new ToolError(
+      "IOError",
+      `Changed ${names}, but the folder could not be put on the disk (${reasonOf(problem)}): a power cut may take it back`,
+      { undo_id: this.#undo_id, paths: files.map(({ path }) => path) },
+      problem,
+    );
+  }
+}
+
+function removeIfThere(target: Target, name: string): void {
+  try {
+    unlinkSync(target.at(name));
+  } catch {
+    // Not made yet, or in place already. One that cannot be removed is swept after this process.
+  }
+}

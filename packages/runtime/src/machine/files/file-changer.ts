@@ -1,0 +1,130 @@
+import type { Changed } from "../../contract/context.ts";
+import type { Clock } from "../../contract/host.ts";
+import type { KeptRevert, UndoKeeper } from "../../contract/undo.ts";
+import type { ResolvedTouch } from "../../policy/decide.ts";
+import { ToolError } from "../../protocol/errors.ts";
+import { makeId } from "../../protocol/ids.ts";
+import type { ChangeParts, ChangeRequest } from "./attempt.ts";
+import { changeOnce } from "./change-once.ts";
+import type { Plan, Wish } from "./change-once.ts";
+import { ChangeLogs } from "./change-log.ts";
+import { ChangedMeanwhile } from "./changed-meanwhile.ts";
+import { leaveLocks } from "./lock-files.ts";
+import { PathLocks } from "./path-locks.ts";
+import { pause } from "./pause.ts";
+import { recoverChanges } from "./recover.ts";
+import { makeStateFolders, stateFolders } from "./state-folders.ts";
+import { Syncs } from "./syncs.ts";
+import { createUndoLog } from "./undo-log.ts";
+import { UndoObjects } from "./undo-objects.ts";
+
+export interface FileChangerOptions {
+  readonly state_dir: string;
+  readonly clock: Clock;
+  /** The largest old content that is kept for undo, and the largest file that is edited in memory. */
+  readonly limit_bytes?: number;
+}
+
+/** Changes files for all calls of a runtime. The caller runs `recoverChanges` before the first change, and closes it. */
+export interface FileChanger extends UndoKeeper {
+  /** See `ToolFiles.change`. */
+  change(request: ChangeRequest, paths: readonly string[], plan: Plan): Promise<Changed>;
+  /** Waits for changes that are under way. */
+  close(): Promise<void>;
+}
+
+const LIMIT_BYTES = 64 << 20;
+
+/** How often a change is planned anew because somebody else changed the files, before that is told. */
+const MAX_TRIES = 8;
+
+export function createFileChanger({ state_dir, clock, limit_bytes = LIMIT_BYTES }: FileChangerOptions): FileChanger {
+  const objects = new UndoObjects(state_dir);
+  const logs = new ChangeLogs(state_dir, clock);
+  const locks = new PathLocks({ state_dir, recover: () => recoverChanges(state_dir) });
+  const parts: ChangeParts = { logs, objects, clock, limit_bytes };
+  const running = new Set<Promise<unknown>>();
+  let isReady = false;
+  let isClosed = false;
+
+  function track<T>(work: () => Promise<T>): Promise<T> {
+    if (isClosed) return Promise.reject(new Error("Cannot change files: the runtime was closed"));
+    if (!isReady) makeStateFolders(state_dir);
+    isReady = true;
+    const done = work();
+    running.add(done);
+    const forget = (): void => void running.delete(done);
+    done.then(forget, forget);
+    return done;
+  }
+
+  return {
+    change: (request, paths, plan) =>
+      track(async () => {
+        const wanted = paths.map((path) => declaredFor(path, request.touches));
+        // The log comes first: where there is a lock of a dead process, there is the log that says what it left.
+        const log = logs.enter();
+        try {
+          const reals = wanted.map(({ real }) => real);
+          return await locks.hold(reals, request.signal, () => tryToChange(parts, request, { wanted, plan }));
+        } finally {
+          log.leave();
+        }
+      }),
+    keepRevert: (kept) => track(() => keepRevert(parts, kept)),
+    undoLog: createUndoLog(state_dir, objects),
+    async close() {
+      isClosed = true;
+      await Promise.allSettled(running);
+      logs.close();
+      if (isReady) leaveLocks(stateFolders(state_dir).locks);
+    },
+  };
+}
+
+function declaredFor(path: string, touches: readonly ResolvedTouch[]): ResolvedTouch {
+  const touch = touches.find((each) => each.path === path && (each.access === "write" || each.access === "delete"));
+  if (touch !== undefined) return touch;
+  throw new ToolError("PathTraversalBlocked", `Cannot change "${path}": the call did not declare that it would`, {
+    path,
+  });
+}
+
+async function tryToChange(parts: ChangeParts, request: ChangeRequest, wish: Wish): Promise<Changed> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await changeOnce(parts, request, wish);
+    } catch (error) {
+      if (!(error instanceof ChangedMeanwhile)) throw error;
+      if (tries >= MAX_TRIES) {
+        throw new ToolError(
+          "Stale",
+          `Cannot change "${error.path}": somebody else changed it each of the ${tries} times that it was tried`,
+          { path: error.path },
+          error,
+        );
+      }
+      await pause(2 ** tries, request.signal);
+    }
+  }
+}
+
+/** On the disk when this is done. */
+async function keepRevert({ logs, clock }: ChangeParts, kept: KeptRevert): Promise<string> {
+  const { run_id, tool_call_id, tool, undo } = kept;
+  const now = clock();
+  const undo_id = makeId("undo", now);
+  const log = logs.enter();
+  const syncs = new Syncs();
+  try {
+    const ts = new Date(now).toISOString();
+    log.append({ change: { undo_id, run_id, tool_call_id, ts, files: [], revert: { tool, undo } }, staged: [] });
+    log.end(undo_id, "done");
+    log.addTo(syncs);
+    await syncs.run();
+    return undo_id;
+  } finally {
+    syncs.close();
+    log.leave();
+  }
+}

@@ -1,0 +1,39 @@
+import { closeSync, fsyncSync, mkdirSync, openSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** Where the state folder keeps what changes of files need. Logs are small files; `open` holds those of live processes. */
+export interface StateFolders {
+  readonly locks: string;
+  readonly objects: string;
+  readonly open: string;
+  readonly closed: string;
+}
+
+export function stateFolders(state_dir: string): StateFolders {
+  return {
+    locks: join(state_dir, "locks"),
+    objects: join(state_dir, "undo/objects"),
+    open: join(state_dir, "undo/open"),
+    closed: join(state_dir, "undo/logs"),
+  };
+}
+
+/** Makes the folders that are missing, so that they outlast a power cut. Done before the first change of a process. */
+export function makeStateFolders(state_dir: string): void {
+  const above = new Set<string>();
+  for (const folder of Object.values(stateFolders(state_dir))) {
+    if (mkdirSync(folder, { recursive: true, mode: 0o700 }) === undefined) continue;
+    above.add(dirname(folder)).add(state_dir);
+  }
+  for (const folder of above) syncFolder(folder);
+}
+
+/** Makes the names in a folder outlast a power cut. */
+export function syncFolder(path: string): void {
+  const fd = openSync(path, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

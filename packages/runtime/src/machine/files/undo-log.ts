@@ -1,0 +1,77 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { UndoLog, UndoRecord, UndoTarget } from "../../contract/undo.ts";
+import { ToolError } from "../../protocol/errors.ts";
+import { closedPath, parseLines, parseLogName } from "./change-log.ts";
+import { stateFolders } from "./state-folders.ts";
+import type { UndoObjects } from "./undo-objects.ts";
+
+/** Reads the logs of all processes that work, or worked, with a state folder. */
+export function createUndoLog(state_dir: string, objects: UndoObjects): UndoLog {
+  return {
+    async find(target) {
+      const records = await findRecords(state_dir, target);
+      if (records.length > 0) return records;
+      const [name, id] = "undo_id" in target ? ["undo_id", target.undo_id] : ["run_id", target.run_id];
+      throw new ToolError("NotFound", `Cannot find the change of ${name} "${id}": there is none on record`, {
+        [name]: id,
+      });
+    },
+    // oxlint-disable-next-line typescript/require-await -- see docs/decisions/0004
+    async content(sha256) {
+      return objects.read(sha256);
+    },
+  };
+}
+
+async function findRecords(state_dir: string, target: UndoTarget): Promise<UndoRecord[]> {
+  const records = new Map<string, UndoRecord>();
+  const id = "undo_id" in target ? target.undo_id : target.run_id;
+  for (const log of await findLogs(state_dir)) {
+    // Ids sort by time, and a log is named by one that is older than all in it.
+    if ("undo_id" in target && log.id > id) continue;
+    const text = (await readIfThere(log.path)) ?? (await readIfThere(closedPath(state_dir, log))) ?? "";
+    if (!text.includes(JSON.stringify(id))) continue;
+    for (const record of recordsIn(text)) {
+      if (("undo_id" in target ? record.undo_id : record.run_id) === id) records.set(record.undo_id, record);
+    }
+    if ("undo_id" in target && records.size > 0) break;
+  }
+  return [...records.values()].sort((a, b) => (a.undo_id < b.undo_id ? 1 : -1));
+}
+
+/** What took place, whole or in part. */
+function recordsIn(text: string): UndoRecord[] {
+  const records = new Map<string, UndoRecord>();
+  const ended = new Set<string>();
+  for (const line of parseLines(text)) {
+    if ("change" in line) records.set(line.change.undo_id, line.change);
+    if ("ended" in line && line.outcome !== "failed") ended.add(line.ended);
+  }
+  return [...records.values()].filter(({ undo_id }) => ended.has(undo_id));
+}
+
+/** Newest first. Open logs are looked for first: one that is put away meanwhile is then found in its new place. */
+async function findLogs(state_dir: string): Promise<{ readonly id: string; readonly path: string }[]> {
+  const { open, closed } = stateFolders(state_dir);
+  const paths = new Map<string, string>();
+  for (const folder of [open, closed]) {
+    for (const name of (await orNothing(readdir(folder))) ?? []) {
+      if (name.endsWith(".jsonl")) paths.set(parseLogName(name).id, join(folder, name));
+    }
+  }
+  return [...paths].map(([id, path]) => ({ id, path })).sort((a, b) => (a.id < b.id ? 1 : -1));
+}
+
+function readIfThere(path: string): Promise<string | undefined> {
+  return orNothing(readFile(path, "utf8"));
+}
+
+async function orNothing<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,107 @@
+import { hash } from "node:crypto";
+import { constants, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { AT_ONCE_BYTES, hashPieces, readPieces, readSpan, writeAll } from "./bytes.ts";
+import { stateFolders } from "./state-folders.ts";
+import type { Syncs } from "./syncs.ts";
+
+const SHA256 = /^[0-9a-f]{64}$/;
+
+/** How many hashes are remembered as kept: what is looked up again is what was kept a moment ago. */
+const REMEMBERED = 10_000;
+
+export interface PutOptions {
+  /** Gets what has to be synced before the content counts as kept. */
+  readonly syncs: Syncs;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Old contents, each kept once under its hash. They are written in place: whoever writes the same hash writes the same
+ * bytes, so two writers do each other no harm, and what a crash left torn is noticed by its hash and written again.
+ */
+export class UndoObjects {
+  readonly #folder: string;
+  /** Kept and on the disk, by this process. */
+  readonly #kept = new Set<string>();
+
+  constructor(state_dir: string) {
+    this.#folder = stateFolders(state_dir).objects;
+  }
+
+  async put(sha256: string, content: Uint8Array, options: PutOptions): Promise<void> {
+    if (this.#isKept(sha256, content.length)) return;
+    const fd = this.#open(sha256, options.syncs);
+    const { size } = fstatSync(fd);
+    if (size === content.length && (await holds(fd, sha256, options.signal))) return;
+    await writeAll(fd, content, { position: 0, signal: options.signal });
+    if (size > content.length) ftruncateSync(fd, content.length);
+  }
+
+  /** The same from an open file, in constant memory. False where that file does not have this hash (any more). */
+  async putFile(sha256: string, from: number, options: PutOptions): Promise<boolean> {
+    const { size } = fstatSync(from);
+    if (this.#isKept(sha256, size)) return true;
+    const fd = this.#open(sha256, options.syncs);
+    const there = fstatSync(fd).size;
+    if (there === size && (await holds(fd, sha256, options.signal))) return true;
+    let position = 0;
+    for await (const piece of readPieces(from, options.signal)) {
+      await writeAll(fd, piece, { position, signal: options.signal });
+      position += piece.length;
+    }
+    if (there > position) ftruncateSync(fd, position);
+    return await holds(fd, sha256, options.signal);
+  }
+
+  /** Says that the content of these hashes has been synced, so that it need not be looked at again. */
+  remember(hashes: readonly string[]): void {
+    if (this.#kept.size > REMEMBERED) this.#kept.clear();
+    for (const sha256 of hashes) this.#kept.add(sha256);
+  }
+
+  /** Undefined where it is not kept, or not whole. */
+  read(sha256: string): Buffer | undefined {
+    if (!SHA256.test(sha256)) return undefined;
+    try {
+      const content = readFileSync(this.#pathOf(sha256));
+      return hash("sha256", content, "hex") === sha256 ? content : undefined;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw error;
+    }
+  }
+
+  #pathOf(sha256: string): string {
+    return join(this.#folder, sha256.slice(0, 2), sha256);
+  }
+
+  /** Somebody may have emptied the state folder since. */
+  #isKept(sha256: string, size: number): boolean {
+    return this.#kept.has(sha256) && statSync(this.#pathOf(sha256), { throwIfNoEntry: false })?.size === size;
+  }
+
+  #open(sha256: string, syncs: Syncs): number {
+    const path = this.#pathOf(sha256);
+    const folder = join(this.#folder, sha256.slice(0, 2));
+    const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
+    let fd: number;
+    try {
+      fd = openSync(path, flags, 0o600);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      syncs.add(openSync(this.#folder, "r"));
+      fd = openSync(path, flags, 0o600);
+    }
+    syncs.add(fd);
+    syncs.add(openSync(folder, "r"));
+    return fd;
+  }
+}
+
+async function holds(fd: number, sha256: string, signal: AbortSignal): Promise<boolean> {
+  const { size } = fstatSync(fd);
+  if (size > AT_ONCE_BYTES) return (await hashPieces(fd, signal)).digest("hex") === sha256;
+  return hash("sha256", await readSpan(fd, { position: 0, length: size }, signal), "hex") === sha256;
+}
