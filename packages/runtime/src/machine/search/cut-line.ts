@@ -1,0 +1,47 @@
+/** Characters of a line that are shown. More is rarely read, and a page holds only so much. */
+const WIDTH = 500;
+/** Characters before a match that are shown where the beginning of the line is cut. */
+const BEFORE = 100;
+/** A word at the edge is shown whole or not at all: half a secret would not be known for one. */
+const LONGEST_WORD = 200;
+const WORD = /[\w+/=.~-]/;
+
+export interface CutLine {
+  readonly text: string;
+  /** In bytes. */
+  readonly cut_before: number;
+  readonly cut_after: number;
+}
+
+/** A line within the width: its beginning, or what is around the match where that lies further on. */
+export function cutLine(line: string, matchStart: number): CutLine {
+  if (line.length <= WIDTH) return { text: line, cut_before: 0, cut_after: 0 };
+  const from = matchStart <= WIDTH - BEFORE ? 0 : edgeAfter(line, matchStart - BEFORE, matchStart);
+  const until = from + WIDTH >= line.length ? line.length : edgeBefore(line, from + WIDTH);
+  return {
+    text: line.slice(from, until),
+    cut_before: Buffer.byteLength(line.slice(0, from)),
+    cut_after: Buffer.byteLength(line.slice(until)),
+  };
+}
+
+/** The first place from `at` on where a word begins, or `at` where that is too far off. */
+function edgeAfter(line: string, at: number, limit: number): number {
+  for (let place = at; place < limit; place++) {
+    if (!WORD.test(line[place - 1] ?? " ")) return place;
+  }
+  return isLowSurrogate(line, at) ? at + 1 : at;
+}
+
+/** The last place before `at` where a word ends, or `at` where that is too far off. */
+function edgeBefore(line: string, at: number): number {
+  for (let place = at; place > at - LONGEST_WORD; place--) {
+    if (!WORD.test(line[place] ?? " ") && !isLowSurrogate(line, place)) return place;
+  }
+  return isLowSurrogate(line, at) ? at - 1 : at;
+}
+
+function isLowSurrogate(line: string, at: number): boolean {
+  const code = line.charCodeAt(at);
+  return code >= 0xdc00 && code <= 0xdfff;
+}

@@ -1,0 +1,138 @@
+import { keyOf } from "./keys.ts";
+import type { LineMessage } from "./rg-messages.ts";
+
+const STRING = String.raw`((?:[^"\\]|\\.)*)`;
+const BEGINNING = new RegExp(
+  String.raw`^\{"type":"(match|context)","data":\{"path":\{"(text|bytes)":"${STRING}"\},"lines":\{"(text|bytes)":"`,
+);
+const END = new RegExp(
+  String.raw`^\},"line_number":(\d+),"absolute_offset":(\d+),"submatches":\[(?:\{"match":\{"(?:text|bytes)":"${STRING}"\},"start":(\d+))?`,
+);
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+const LETTER_U = 117;
+const EQUALS = 61;
+
+/** Kept of what follows the lines: their number, their place, and the first match if it is a short one. */
+const TAIL_BYTES = 4096;
+
+/**
+ * A message that is too long to be held: a line of a gigabyte, or a short one with a million matches. Its beginning is
+ * kept; of the rest only what follows the lines is picked out, so the order of the fields is relied on.
+ */
+export class LongMessage {
+  readonly #type: LineMessage["type"] | undefined;
+  readonly #key: string;
+  readonly #isText: boolean;
+  readonly #kept: Buffer;
+  readonly #headStart: number;
+  /** Where what is kept of the lines ends, between characters. */
+  #headEnd: number;
+  #length = 0; // characters of the lines so far: bytes, or base64 digits
+  #padding = 0;
+  #escaped = 0; // characters of an escape that are still to come; they count as one
+  #isHex = false;
+  #isInside = true;
+  #tail = "";
+
+  constructor(kept: Buffer) {
+    const begun = BEGINNING.exec(kept.toString("latin1"));
+    const [all = "", type, pathForm, path = "", linesForm] = begun ?? [];
+    this.#type = type as LineMessage["type"] | undefined;
+    this.#key = keyOfString(path, pathForm === "text");
+    this.#isText = linesForm === "text";
+    this.#kept = kept;
+    this.#headStart = all.length;
+    this.#headEnd = all.length;
+    if (this.#type === undefined) return;
+    const rest = this.#scan(kept.subarray(all.length), (at) => (this.#headEnd = all.length + at));
+    this.#take(rest);
+  }
+
+  feed(piece: Buffer): void {
+    if (this.#type !== undefined) this.#take(this.#isInside ? this.#scan(piece) : piece);
+  }
+
+  /** Undefined where it was no message about lines. */
+  finish(): LineMessage | undefined {
+    if (this.#type === undefined) return undefined;
+    const [, line, offset, , start] = END.exec(this.#tail) ?? [];
+    if (line === undefined || offset === undefined) {
+      throw new Error("Cannot read what rg says: a message about lines has not the fields of one");
+    }
+    const head = this.#isText ? this.#text() : this.#bytes();
+    return {
+      type: this.#type,
+      key: this.#key,
+      head,
+      headLength: typeof head === "string" ? Buffer.byteLength(head) : head.length,
+      length: this.#isText ? this.#length : Math.floor((this.#length * 3) / 4) - this.#padding,
+      line: Number(line),
+      offset: Number(offset),
+      start: Number(start ?? 0),
+    };
+  }
+
+  /** Goes through the lines up to the quote that ends them, and gives what follows it. */
+  #scan(piece: Buffer, onCharacter?: (end: number) => void): Buffer {
+    for (let at = 0; at < piece.length; at++) {
+      const byte = piece[at];
+      if (this.#escaped > 0) {
+        if (this.#escaped === 1 && byte === LETTER_U && !this.#isHex) {
+          this.#escaped = 4;
+          this.#isHex = true;
+          continue;
+        }
+        if (--this.#escaped > 0) continue;
+        this.#isHex = false;
+      } else if (byte === BACKSLASH) {
+        this.#escaped = 1;
+        continue;
+      } else if (byte === QUOTE) {
+        this.#isInside = false;
+        return piece.subarray(at + 1);
+      } else if (byte === EQUALS) {
+        this.#padding++; // only asked for in base64
+      }
+      this.#length++;
+      onCharacter?.(at + 1);
+    }
+    return piece.subarray(piece.length);
+  }
+
+  #take(piece: Buffer): void {
+    if (this.#isInside || this.#tail.length >= TAIL_BYTES) return;
+    this.#tail += piece.toString("latin1", 0, TAIL_BYTES - this.#tail.length);
+  }
+
+  #text(): string {
+    // What is kept may end within a character.
+    const end = this.#headEnd === this.#kept.length ? wholeCharacters(this.#kept, this.#headEnd) : this.#headEnd;
+    return JSON.parse(`"${this.#kept.toString("utf8", this.#headStart, end)}"`) as string;
+  }
+
+  #bytes(): Buffer {
+    const digits = this.#kept.toString("latin1", this.#headStart, this.#headEnd);
+    return Buffer.from(digits.slice(0, digits.length - (digits.length % 4)), "base64");
+  }
+}
+
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80;
+}
+
+/** Where the last whole character before `end` ends. */
+function wholeCharacters(bytes: Buffer, end: number): number {
+  let start = end;
+  while (start > 0 && end - start < 4 && isContinuation(bytes[start - 1])) start--;
+  const lead = bytes[start - 1] ?? 0;
+  const needed = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+  return end - (start - 1) < needed ? start - 1 : end;
+}
+
+function keyOfString(inner: string, isText: boolean): string {
+  if (!isText) return Buffer.from(inner, "base64").toString("latin1");
+  // The bytes stand one a character; what they spell is what is parsed.
+  return keyOf(JSON.parse(`"${Buffer.from(inner, "latin1").toString("utf8")}"`) as string);
+}

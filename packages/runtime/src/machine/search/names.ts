@@ -1,0 +1,94 @@
+import type { FoundName, FoundNames, NamesQuery } from "../../contract/search.ts";
+import { ToolError } from "../../protocol/errors.ts";
+import { kindOf, procPath } from "../files/handle.ts";
+import { startEngine } from "../processes/engine.ts";
+import { PROGRAMS } from "../processes/programs.ts";
+import { complaintsOf } from "./complaints.ts";
+import type { Fd } from "./engines.ts";
+import { decodeKey } from "./keys.ts";
+import { Picker } from "./picker.ts";
+import { planNames } from "./plan-names.ts";
+import type { NamesPlan } from "./plan-names.ts";
+import type { SearchPlace } from "./place.ts";
+import { VerifiedTree } from "./verified-tree.ts";
+import type { TreeOptions } from "./verified-tree.ts";
+
+export interface NamesOptions extends Pick<TreeOptions, "workspace" | "judgeBelow"> {
+  readonly rg: string;
+  readonly fd: Fd | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** The names below a folder that match. The engine is one that can do what is asked here; if it finds that it cannot, the next one does it. */
+export async function searchNames(place: SearchPlace, query: NamesQuery, options: NamesOptions): Promise<FoundNames> {
+  const tree = new VerifiedTree({ top: place.real, ...options });
+  try {
+    for (const plan of planNames(place.real, query, options)) {
+      const found = await runPlan(plan, { place, query, tree, signal: options.signal });
+      if (found !== undefined) return found;
+    }
+  } finally {
+    tree.forget();
+  }
+  const { install } = PROGRAMS.fd;
+  throw new ToolError(
+    "IOError",
+    `Cannot find links: that takes fd, which is not on this machine; "${install}" installs it`,
+    {
+      program: "fd",
+      install,
+    },
+  );
+}
+
+interface RunOptions {
+  readonly place: SearchPlace;
+  readonly query: NamesQuery;
+  readonly tree: VerifiedTree;
+  readonly signal: AbortSignal;
+}
+
+/** Undefined where the engine turned out to be unable. */
+async function runPlan(plan: NamesPlan, { place, query, tree, signal }: RunOptions): Promise<FoundNames | undefined> {
+  const engine = startEngine({ program: plan.program, args: plan.args, cwd: procPath(place.fd), signal });
+  const picker = new Picker(plan, query, tree);
+  const notes = [...plan.notes];
+  let state: ReturnType<Picker["take"]> = "go on";
+  try {
+    let rest = "";
+    for await (const piece of engine.output) {
+      const names = `${rest}${piece.toString("latin1")}`.split("\0");
+      rest = names.pop() ?? "";
+      state = picker.take(names);
+      if (state !== "go on") break;
+    }
+    if (state === "unable") return undefined;
+    if (state === "go on") {
+      const end = await engine.ended;
+      signal.throwIfAborted();
+      if (end.code === null) {
+        throw new ToolError("IOError", `Cannot search: the engine ended before its time (${end.signal})`, {
+          reason: end.signal,
+        });
+      }
+      notes.push(...complaintsOf(end.stderr, tree));
+    }
+  } finally {
+    await engine.stop();
+  }
+  return { ...finish(picker, query, tree), hidden: picker.hidden, engine: plan.engine, notes };
+}
+
+/** Only now, with few names left, each is looked up. */
+function finish(picker: Picker, { kind }: NamesQuery, tree: VerifiedTree): Pick<FoundNames, "entries" | "next"> {
+  const { names, more } = picker.result();
+  const entries: FoundName[] = [];
+  for (const { key, rank } of names) {
+    const stats = tree.lookAt(key);
+    const found = stats && kindOf(stats);
+    if (found === undefined || (kind !== undefined && found !== kind)) continue;
+    entries.push({ path: decodeKey(key), kind: found, rank });
+  }
+  tree.forget();
+  return { entries, next: more ? names.at(-1)?.rank : undefined };
+}

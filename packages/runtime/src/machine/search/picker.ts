@@ -1,0 +1,108 @@
+import type { BigIntStats } from "node:fs";
+import type { NamesQuery } from "../../contract/search.ts";
+import { kindOf } from "../files/handle.ts";
+import { mayMatch } from "./accelerate.ts";
+import { decodeKey, folderOf, nameOf, orderOf } from "./keys.ts";
+import type { NamesPlan } from "./plan-names.ts";
+import { SmallestNames } from "./smallest-names.ts";
+import type { Candidate } from "./smallest-names.ts";
+import type { VerifiedTree } from "./verified-tree.ts";
+
+/** Picks from the names that an engine gives those that were asked for: by pattern, kind, policy and rank. */
+export class Picker {
+  readonly #plan: NamesPlan;
+  readonly #query: NamesQuery;
+  readonly #tree: VerifiedTree;
+  readonly #smallest: SmallestNames;
+  readonly #matchesAll: boolean;
+  #folder = "";
+  #hidden = 0;
+
+  constructor(plan: NamesPlan, query: NamesQuery, tree: VerifiedTree) {
+    this.#plan = plan;
+    this.#query = query;
+    this.#tree = tree;
+    this.#smallest = new SmallestNames(query.limit);
+    this.#matchesAll = MATCHES_ALL.has(query.filter.pattern);
+  }
+
+  get hidden(): number {
+    return this.#hidden;
+  }
+
+  /** "done": nothing that comes can be among the first. "unable": the engine does not leave out what it should. */
+  take(names: readonly string[]): "go on" | "done" | "unable" {
+    const { watch, derive } = this.#plan;
+    for (const name of names) {
+      const key = name.slice(name.startsWith("./") ? 2 : 0, name.endsWith("/") ? -1 : undefined);
+      if (watch && key.endsWith("/.gitignore")) return "unable";
+      if (derive && this.#takeFolders(key) === "done") return "done";
+      if (this.#query.kind === "directory" && derive) continue;
+      if (this.#takeOne(key) === "done") return "done";
+    }
+    if (this.#query.order === "newest") this.#tree.forget();
+    return "go on";
+  }
+
+  result(): ReturnType<SmallestNames["result"]> {
+    return this.#smallest.result();
+  }
+
+  /** The folders that a file is in, where the engine names files only. */
+  #takeFolders(key: string): "go on" | "done" {
+    const folder = folderOf(key);
+    if (folder === this.#folder) return "go on";
+    this.#folder = folder;
+    for (let slash = folder.indexOf("/"); slash >= 0; slash = folder.indexOf("/", slash + 1)) {
+      if (this.#takeOne(folder.slice(0, slash)) === "done") return "done";
+    }
+    return folder === "" ? "go on" : this.#takeOne(folder);
+  }
+
+  #takeOne(key: string): "go on" | "done" {
+    if (!this.#matches(key)) return "go on";
+    const candidate = this.#rank(key);
+    const { after } = this.#query;
+    if (candidate === undefined || (after !== undefined && candidate.rank <= after)) return "go on";
+    if (this.#isPast(candidate)) return "done";
+    const verdict = this.#tree.judge(key);
+    if (verdict === "hidden") this.#hidden++;
+    if (verdict === "open") this.#smallest.offer(candidate);
+    return this.#plan.ordered === "path" && this.#smallest.isFull ? "done" : "go on";
+  }
+
+  #matches(key: string): boolean {
+    const { hint } = this.#plan;
+    const { filter, max_depth } = this.#query;
+    if (key === "" || key === ".") return false;
+    if (hint !== undefined && !mayMatch(hint, nameOf(key))) return false;
+    if (this.#plan.derive && max_depth !== undefined && key.split("/").length > max_depth) return false;
+    return this.#matchesAll || filter.matches(decodeKey(key));
+  }
+
+  /** Undefined where it is not there, or of another kind. */
+  #rank(key: string): Candidate | undefined {
+    const { order, kind } = this.#query;
+    if (order === "path" && !this.#plan.mixed) return { key, rank: orderOf(key) };
+    if (this.#tree.judge(key) === "closed") return undefined;
+    const stats = this.#tree.lookAt(key);
+    if (stats === undefined || (kind !== undefined && kindOf(stats) !== kind)) return undefined;
+    return { key, rank: order === "path" ? orderOf(key) : rankByTime(stats, key) };
+  }
+
+  /** Whether a list of the newest has come to what is older than all that are wanted. */
+  #isPast({ rank }: Candidate): boolean {
+    const { bar } = this.#smallest;
+    return this.#plan.ordered === "newest" && bar !== undefined && rank.slice(0, DIGITS) > bar.slice(0, DIGITS);
+  }
+}
+
+const MATCHES_ALL = new Set(["*", "**", "**/*"]);
+
+const DIGITS = 20;
+const LATEST = 2n ** 63n;
+
+/** Newest first, names of the same time in path order. */
+function rankByTime({ mtimeNs }: BigIntStats, key: string): string {
+  return `${String(LATEST - mtimeNs).padStart(DIGITS, "0")}${orderOf(key)}`;
+}

@@ -1,0 +1,119 @@
+import { keyOf } from "./keys.ts";
+import { LongMessage } from "./long-message.ts";
+
+/** A message of `rg --json` about lines of a file. */
+export interface LineMessage {
+  readonly type: "match" | "context";
+  /** The path as rg has it, one character a byte. */
+  readonly key: string;
+  /** The lines with their line ends, or their beginning where they are long. Bytes where they are no UTF-8. */
+  readonly head: string | Buffer;
+  /** Of `head`, in bytes. */
+  readonly headLength: number;
+  /** Of all the lines, in bytes. */
+  readonly length: number;
+  readonly line: number;
+  /** Where the lines begin in the file as rg reads it. */
+  readonly offset: number;
+  /** Where the first match begins in the lines, in bytes, as far as it is known. */
+  readonly start: number;
+}
+
+export type Message = LineMessage | { readonly type: "summary" };
+
+/** Of one message so much is kept at most: enough for a path of any length and for more of a line than is ever shown. */
+const KEPT_BYTES = 65_536;
+
+const NEWLINE = 10;
+
+/** Reads the stream of messages. Holds one message at a time, and of that no more than its beginning. */
+export class MessageReader {
+  #pieces: Buffer[] = [];
+  #size = 0;
+  #long: LongMessage | undefined;
+
+  *push(chunk: Buffer): Generator<Message> {
+    for (let at = 0; at < chunk.length;) {
+      const newline = chunk.indexOf(NEWLINE, at);
+      const piece = chunk.subarray(at, newline < 0 ? chunk.length : newline);
+      at += piece.length + 1;
+      this.#add(piece);
+      if (newline < 0) return;
+      const message = this.#finish();
+      if (message !== undefined) yield message;
+    }
+  }
+
+  #add(piece: Buffer): void {
+    if (this.#long !== undefined) {
+      this.#long.feed(piece);
+      return;
+    }
+    this.#pieces.push(piece);
+    this.#size += piece.length;
+    if (this.#size <= KEPT_BYTES) return;
+    const all = Buffer.concat(this.#pieces);
+    this.#long = new LongMessage(all.subarray(0, KEPT_BYTES));
+    this.#long.feed(all.subarray(KEPT_BYTES));
+    this.#pieces = [];
+  }
+
+  #finish(): Message | undefined {
+    const [only, ...more] = this.#pieces;
+    const message =
+      this.#long === undefined
+        ? parseMessage(only === undefined || more.length > 0 ? Buffer.concat(this.#pieces) : only)
+        : this.#long.finish();
+    this.#long = undefined;
+    this.#pieces = [];
+    this.#size = 0;
+    return message;
+  }
+}
+
+type Data = { readonly text: string } | { readonly bytes: string };
+
+interface RawMessage {
+  readonly type: string;
+  readonly data: {
+    readonly path: Data;
+    readonly lines: Data;
+    readonly line_number: number;
+    readonly absolute_offset: number;
+    readonly submatches: readonly { readonly start: number }[];
+  };
+}
+
+/** `{"type":"m`atch and `c`ontext; the summary begins with `{"data"`, and the rest is of no interest. */
+const LETTER = 9;
+const [M, C, S] = ["m", "c", "s"].map((letter) => letter.charCodeAt(0));
+
+function parseMessage(line: Buffer): Message | undefined {
+  const letter = line[LETTER];
+  if (letter !== M && letter !== C) {
+    const isSummary = letter === S || line.includes('"type":"summary"', Math.max(0, line.length - 32));
+    return isSummary ? { type: "summary" } : undefined;
+  }
+  const { type, data } = JSON.parse(line.toString("utf8")) as RawMessage;
+  const head = valueOf(data.lines);
+  const length = typeof head === "string" ? Buffer.byteLength(head) : head.length;
+  return {
+    type: type === "match" ? "match" : "context",
+    key: keyOfData(data.path),
+    head,
+    headLength: length,
+    length,
+    line: data.line_number,
+    offset: data.absolute_offset,
+    start: data.submatches[0]?.start ?? 0,
+  };
+}
+
+function valueOf(data: Data): string | Buffer {
+  return "text" in data ? data.text : Buffer.from(data.bytes, "base64");
+}
+
+function keyOfData(data: Data): string {
+  const value = valueOf(data);
+  return typeof value === "string" ? keyOf(value) : value.toString("latin1");
+}

@@ -1,0 +1,49 @@
+export interface Candidate {
+  readonly key: string;
+  readonly rank: string;
+}
+
+/** The first names by rank, picked from names in any order while holding no more than twice as many as are wanted. */
+export class SmallestNames {
+  readonly #limit: number;
+  readonly #kept = new Map<string, string>(); // rank to key: a name that is offered twice counts once
+  #bar: string | undefined;
+  #dropped = false;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Names from this rank on cannot be among the first any more. */
+  get bar(): string | undefined {
+    return this.#bar;
+  }
+
+  get isFull(): boolean {
+    return this.#kept.size > this.#limit;
+  }
+
+  offer({ key, rank }: Candidate): void {
+    if (this.#bar !== undefined && rank > this.#bar) {
+      this.#dropped = true;
+      return;
+    }
+    this.#kept.set(rank, key);
+    if (this.#kept.size > 2 * this.#limit) this.#trim();
+  }
+
+  result(): { readonly names: readonly Candidate[]; readonly more: boolean } {
+    const names = this.#trim();
+    return { names, more: this.#dropped };
+  }
+
+  #trim(): Candidate[] {
+    const sorted = [...this.#kept.keys()].sort();
+    const names = sorted.slice(0, this.#limit).map((rank) => ({ rank, key: this.#kept.get(rank) ?? "" }));
+    if (sorted.length <= this.#limit) return names;
+    this.#dropped = true;
+    for (const rank of sorted.slice(this.#limit)) this.#kept.delete(rank);
+    this.#bar = names.at(-1)?.rank;
+    return names;
+  }
+}
