@@ -2,10 +2,10 @@ import { defineConfig } from "vitest/config";
 
 const shared = {
   setupFiles: ["test/support/isolate.ts"],
-  pool: "forks",
+  pool: "forks" as const,
   testTimeout: 60_000,
   hookTimeout: 120_000,
-} as const;
+};
 
 export default defineConfig({
   resolve: { conditions: ["@autonous/source"] },

@@ -22,6 +22,8 @@ rmSync(join(product, "dist/cli"), { recursive: true, force: true });
 await build({
   input: { autonous: join(product, "src/cli/bin.ts") },
   platform: "node",
+  // It finds its binary beside itself.
+  external: ["@vscode/ripgrep"],
   resolve: { conditionNames: ["@autonous/source", "import", "node", "default"] },
   output: {
     // Node makes a facade of every built-in module that ES modules import; CommonJS does without.

@@ -3,7 +3,7 @@
  * copy of the command line: another build in the meantime does not take it away under them.
  */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -17,6 +17,7 @@ export function setup(): () => void {
   for (const name of ["package.json", "dist/bin"]) {
     cpSync(join(root, "packages/autonous", name), join(copy, name), { recursive: true });
   }
+  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   process.env["BUILT_PROGRAM"] = join(copy, "dist/bin/autonous.js");
   return () => rmSync(copy, { recursive: true });
 }

@@ -13,8 +13,13 @@ import { unopenedResult } from "./gate/record-end.ts";
 import { Registry } from "./gate/registry.ts";
 import { openJsonl } from "./journal/jsonl-journal.ts";
 import { isRecorded, isRunId } from "./journal/run-folder.ts";
+import { createFileChanger } from "./machine/files/file-changer.ts";
+import type { FileChanger } from "./machine/files/file-changer.ts";
 import { createToolFiles } from "./machine/files/files.ts";
+import { openOwnFile } from "./machine/files/open-file.ts";
+import { recoverChanges } from "./machine/files/recover.ts";
 import { resolvePath } from "./machine/files/resolve.ts";
+import { createToolSearch } from "./machine/search/search.ts";
 import { createCursors } from "./output/cursor.ts";
 import type { Decision } from "./policy/decide.ts";
 import { isInForce } from "./policy/tools-in-force.ts";
@@ -78,6 +83,8 @@ export interface Runtime {
   callAll(requests: readonly ToolCallInput[], options?: CallOptions): Promise<readonly ToolCallResult[]>;
   /** What the policy would say. Runs nothing and records nothing. */
   explain(request: ToolCallInput, options?: CallOptions): Promise<Decision>;
+  /** Takes back the change of that `undo_id`, or all changes of that run: a governed call of `undo`. Never throws. */
+  undo(id: string, options?: CallOptions & { readonly force?: boolean }): Promise<ToolCallResult>;
   /** The tools in force. */
   tools(): readonly ToolInfo[];
   register(tool: Tool): void;
@@ -92,16 +99,17 @@ export interface Runtime {
 }
 
 /** A governed runtime on a workspace. Nothing global; `close()` ends it. Throws `ToolError` when the options cannot work. */
-// oxlint-disable-next-line typescript/require-await -- promised to callers: later parts of the start have to wait
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const clock = options.clock ?? Date.now;
   const started = prepareStart({ ...options, checkpoint_handler: options.onCheckpoint !== undefined });
   const { state_dir, heads } = started;
+  await recoverChanges(state_dir);
+  const changer = createFileChanger({ state_dir, clock });
   const openFile: OpenJournal = (run_id) => openJsonl({ state_dir, run_id, heads }, clock);
   const runs = new Runs(state_dir, telling(options.openJournal ?? openFile, options.onEvent));
   const registry = new Registry();
   for (const tool of BUILT_IN) registry.register(tool);
-  const shared = sharedParts(options, { registry, started, clock });
+  const shared = sharedParts(options, { registry, started, clock, changer });
   const run_id = options.run_id ?? makeId("run", clock());
 
   async function call(request: ToolCallInput, callOptions: CallOptions = {}): Promise<ToolCallResult> {
@@ -129,6 +137,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     },
     explain: async (request, callOptions = {}) =>
       explain(openIn(request, { run_id, now: clock() }), callOptions, shared),
+    undo(id, { force = false, ...callOptions } = {}) {
+      const target = id.startsWith("undo_") ? { undo_id: id } : { run_id: id };
+      return call({ name: "undo", args: { ...target, force } }, callOptions);
+    },
     tools() {
       const { workspace, settings } = shared;
       const inForce = registry.all().filter((tool) => isInForce(tool, workspace, settings).inForce);
@@ -140,7 +152,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       const { journal } = await runs.get(wanted);
       yield* journal.read(after);
     },
-    close: () => runs.close(),
+    async close() {
+      await changer.close();
+      await runs.close();
+    },
   };
 }
 
@@ -184,10 +199,14 @@ function lazyJournal(run_id: string, open: () => Promise<Journal>): Journal {
   };
 }
 
-function sharedParts(
-  options: RuntimeOptions,
-  { registry, started, clock }: { registry: Registry; started: Started; clock: Clock },
-): DecidingParts {
+interface Made {
+  readonly registry: Registry;
+  readonly started: Started;
+  readonly clock: Clock;
+  readonly changer: FileChanger;
+}
+
+function sharedParts(options: RuntimeOptions, { registry, started, clock, changer }: Made): DecidingParts {
   const { workspace, cwd, state_dir } = started;
   const settings = { profile: options.profile ?? "guarded", configuration: readConfiguration(options.config) } as const;
   return {
@@ -206,7 +225,12 @@ function sharedParts(
     onCheckpoint: options.onCheckpoint,
     onReverseThinking: options.onReverseThinking,
     resolve: (path) => resolvePath(path, cwd),
-    openFiles: (touches, more) => createToolFiles({ touches, workspace, ...more }),
+    openHandles: (handles) => ({
+      files: createToolFiles({ ...handles, workspace, changer }),
+      search: createToolSearch({ ...handles, workspace }),
+    }),
+    openOwn: (path) => Promise.resolve(openOwnFile(path)),
+    undo: changer,
   };
 }
 
@@ -232,9 +256,9 @@ function openIn(input: unknown, own: { readonly run_id: string; readonly now: nu
   return { request: { ...opened.request, run_id: own.run_id }, refusal };
 }
 
-function explain(opened: Opened, options: CallOptions, shared: DecidingParts): Decision {
+async function explain(opened: Opened, options: CallOptions, shared: DecidingParts): Promise<Decision> {
   try {
-    return explainCall(opened, options, shared);
+    return await explainCall(opened, options, shared);
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
     return { effect: "DENY", code: error.code, reason: error.message, rule: "validation", checks: [] };

@@ -46,6 +46,18 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import("./commands/policy.ts")).explain,
   },
   {
+    name: "undo",
+    summary: "Take back one change of files, or all changes of a run",
+    args: [{ name: "<undo_id or run>", meaning: "the undo_id that a result named, or the id of a run" }],
+    options: [
+      { name: "--force", meaning: "also where a file has changed since" },
+      { name: "--approve <digest>", meaning: "approve exactly the call that was refused with this digest" },
+    ],
+    workspace: true,
+    example: "autonous undo undo_01k…",
+    load: async () => (await import("./commands/undo.ts")).undo,
+  },
+  {
     name: "serve",
     summary: "Run the service: supervisor, worker and HTTP on 127.0.0.1",
     options: [{ name: "--check", meaning: "check everything that a start needs, then stop" }],

@@ -1,4 +1,5 @@
-import type { ChangedFile } from "./undo.ts";
+import type { ToolSearch } from "./search.ts";
+import type { ChangedFile, UndoLog, UndoRecord } from "./undo.ts";
 
 /** What a tool gets to work with. These are its only handles to the machine. */
 export interface ToolContext {
@@ -7,11 +8,27 @@ export interface ToolContext {
   /** Aborted on timeout and on cancel. */
   readonly signal: AbortSignal;
   readonly files: ToolFiles;
+  readonly search: ToolSearch;
+  /** What this run put aside because it was too long to show. */
+  readonly observations: Observations;
+  /** For tools that declare `undoes`: the records that the gate looked up and judged, newest first. */
+  readonly undo: Undoing;
   /** How much output a caller gets to see at once. */
   readonly limits: OutputLimits;
   readonly cursors: Cursors;
   /** `fraction` from 0 to 1, or null where it cannot be known. */
   progress(fraction: number | null, detail: string): void;
+}
+
+export interface Observations {
+  /** By the `storage_ref` of a result of the same run. Throws `NotFound`. The caller closes it. */
+  open(storage_ref: string): Promise<OpenedFile>;
+}
+
+export interface Undoing extends Pick<UndoLog, "content"> {
+  readonly records: readonly UndoRecord[];
+  /** Has the tool that made the change take it back. */
+  revert(record: UndoRecord): Promise<void>;
 }
 
 export interface OutputLimits {
@@ -72,6 +89,8 @@ export interface FileBefore {
   readonly facts: (FileFacts & { readonly mode: number }) | null;
   /** Throws `FileTooLarge` above what can be edited in memory. Empty where there is nothing. */
   read(): Promise<Buffer>;
+  /** At most so many bytes at its end, however large it is. */
+  readEnd(length: number): Promise<Buffer>;
   /** Of the whole file, however large. Undefined where there is nothing. */
   sha256(): Promise<string | undefined>;
 }
@@ -80,7 +99,8 @@ export interface FileBefore {
 export type FileChange =
   | { readonly path: string; readonly content: Uint8Array; readonly mode?: number }
   | { readonly path: string; readonly append: Uint8Array }
-  | { readonly path: string; readonly remove: true };
+  /** `folders`, innermost first, go with it where that leaves them empty. */
+  | { readonly path: string; readonly remove: true; readonly folders?: readonly string[] };
 
 export interface Changed {
   readonly files: readonly ChangedFile[];

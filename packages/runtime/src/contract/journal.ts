@@ -25,6 +25,8 @@ export interface Journal {
 export interface RunFolder {
   /** Writes the text to `observations/` and gives its reference and the hash of its bytes. */
   putAside(name: string, text: string): { readonly storage_ref: string; readonly sha256: string };
+  /** Where that is. Throws `NotFound` where the run put nothing aside under that reference. */
+  pathOf(storage_ref: string): string;
 }
 
 export type OpenJournal = (run_id: string) => Promise<Journal>;

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Artifacts } from "../protocol/result.ts";
 import type { Permission, PermissionClass, Risk, SideEffect } from "../protocol/call.ts";
 import type { ToolContext } from "./context.ts";
+import type { UndoTarget } from "./undo.ts";
 
 export const ACCESSES = ["read", "list", "write", "delete"] as const;
 export type Access = (typeof ACCESSES)[number];
@@ -25,6 +26,8 @@ export interface ToolOutput<Data> {
   readonly truncated_bytes?: boolean;
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly artifacts?: Partial<Artifacts>;
+  /** What `revert` needs to take this call back, as plain JSON. Only for tools that have one. */
+  readonly undo?: unknown;
 }
 
 export type ArgsAdapter = (args: Readonly<Record<string, unknown>>) => Record<string, unknown>;
@@ -56,6 +59,8 @@ export interface ToolDeclaration<Args extends Schema, Returns extends Schema> {
   readonly old_versions?: readonly OldVersion[];
   readonly risk?: Risk | ((args: z.output<Args>) => Risk);
   readonly touches?: (args: z.output<Args>) => readonly Touch[];
+  /** Which recorded changes the call takes back: the gate looks up what they touch and judges that too. */
+  readonly undoes?: (args: z.output<Args>) => UndoTarget;
   readonly permission_class?: PermissionClass;
   readonly audit_operation?: string;
   readonly concurrency_safe?: boolean;
@@ -66,6 +71,8 @@ export interface ToolDeclaration<Args extends Schema, Returns extends Schema> {
   readonly requires_reverse_thinking?: boolean;
   readonly search_hint?: string;
   execute(args: z.output<Args>, context: ToolContext): Promise<ToolOutput<z.input<Returns>>>;
+  /** Takes back what `execute` gave as `undo`; for tools whose changes are not files. */
+  revert?(undo: unknown, context: ToolContext): Promise<void>;
 }
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -96,6 +103,8 @@ export interface Tool {
   describe(context: { readonly roots: readonly string[] }): string;
   riskOf(args: Readonly<Record<string, unknown>>): Risk;
   touches(args: Readonly<Record<string, unknown>>): readonly Touch[];
+  readonly undoes: ((args: Readonly<Record<string, unknown>>) => UndoTarget) | undefined;
+  readonly revert: ((undo: unknown, context: ToolContext) => Promise<void>) | undefined;
   execute(args: Readonly<Record<string, unknown>>, context: ToolContext): Promise<ToolOutput<unknown>>;
 }
 
@@ -110,7 +119,7 @@ export function defineTool<Args extends Schema, Returns extends Schema>(
   declaration: ToolDeclaration<Args, Returns>,
 ): Tool {
   refuseBadDeclaration(declaration);
-  const { risk = "high", touches, description, execute } = declaration;
+  const { risk = "high", touches, undoes, description, execute, revert } = declaration;
   const args = declaration.args.strict();
   const returns = declaration.returns.strict();
   let argsSchema: JsonSchema | undefined;
@@ -145,6 +154,8 @@ export function defineTool<Args extends Schema, Returns extends Schema>(
     // The gate calls these only with what the schema above let through, so the types are those of the declaration.
     riskOf: (given) => (typeof risk === "function" ? risk(given as Given) : risk),
     touches: (given) => touches?.(given as Given) ?? [],
+    undoes: undoes && ((given) => undoes(given as Given)),
+    revert: revert && ((undo, context) => revert.call(declaration, undo, context)),
     execute: (given, context) => execute.call(declaration, given as Given, context),
   };
 }

@@ -40,3 +40,18 @@ export interface UndoLog {
   /** The content of that hash, or undefined where it is not kept (any more). */
   content(sha256: string): Promise<Buffer | undefined>;
 }
+
+/** A change that is no file's, as its tool described it. */
+export interface KeptRevert {
+  readonly run_id: string;
+  readonly tool_call_id: string;
+  readonly tool: string;
+  readonly undo: unknown;
+}
+
+/** The log, and the way for a gate to add what a tool can take back itself. */
+export interface UndoKeeper {
+  readonly undoLog: UndoLog;
+  /** Gives the `undo_id`. */
+  keepRevert(kept: KeptRevert): Promise<string>;
+}

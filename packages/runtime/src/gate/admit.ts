@@ -1,5 +1,6 @@
 import type { z } from "zod";
-import type { ArgsAdapter, Tool } from "../contract/tool.ts";
+import type { ArgsAdapter, Tool, Touch } from "../contract/tool.ts";
+import type { UndoRecord } from "../contract/undo.ts";
 import type { ToolCallRequest } from "../protocol/call.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { DecidingParts, GateCall } from "./call.ts";
@@ -25,15 +26,36 @@ export function checkArgs(call: GateCall, { redactor }: DecidingParts): void {
   call.risk = tool.riskOf(parsed.data);
 }
 
-/** Step 3: where each path that the arguments name really leads. */
-export function resolvePaths(call: GateCall, { resolve }: DecidingParts): void {
-  const touches = need(call.tool, "tool").touches(need(call.args, "args"));
+/** Step 3: where each path that the arguments name really leads, or that a change to be taken back has touched. */
+export async function resolvePaths(call: GateCall, { resolve, undo }: DecidingParts): Promise<void> {
+  const tool = need(call.tool, "tool");
+  const args = need(call.args, "args");
+  if (tool.undoes !== undefined) {
+    const records = await undo.undoLog.find(tool.undoes(args));
+    call.undo_records = records.map((record) => withPathsOfNow(record, resolve));
+    // What a tool takes back itself goes as far as that tool does, which its record does not tell.
+    if (call.undo_records.some(({ revert }) => revert !== undefined)) call.risk = "high";
+  }
+  const touches = [...tool.touches(args), ...touchesOf(call.undo_records)];
   call.touches = touches.map(({ path, access, show_sensitive = false }) => ({
     path,
     access,
     show_sensitive,
     ...resolve(path),
   }));
+}
+
+/** A file is called as it was then where that still leads to it, else by its real place. */
+function withPathsOfNow(record: UndoRecord, resolve: DecidingParts["resolve"]): UndoRecord {
+  const files = record.files.map((file) =>
+    resolve(file.path).real === file.real ? file : { ...file, path: file.real },
+  );
+  return { ...record, files };
+}
+
+function touchesOf(records: readonly UndoRecord[]): readonly Touch[] {
+  const pathByPlace = new Map(records.flatMap(({ files }) => files.map(({ real, path }) => [real, path] as const)));
+  return [...pathByPlace.values()].map((path) => ({ path, access: "write" }));
 }
 
 function runAdapter(tool: Tool, adapt: ArgsAdapter, args: ToolCallRequest["args"]): ToolCallRequest["args"] {

@@ -1,7 +1,9 @@
-import type { Cursors, OutputLimits, ToolFiles } from "../contract/context.ts";
+import type { Cursors, OpenedFile, OutputLimits, ToolFiles } from "../contract/context.ts";
 import type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "../contract/host.ts";
 import type { Journal, RunFolder } from "../contract/journal.ts";
+import type { ToolSearch } from "../contract/search.ts";
 import type { Access, ArgsAdapter, Tool, ToolOutput } from "../contract/tool.ts";
+import type { UndoKeeper, UndoRecord } from "../contract/undo.ts";
 import type { Decision, DecisionSettings, ResolvedTouch, WorkspaceContext } from "../policy/decide.ts";
 import type { Scope } from "../protocol/decision.ts";
 import type { ReverseThinking } from "../protocol/approval.ts";
@@ -35,10 +37,17 @@ export interface GateParts {
   readonly onCheckpoint: OnCheckpoint | undefined;
   readonly onReverseThinking: OnReverseThinking | undefined;
   resolve(path: string): { readonly real: string; readonly exists: boolean };
-  openFiles(touches: readonly ResolvedTouch[], options: OpenFilesOptions): ToolFiles;
+  /** The handles of one call, narrowed to what was decided. */
+  openHandles(options: HandleOptions): { readonly files: ToolFiles; readonly search: ToolSearch };
+  /** Opens a file of the runtime's own. */
+  openOwn(path: string): Promise<OpenedFile>;
+  readonly undo: UndoKeeper;
 }
 
-interface OpenFilesOptions {
+interface HandleOptions {
+  readonly touches: readonly ResolvedTouch[];
+  readonly run_id: string;
+  readonly tool_call_id: string;
   readonly signal: AbortSignal;
   /** Why a folder below one that was judged may not be looked into. */
   readonly judgeBelow: (real: string) => string | undefined;
@@ -74,6 +83,8 @@ export interface GateCall {
   params_redacted: boolean;
   risk?: Risk;
   touches: readonly ResolvedTouch[];
+  /** Of a call that takes changes back: what it takes back, newest first. */
+  undo_records: readonly UndoRecord[];
   decision?: Decision;
   approval?: { readonly approved: boolean; readonly scope: Scope | null; readonly by: string | null };
   reverse_thinking?: ReverseThinking;

@@ -1,10 +1,12 @@
 import type { ToolContext } from "../contract/context.ts";
+import type { UndoRecord } from "../contract/undo.ts";
 import { decide } from "../policy/decide.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { GateCall, GateParts } from "./call.ts";
 import { draftEvent, need } from "./call.ts";
 import { shortenParams } from "./params.ts";
 import { factsOf } from "./permit.ts";
+import type { Registry } from "./registry.ts";
 
 /** Step 8. If the start cannot be recorded, nothing runs. */
 export async function recordStart(call: GateCall, parts: GateParts): Promise<void> {
@@ -54,6 +56,7 @@ export async function execute(call: GateCall, parts: GateParts): Promise<void> {
   try {
     const work = tool.execute(need(call.args, "args"), createContext(call, parts, deadline.signal));
     call.output = await Promise.race([work, aborted]);
+    await keepRevert(call, parts);
   } catch (error) {
     if (timedOut)
       throw new ToolError("Timeout", `"${tool.name}" was stopped after ${parts.timeout_ms / 1000} seconds`, {
@@ -64,6 +67,16 @@ export async function execute(call: GateCall, parts: GateParts): Promise<void> {
     clearTimeout(timer);
     outside?.removeEventListener("abort", stop);
   }
+}
+
+/** What a tool can take back itself is kept like what the file handle takes back. */
+async function keepRevert(call: GateCall, { undo }: GateParts): Promise<void> {
+  const { name, revert } = need(call.tool, "tool");
+  const output = need(call.output, "output");
+  if (revert === undefined || output.undo === undefined) return;
+  const { run_id, tool_call_id } = call.request;
+  const undo_id = await undo.keepRevert({ run_id, tool_call_id, tool: name, undo: output.undo });
+  call.output = { ...output, artifacts: { ...output.artifacts, undo_id } };
 }
 
 /** A tool that goes down from a folder it may list asks at each one below: a rule may close it, or want it confirmed. */
@@ -77,15 +90,36 @@ function judgeBelow(call: GateCall, { workspace, settings }: GateParts, real: st
 
 function createContext(call: GateCall, parts: GateParts, signal: AbortSignal): ToolContext {
   const { tool_call_id, run_id } = call.request;
-  return {
+  const { touches } = call;
+  const below = (real: string): string | undefined => judgeBelow(call, parts, real);
+  const context: ToolContext = {
     tool_call_id,
     run_id,
     signal,
-    files: parts.openFiles(call.touches, { signal, judgeBelow: (real) => judgeBelow(call, parts, real) }),
+    ...parts.openHandles({ run_id, tool_call_id, touches, signal, judgeBelow: below }),
+    observations: { open: async (storage_ref) => await parts.openOwn(parts.folder.pathOf(storage_ref)) },
+    undo: {
+      records: call.undo_records,
+      content: (sha256) => parts.undo.undoLog.content(sha256),
+      revert: (record) => revertWith(parts.registry, record, context),
+    },
     limits: parts.limits,
     cursors: parts.cursors,
     progress: (fraction, detail) => {
       call.options.onProgress?.({ tool_call_id, fraction, detail: parts.redactor.redact(detail).text });
     },
   };
+  return context;
+}
+
+async function revertWith(registry: Registry, { undo_id, revert }: UndoRecord, context: ToolContext): Promise<void> {
+  const tool = revert === undefined ? undefined : registry.get(revert.tool);
+  if (tool?.revert === undefined) {
+    throw new ToolError(
+      "UnknownTool",
+      `Cannot take back "${undo_id}": the tool ${JSON.stringify(revert?.tool)} that made the change is not here to do it`,
+      { undo_id },
+    );
+  }
+  await tool.revert(revert?.undo, context);
 }

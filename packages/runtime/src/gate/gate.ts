@@ -49,11 +49,15 @@ export async function runGate(
 }
 
 /** Steps 1 to 4 of a call that is not made: what the policy would say. Throws the `ToolError` of a call it cannot judge. */
-export function explainCall({ request, refusal }: Opened, options: CallOptions, parts: DecidingParts): Decision {
+export async function explainCall(
+  { request, refusal }: Opened,
+  options: CallOptions,
+  parts: DecidingParts,
+): Promise<Decision> {
   if (refusal !== undefined) throw refusal;
   const call = newCall(request, options, parts.clock());
   try {
-    for (const step of DECIDING_STEPS) step(call, parts);
+    for (const step of DECIDING_STEPS) await step(call, parts);
   } catch (error) {
     if (call.decision === undefined) throw error;
   }
@@ -61,7 +65,7 @@ export function explainCall({ request, refusal }: Opened, options: CallOptions, 
 }
 
 function newCall(request: ToolCallRequest, options: CallOptions, opened_ms: number): GateCall {
-  return { request, options, opened_ms, adapters: [], touches: [], params_redacted: false };
+  return { request, options, opened_ms, adapters: [], touches: [], undo_records: [], params_redacted: false };
 }
 
 /** Output that cannot be put aside (a full disk) is not shown in part as if it were whole. */

@@ -13,8 +13,9 @@ import type { Settled } from "./settle.ts";
 /** Step 11: the end of the call and its audit record, in one event. What cannot be recorded is not reported as done. */
 export async function recordEnd(call: GateCall, { result, cause }: Settled, parts: GateParts): Promise<ToolCallResult> {
   try {
-    const draft = endEvent(call, { result, ...(cause === undefined ? {} : { cause }) }, parts);
-    await parts.journal.append([draft], { durable: call.started !== undefined && hasSideEffects(call), result });
+    const end = endEvent(call, { result, ...(cause === undefined ? {} : { cause }) }, parts);
+    const drafts = result.ok && call.undo_records.length > 0 ? [undoEvent(call, result, parts), end] : [end];
+    await parts.journal.append(drafts, { durable: call.started !== undefined && hasSideEffects(call), result });
     return result;
   } catch (error) {
     return notRecorded(call, { result, error, redactor: parts.redactor });
@@ -47,6 +48,11 @@ function endEvent(call: GateCall, { result, cause }: Settled, parts: GateParts):
     audit,
   };
   return draftEvent(call, "tool_call.failed", failed, now);
+}
+
+function undoEvent(call: GateCall, { tool_call_id, artifacts }: ToolCallResult, { clock }: GateParts): EventDraft {
+  const undo_ids = call.undo_records.map(({ undo_id }) => undo_id);
+  return draftEvent(call, "undo.applied", { tool_call_id, undo_ids, files_changed: artifacts.files_changed }, clock());
 }
 
 interface AuditOptions {

@@ -87,7 +87,7 @@ function causeText(cause: unknown): string {
 }
 
 function describeError(error: ToolError, { redactor }: GateParts): { error: CallError; redacted: boolean } {
-  const { replay, ...details } = error.details ?? {};
+  const { replay, hint: _, ...details } = error.details ?? {};
   const told = {
     code: error.code,
     class: error.class,

@@ -54,7 +54,8 @@ export type ErrorDetails = Readonly<Record<string, unknown>>;
 
 /**
  * The only thing a tool or a step throws on purpose.
- * `message` says what was being done, on what, and why it could not be; facts go into `details`.
+ * `message` says what was being done, on what, and why it could not be; facts go into `details`. A `hint` among them
+ * is told instead of the table's, where this case knows better what to do next.
  */
 export class ToolError extends Error {
   readonly code: ErrorCode;
@@ -72,6 +73,7 @@ export class ToolError extends Error {
   }
 
   get hint(): string {
-    return ERRORS[this.code].hint;
+    const own = this.details?.["hint"];
+    return typeof own === "string" ? own : ERRORS[this.code].hint;
   }
 }

@@ -37,7 +37,9 @@ test("a known value is found in base64, whatever surrounds it there", () => {
 
 test("the longest of overlapping known values goes, and nothing of the others is left", () => {
   const known = ["abcdef", "abcdefghij", "ghijklmn"];
-  expect(redact("<abcdef> <abcdefghij> <abcdefghijklmn>", { known }).text).toBe(`<${REDACTION_MARKER}> <${REDACTION_MARKER}> <${REDACTION_MARKER}>`);
+  expect(redact("<abcdef> <abcdefghij> <abcdefghijklmn>", { known }).text).toBe(
+    `<${REDACTION_MARKER}> <${REDACTION_MARKER}> <${REDACTION_MARKER}>`,
+  );
 });
 
 test("values too short or too common to be told from text are not looked for", () => {

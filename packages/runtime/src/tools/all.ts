@@ -1,5 +1,13 @@
 import type { Tool } from "../contract/tool.ts";
+import { applyPatch } from "./apply-patch.ts";
+import { deleteFile } from "./delete-file.ts";
+import { edit } from "./edit.ts";
+import { find } from "./find.ts";
+import { grep } from "./grep.ts";
 import { ls } from "./ls.ts";
+import { read } from "./read.ts";
+import { undo } from "./undo.ts";
+import { write } from "./write.ts";
 
-/** The built-in tools. */
-export const BUILT_IN: readonly Tool[] = [ls];
+/** The built-in tools, in the order of spec 2. */
+export const BUILT_IN: readonly Tool[] = [ls, find, grep, read, write, edit, applyPatch, deleteFile, undo];

@@ -66,7 +66,7 @@ export function requestOf(line: JsonLine): LineRequest {
 }
 
 /** Lets through the one call that the digest stands for, when a person at a terminal says so. */
-function approveExactly(digest: string): (request: ApprovalRequest) => { answer: "grant"; by: string } | null {
+export function approveExactly(digest: string): (request: ApprovalRequest) => { answer: "grant"; by: string } | null {
   return (request) =>
     request.digest === digest && process.stdin.isTTY
       ? { answer: "grant", by: `terminal:${process.env["USER"] ?? "user"}` }

@@ -1,0 +1,112 @@
+import { z } from "zod";
+import type { FileBefore, FileChange } from "../contract/context.ts";
+import { defineTool } from "../contract/tool.ts";
+import type { Touch } from "../contract/tool.ts";
+import { applyChange } from "../edits/apply-patch.ts";
+import { refuseMarker } from "../edits/marker.ts";
+import { parsePatch } from "../edits/parse-patch.ts";
+import type { PatchChange } from "../edits/parse-patch.ts";
+import { makeVisible } from "../output/visible.ts";
+import { ToolError } from "../protocol/errors.ts";
+import { encodeText } from "../text/encoding.ts";
+import { describeUndo } from "./changed.ts";
+import { readEditable } from "./editable.ts";
+
+const args = z.strictObject({
+  patch_text: z.string().min(1).describe('A patch from "*** Begin Patch" to "*** End Patch", or a unified diff'),
+});
+
+const returns = z.strictObject({
+  added: z.array(z.string()),
+  changed: z.array(z.string()),
+  moved: z.array(z.strictObject({ from: z.string(), to: z.string() })),
+  deleted: z.array(z.string()),
+});
+type Summary = z.output<typeof returns>;
+
+export const applyPatch = defineTool({
+  name: "apply_patch",
+  version: "1.0.0",
+  description: "Add, change, move and delete several files at once by a patch: all of it is done or nothing.",
+  args,
+  returns,
+  required_permissions: ["fs.write"],
+  side_effects: ["files"],
+  risk: ({ patch_text }) => (parsePatch(patch_text).some(({ kind }) => kind === "delete") ? "high" : "medium"),
+  touches: ({ patch_text }) => parsePatch(patch_text).flatMap(touchesOf),
+  permission_class: "file",
+  audit_operation: "edit",
+  search_hint: "apply patch diff many files",
+
+  async execute({ patch_text }, { files }) {
+    const patch = parsePatch(patch_text);
+    const paths = patch.flatMap((change) => touchesOf(change).map(({ path }) => path));
+    const changed = await files.change(paths, async (befores) => {
+      const byPath = new Map(befores.map((before) => [before.path, before]));
+      const changes: FileChange[] = [];
+      for (const change of patch) changes.push(...(await planChange(change, byPath)));
+      return changes;
+    });
+    const data = summarise(patch);
+    const { note, artifacts } = describeUndo(changed);
+    return { data, stdout: describe(data), stderr: note, artifacts };
+  },
+});
+
+/** A move takes nothing away: what was there is at its new place, so its old place is written, not deleted. */
+function touchesOf(change: PatchChange): readonly Touch[] {
+  if (change.kind === "delete") return [{ path: change.path, access: "delete" }];
+  const touches: Touch[] = [{ path: change.path, access: "write" }];
+  if (change.kind === "update" && change.move_to !== undefined) touches.push({ path: change.move_to, access: "write" });
+  return touches;
+}
+
+async function planChange(change: PatchChange, befores: ReadonlyMap<string, FileBefore>): Promise<FileChange[]> {
+  const { path } = change;
+  const before = befores.get(path);
+  if (before === undefined) throw new Error("The file handle left out a file that was asked for");
+  if (change.kind === "add") {
+    const old = before.facts === null ? undefined : (await before.read()).toString("utf8");
+    const text = applyChange(change, undefined);
+    refuseMarker(old, text, path);
+    return [{ path, content: Buffer.from(text) }];
+  }
+  if (before.facts === null) {
+    throw new ToolError(
+      "NotFound",
+      `Cannot apply the patch: it ${change.kind === "delete" ? "deletes" : "updates"} "${path}", and there is no such file; nothing was changed`,
+      { path },
+    );
+  }
+  if (change.kind === "delete") return [{ path, remove: true }];
+  const { text, bom } = await readEditable(before, "patch");
+  const after = applyChange(change, text);
+  refuseMarker(text, after, path);
+  const content = encodeText({ text: after, bom });
+  if (change.move_to === undefined) return [{ path, content }];
+  return [
+    { path: change.move_to, content, mode: before.facts.mode },
+    { path, remove: true },
+  ];
+}
+
+function summarise(patch: readonly PatchChange[]): Summary {
+  const summary: Summary = { added: [], changed: [], moved: [], deleted: [] };
+  for (const change of patch) {
+    if (change.kind === "add") summary.added.push(change.path);
+    else if (change.kind === "delete") summary.deleted.push(change.path);
+    else if (change.move_to === undefined) summary.changed.push(change.path);
+    else summary.moved.push({ from: change.path, to: change.move_to });
+  }
+  return summary;
+}
+
+function describe({ added, changed, moved, deleted }: Summary): string {
+  const rows = [
+    ...added.map((path) => `A ${path}`),
+    ...changed.map((path) => `M ${path}`),
+    ...moved.map(({ from, to }) => `R ${from} -> ${to}`),
+    ...deleted.map((path) => `D ${path}`),
+  ];
+  return rows.map((row) => `${makeVisible(row)}\n`).join("");
+}

@@ -1,0 +1,36 @@
+import { z } from "zod";
+import { defineTool } from "../contract/tool.ts";
+import { ToolError } from "../protocol/errors.ts";
+import { describeUndo } from "./changed.ts";
+
+const args = z.strictObject({ path: z.string().min(1).describe("File to delete, relative to the workspace") });
+const returns = z.strictObject({ removed: z.string(), bytes: z.int() });
+
+export const deleteFile = defineTool({
+  name: "delete_file",
+  version: "1.0.0",
+  description: "Delete one file. The change can be taken back with undo.",
+  args,
+  returns,
+  required_permissions: ["fs.delete"],
+  side_effects: ["files"],
+  risk: "high",
+  touches: ({ path }) => [{ path, access: "delete" }],
+  permission_class: "file",
+  audit_operation: "delete",
+  destructive: true,
+  search_hint: "delete remove file unlink",
+
+  async execute({ path }, { files }) {
+    let bytes = 0;
+    const changed = await files.change([path], ([before]) => {
+      if (before?.facts == null) {
+        throw new ToolError("NotFound", `Cannot delete "${path}": there is nothing of that name`, { path });
+      }
+      bytes = before.facts.size;
+      return Promise.resolve([{ path, remove: true }]);
+    });
+    const { note, artifacts } = describeUndo(changed);
+    return { data: { removed: path, bytes }, stdout: `Deleted ${path} (${bytes} bytes)\n`, stderr: note, artifacts };
+  },
+});

@@ -1,0 +1,107 @@
+import { hash } from "node:crypto";
+import { z } from "zod";
+import type { FileBefore } from "../contract/context.ts";
+import { defineTool } from "../contract/tool.ts";
+import { refuseMarker } from "../edits/marker.ts";
+import { replaceText } from "../edits/replace.ts";
+import type { Edit } from "../edits/replace.ts";
+import { unifiedDiff } from "../edits/unified-diff.ts";
+import { ToolError } from "../protocol/errors.ts";
+import { encodeText } from "../text/encoding.ts";
+import { describeUndo } from "./changed.ts";
+import { readEditable } from "./editable.ts";
+import { refuseStale, sha256Argument } from "./stale.ts";
+
+const findText = z.string().describe("Text to find, copied exactly from the file");
+const replaceWith = z.string().describe("Text to put in its place, taken literally");
+const all = z.boolean().describe("Replace every occurrence instead of refusing when there are several");
+
+const args = z.strictObject({
+  path: z.string().min(1).describe("File to edit, relative to the workspace"),
+  find: findText.optional(),
+  replace: replaceWith.optional(),
+  all: all.optional(),
+  edits: z
+    .array(z.strictObject({ find: findText, replace: replaceWith, all: all.optional() }))
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe("Several edits of the file as it is now, instead of find and replace: all are made or none"),
+  if_sha256: sha256Argument.optional(),
+});
+type Args = z.output<typeof args>;
+
+const returns = z.strictObject({
+  path: z.string(),
+  replacements: z.int(),
+  diff: z.string(),
+  size: z.int(),
+  sha256: z.string(),
+});
+
+export const edit = defineTool({
+  name: "edit",
+  version: "1.0.0",
+  description:
+    "Replace text in a file. find has to be there exactly once, unless all is set; differences in line ends and trailing spaces are forgiven.",
+  args,
+  returns,
+  required_permissions: ["fs.write"],
+  side_effects: ["files"],
+  risk: "medium",
+  touches: ({ path }) => [{ path, access: "write" }],
+  permission_class: "file",
+  audit_operation: "edit",
+  search_hint: "edit replace change text in file",
+
+  async execute(given, { files }) {
+    const edits = editsOf(given);
+    const { path } = given;
+    let planned: Planned | undefined;
+    const changed = await files.change([path], async ([before]) => {
+      if (before === undefined) throw new Error("The file handle left out the file that was asked for");
+      await refuseStale(before, given.if_sha256, "edit");
+      planned = await planEdit(before, edits);
+      return [{ path, content: planned.content }];
+    });
+    if (planned === undefined) throw new Error("The file handle asked for no plan");
+    const { content, replacements } = planned;
+    const diff = await unifiedDiff(path, planned.before, planned.after);
+    const { note, artifacts } = describeUndo(changed);
+    const data = { path, replacements, diff, size: content.length, sha256: hash("sha256", content, "hex") };
+    return { data, stdout: diff, stderr: note, artifacts };
+  },
+});
+
+function editsOf({ find, replace, all: every, edits }: Args): readonly Edit[] {
+  const single = find !== undefined || replace !== undefined || every !== undefined;
+  if (edits !== undefined && !single) return edits;
+  if (edits === undefined && find !== undefined && replace !== undefined)
+    return [{ find, replace, all: every === true }];
+  throw new ToolError(
+    "InvalidArguments",
+    'Cannot call "edit": it takes either "find" and "replace", or "edits", and not both',
+    { fields: ["find", "replace", "edits"] },
+  );
+}
+
+interface Planned {
+  readonly before: string;
+  readonly after: string;
+  readonly content: Buffer;
+  readonly replacements: number;
+}
+
+async function planEdit(before: FileBefore, edits: readonly Edit[]): Promise<Planned> {
+  const { path } = before;
+  if (before.facts === null) {
+    throw new ToolError("NotFound", `Cannot edit "${path}": there is no such file`, {
+      path,
+      hint: "Use write to make a new file, or find to look for where it is.",
+    });
+  }
+  const { text, bom } = await readEditable(before, "edit");
+  const { text: after, replacements } = replaceText(text, edits, { path });
+  refuseMarker(text, after, path);
+  return { before: text, after, content: encodeText({ text: after, bom }), replacements };
+}
