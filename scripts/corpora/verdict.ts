@@ -24,7 +24,7 @@ export function describeResult({ ok, error, payload }: ToolCallResult): string {
 }
 
 /** What keeps a call that changes files from being what was expected; undefined where nothing does. A refusal changes nothing. */
-export function faultOf(
+function faultOf(
   expected: Expected,
   { result, before, after }: { readonly result: ToolCallResult; readonly before: Tree; readonly after: Tree },
 ): string | undefined {

@@ -17,7 +17,7 @@ import { createRuntime } from "@autonous/runtime";
 import type { RuntimeOptions, ToolCallResult } from "@autonous/runtime";
 
 /** A file as the cases write it; a name that ends in "/" is a folder. */
-export type FileContent =
+type FileContent =
   | string
   | null
   | { readonly repeat_lines: number }

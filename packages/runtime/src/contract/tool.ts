@@ -19,6 +19,8 @@ export interface Touch {
 export interface ToolOutput<Data> {
   readonly data: Data;
   readonly stdout?: string;
+  /** What stands right before and after `stdout` in its source: looked at for secrets that reach into it, and not shown. */
+  readonly around?: { readonly before: string; readonly after: string };
   readonly stderr?: string;
   readonly exit_code?: number;
   readonly next_page_cursor?: string;

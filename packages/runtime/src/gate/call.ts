@@ -80,6 +80,8 @@ export interface GateCall {
   args?: Readonly<Record<string, unknown>>;
   /** The arguments as the record shows them; made once, used by events, audit and approval. */
   params?: unknown;
+  /** The same as events show it, once one has shown it. */
+  short_params?: { readonly value: unknown };
   params_redacted: boolean;
   risk?: Risk;
   touches: readonly ResolvedTouch[];

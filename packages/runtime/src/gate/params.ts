@@ -3,8 +3,13 @@ import type { GateCall, GateParts } from "./call.ts";
 
 const LONG_BYTES = 4096; // spec 1: longer arguments stand in events as an excerpt
 
-/** The arguments as events show them: redacted, and as an excerpt with a reference where they are long. */
-export function shortenParams(call: GateCall, { folder, redactor }: GateParts): unknown {
+/** The arguments as events show them: redacted, and as an excerpt with a reference where they are long. Made once. */
+export function shortenParams(call: GateCall, parts: GateParts): unknown {
+  call.short_params ??= { value: shorten(call, parts) };
+  return call.short_params.value;
+}
+
+function shorten(call: GateCall, { folder, redactor }: GateParts): unknown {
   call.params ??= redactor.redactValue(call.request.args).value;
   const text = JSON.stringify(call.params);
   if (text.length <= LONG_BYTES && Buffer.byteLength(text) <= LONG_BYTES) return call.params;

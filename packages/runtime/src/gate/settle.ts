@@ -1,6 +1,8 @@
 import { z } from "zod";
 import type { ToolOutput } from "../contract/tool.ts";
+import type { OutputLimits } from "../contract/context.ts";
 import { excerptHead } from "../output/excerpt.ts";
+import type { Excerpt } from "../output/excerpt.ts";
 import type { Artifacts, CallError, Payload, ToolCallResult } from "../protocol/result.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { GateCall, GateParts } from "./call.ts";
@@ -22,7 +24,7 @@ export function settle(call: GateCall, problem: unknown, parts: GateParts): Sett
   const error = failure === undefined ? undefined : toToolError(call, failure);
   const output = call.output ?? (call.started === undefined ? undefined : NO_OUTPUT);
   const { redactor } = parts;
-  const stdout = redactor.redact(output?.stdout ?? "");
+  const stdout = redactor.redact(output?.stdout ?? "", output?.around);
   const stderr = redactor.redact(output?.stderr ?? "");
   const rest = redactor.redactValue({
     data: output?.data ?? {},
@@ -116,32 +118,54 @@ function makePayload(
 ): Payload {
   const { limits, folder } = parts;
   const { tool_call_id } = call.request;
-  const stdout = excerptHead(output.stdout, limits);
-  const stderr = excerptHead(output.stderr, limits);
-  const cut = stdout.text !== output.stdout || stderr.text !== output.stderr;
-  const aside = cut ? folder.putAside(`${tool_call_id}.txt`, wholeOutput(output)) : undefined;
+  const shown = shorten(output, {
+    limits,
+    putAside: () => folder.putAside(`${tool_call_id}.txt`, wholeOutput(output)),
+  });
   const { data, meta } = keepSmall(output, parts, tool_call_id);
   return {
     exit_code: output.exit_code ?? (failed ? 1 : 0),
-    stdout: aside === undefined ? stdout.text : `${stdout.text}${restNote(stdout.text, aside.storage_ref)}`,
-    stderr: stderr.text,
-    truncated_lines: output.truncated_lines === true || stdout.truncated_lines || stderr.truncated_lines,
-    truncated_bytes: output.truncated_bytes === true || stdout.truncated_bytes || stderr.truncated_bytes,
+    stdout: shown.stdout.text,
+    stderr: shown.stderr.text,
+    truncated_lines: output.truncated_lines === true || shown.stdout.truncated_lines || shown.stderr.truncated_lines,
+    truncated_bytes: output.truncated_bytes === true || shown.stdout.truncated_bytes || shown.stderr.truncated_bytes,
     ...(output.next_page_cursor === undefined ? {} : { next_page_cursor: output.next_page_cursor }),
-    ...aside,
+    ...shown.aside,
     data,
     meta,
   };
+}
+
+interface Shown {
+  readonly stdout: Excerpt;
+  readonly stderr: Excerpt;
+  readonly aside?: Aside;
+}
+
+type Aside = ReturnType<GateParts["folder"]["putAside"]>;
+
+/** Each stream within the limits. What is cut says where the whole is, and that too is within the limits. */
+function shorten(
+  { stdout, stderr }: { stdout: string; stderr: string },
+  { limits, putAside }: { limits: OutputLimits; putAside: () => Aside },
+): Shown {
+  const whole = { stdout: excerptHead(stdout, limits), stderr: excerptHead(stderr, limits) };
+  if (whole.stdout.text === stdout && whole.stderr.text === stderr) return whole;
+  const aside = putAside();
+  const note = `[cut here; the whole output is in ${aside.storage_ref}]\n`;
+  const left = { lines: Math.max(1, limits.lines - 1), bytes: Math.max(1, limits.bytes - note.length - 1) };
+  const cut = (text: string, excerpt: Excerpt): Excerpt => {
+    if (excerpt.text === text) return excerpt;
+    const shorter = excerptHead(text, left).text;
+    return { ...excerpt, text: `${shorter}${shorter === "" || shorter.endsWith("\n") ? "" : "\n"}${note}` };
+  };
+  return { stdout: cut(stdout, whole.stdout), stderr: cut(stderr, whole.stderr), aside };
 }
 
 function wholeOutput({ stdout, stderr }: { stdout: string; stderr: string }): string {
   return stderr === ""
     ? stdout
     : `${stdout}${stdout === "" || stdout.endsWith("\n") ? "" : "\n"}--- stderr ---\n${stderr}`;
-}
-
-function restNote(shown: string, storage_ref: string): string {
-  return `${shown === "" || shown.endsWith("\n") ? "" : "\n"}[cut here; the whole output is in ${storage_ref}]\n`;
 }
 
 function keepSmall(

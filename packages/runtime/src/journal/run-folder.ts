@@ -3,12 +3,10 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, writeFileSync } 
 import { join } from "node:path";
 import type { RunFolder } from "../contract/journal.ts";
 import { ToolError } from "../protocol/errors.ts";
+import { isStorageRef } from "../protocol/storage-ref.ts";
 
 /** Names of folders come from run ids, so a run id may hold nothing that a path could make use of. */
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$/;
-
-/** A reference names a file right in `observations/` and nothing else. */
-const ASIDE = /^observations\/([A-Za-z0-9][A-Za-z0-9_.-]*)$/;
 
 export function isRunId(text: string): boolean {
   return RUN_ID.test(text);
@@ -45,13 +43,14 @@ export function openRunFolder(path: string): RunFolder {
     putAside(name, text) {
       const folder = join(path, "observations");
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      writeFileSync(join(folder, name), text, { mode: 0o600 });
-      return { storage_ref: `observations/${name}`, sha256: hash("sha256", text, "hex") };
+      // Callers may name their calls as they like; a reference is told from a path of the workspace by how it begins.
+      const file = name.startsWith("call_") ? name : `call_${name}`;
+      writeFileSync(join(folder, file), text, { mode: 0o600 });
+      return { storage_ref: `observations/${file}`, sha256: hash("sha256", text, "hex") };
     },
     pathOf(storage_ref) {
-      const name = ASIDE.exec(storage_ref)?.[1];
-      const file = name === undefined ? undefined : join(path, "observations", name);
-      if (file !== undefined && existsSync(file)) return file;
+      const file = join(path, storage_ref);
+      if (isStorageRef(storage_ref) && existsSync(file)) return file;
       const said = JSON.stringify(storage_ref);
       throw new ToolError("NotFound", `Cannot open ${said}: this run has put nothing aside of that name`, {
         hint: "Use the storage_ref that a result of this run gave; those of other runs are not open to it.",

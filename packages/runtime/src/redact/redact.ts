@@ -18,9 +18,16 @@ interface Redacted {
   readonly redacted: boolean;
 }
 
+/** What stands right before and after a text in its source. It helps to tell secrets and is not given back. */
+interface Around {
+  readonly before: string;
+  readonly after: string;
+}
+
 /** One set of secrets, compiled once. Everything here is pure, never throws on any text, and takes linear time. */
 export interface Redactor {
-  redact(text: string): Redacted;
+  /** With `around`, a secret that reaches into the text is found although a part of it is not in the text. */
+  redact(text: string, around?: Around): Redacted;
   /**
    * The same for JSON data, at any depth: strings, keys, and values that stand under a secret's name. What did not
    * change is the same reference.
@@ -33,8 +40,10 @@ export interface Redactor {
 export function createRedactor({ known = [] }: RedactOptions = {}): Redactor {
   const values = compileKnown(known);
   const redactText = (text: string): Redacted => redactWhole(text, values);
+  const redactWithin = (text: string, around?: Around): Redacted =>
+    around === undefined ? redactText(text) : redactPart(text, around, values);
   return {
-    redact: redactText,
+    redact: redactWithin,
     redactValue: (value) => redactFields(value, redactText),
     stream: () => createStream(values),
   };
@@ -46,6 +55,18 @@ export function redact(text: string, options: RedactOptions = {}): Redacted {
 }
 
 function redactWhole(text: string, known: KnownValues | undefined): Redacted {
+  return hide(text, findSecrets(text, known));
+}
+
+function redactPart(text: string, { before, after }: Around, known: KnownValues | undefined): Redacted {
+  const from = before.length;
+  const spans = findSecrets(`${before}${text}${after}`, known)
+    .map(({ start, end }) => ({ start: Math.max(start - from, 0), end: Math.min(end - from, text.length) }))
+    .filter(({ start, end }) => start < end);
+  return hide(text, spans);
+}
+
+function findSecrets(text: string, known: KnownValues | undefined): readonly Span[] {
   const spans: Span[] = [];
   const view = { text, final: true, floor: -1, short: false };
   if (known === undefined) {
@@ -54,6 +75,9 @@ function redactWhole(text: string, known: KnownValues | undefined): Redacted {
     const settled = known.find(view, 0, spans);
     scan(view, 0, { spans, borders: { spans: mergeSpans(spans), settled } });
   }
-  if (spans.length === 0) return { text, redacted: false };
-  return { text: replaceSpans(text, mergeSpans(spans)), redacted: true };
+  return mergeSpans(spans);
+}
+
+function hide(text: string, spans: readonly Span[]): Redacted {
+  return spans.length === 0 ? { text, redacted: false } : { text: replaceSpans(text, spans), redacted: true };
 }

@@ -2,8 +2,6 @@ import type { OutputLimits } from "../contract/context.ts";
 import type { FoundLine, LinePlace } from "../contract/search.ts";
 import { makeVisible, makeVisibleLines } from "../output/visible.ts";
 
-export type GrepMode = "lines" | "files" | "counts";
-
 interface PageOptions {
   /** Matches, or files. */
   readonly limit: number;
@@ -20,120 +18,106 @@ interface GrepData {
   readonly counts?: { path: string; count: number }[];
 }
 
-/** A page of results in the making. */
-export interface GrepPage {
-  readonly text: string;
-  readonly data: GrepData;
-  readonly count: number;
-  readonly unit: { readonly one: string; readonly many: string };
-  /** Where the page ends. */
-  readonly last: LinePlace | undefined;
-  readonly full: "limit" | "lines" | "bytes" | undefined;
-  /** Adds what was found, or gives false where the page is full: then there is more, and it is not on it. */
-  add(line: FoundLine): boolean;
-  /** There is nothing more to add. False where something did not fit after all. */
-  finish(): boolean;
-}
+const FILES = { one: "file with a match", many: "files with a match" } as const;
 
-export const GREP_PAGES: Readonly<Record<GrepMode, (options: PageOptions) => GrepPage>> = {
-  lines: (options) => new LinesPage(options),
-  files: (options) => new FilesPage(options),
-  counts: (options) => new CountsPage(options),
-};
-
-/** Text that is put together up to both limits. The first piece always goes in: no page is empty. */
-class Sheet {
-  readonly #limits: OutputLimits;
+/** A page of results in the making. Its first piece always goes in, whatever the limits: no page is empty. */
+export abstract class GrepPage {
+  protected readonly options: PageOptions;
+  readonly unit: { readonly one: string; readonly many: string } = FILES;
   #pieces: string[] = [];
   #lines = 0;
   #bytes = 0;
+  #last: LinePlace | undefined;
+  #full: "limit" | "lines" | "bytes" | undefined;
 
-  constructor(limits: OutputLimits) {
-    this.#limits = limits;
+  constructor(options: PageOptions) {
+    this.options = options;
+    this.#last = options.after;
+  }
+
+  abstract readonly data: GrepData;
+
+  /** Adds what was found, or gives false where the page is full: then there is more, and it is not on it. */
+  abstract add(line: FoundLine): boolean;
+
+  /** Matches or files on it. */
+  abstract get count(): number;
+
+  /** There is nothing more to add. False where something did not fit after all. */
+  finish(): boolean {
+    return true;
   }
 
   get text(): string {
     return this.#pieces.join("");
   }
 
-  /** What is full, or undefined where the piece went in. */
-  write(piece: string, lines: number): "lines" | "bytes" | undefined {
+  /** Where it ends. */
+  get last(): LinePlace | undefined {
+    return this.#last;
+  }
+
+  get full(): "limit" | "lines" | "bytes" | undefined {
+    return this.#full;
+  }
+
+  /** Whether there are as many matches or files on it as may be. */
+  protected isAtLimit(): boolean {
+    const { limit, limits } = this.options;
+    if (this.count < limit) return false;
+    this.#full = limit === limits.lines ? "lines" : "limit";
+    return true;
+  }
+
+  /** Writes whole lines, or gives false where there is no room for them. */
+  protected write(piece: string, { lines = 1, end }: { lines?: number; end: LinePlace }): boolean {
+    const { limits } = this.options;
     const bytes = Buffer.byteLength(piece);
     if (this.#pieces.length > 0) {
-      if (this.#lines + lines > this.#limits.lines) return "lines";
-      if (this.#bytes + bytes > this.#limits.bytes) return "bytes";
+      if (this.#lines + lines > limits.lines) this.#full = "lines";
+      else if (this.#bytes + bytes > limits.bytes) this.#full = "bytes";
+      if (this.#full !== undefined) return false;
     }
     this.#pieces.push(piece);
     this.#lines += lines;
     this.#bytes += bytes;
-    return undefined;
+    this.#last = end;
+    return true;
   }
 }
 
-class LinesPage implements GrepPage {
-  readonly unit = { one: "matching line", many: "matching lines" };
+class LinesPage extends GrepPage {
+  override readonly unit = { one: "matching line", many: "matching lines" };
   readonly data: { readonly matches: { path: string; line: number; text: string }[] } = { matches: [] };
-  readonly #options: PageOptions;
-  readonly #sheet: Sheet;
-  #last: LinePlace | undefined;
   #lastMatch: LinePlace | undefined;
-  #full: GrepPage["full"];
-
-  constructor(options: PageOptions) {
-    this.#options = options;
-    this.#sheet = new Sheet(options.limits);
-    this.#last = options.after;
-  }
-
-  get text(): string {
-    return this.#sheet.text;
-  }
 
   get count(): number {
     return this.data.matches.length;
   }
 
-  get last(): LinePlace | undefined {
-    return this.#last;
-  }
-
-  get full(): GrepPage["full"] {
-    return this.#full;
-  }
-
   add(found: FoundLine): boolean {
-    const { limit, limits, pathOf } = this.#options;
-    if (this.count >= limit && !this.#isBesideLastMatch(found)) {
-      this.#full = limit === limits.lines ? "lines" : "limit";
-      return false;
-    }
-    const path = pathOf(found);
+    if (!this.#isBesideLastMatch(found) && this.isAtLimit()) return false;
+    const path = this.options.pathOf(found);
     const text = textOf(found);
+    const end = { key: found.key, line: found.line };
     const gap = this.#isAfterGap(found) ? "--\n" : "";
-    this.#full = this.#sheet.write(`${gap}${format(path, text, found)}\n`, gap === "" ? 1 : 2);
-    if (this.#full !== undefined) return false;
-    const { key, line } = found;
-    this.#last = { key, line };
-    if (found.is_match) {
-      this.data.matches.push({ path, line, text });
-      this.#lastMatch = this.#last;
-    }
-    return true;
-  }
-
-  finish(): boolean {
+    if (!this.write(`${gap}${format(path, text, found)}\n`, { lines: gap === "" ? 1 : 2, end })) return false;
+    if (!found.is_match) return true;
+    this.data.matches.push({ path, line: found.line, text });
+    this.#lastMatch = end;
     return true;
   }
 
   /** The last match of a page keeps the lines after it; those before the next match go with that one. */
   #isBesideLastMatch({ is_match, key, line }: FoundLine): boolean {
     if (is_match || this.#lastMatch?.key !== key) return false;
-    return line <= this.#lastMatch.line + this.#options.context;
+    return line <= this.#lastMatch.line + this.options.context;
   }
 
+  /** Also right at the beginning of a page, so that pages put together are the whole. */
   #isAfterGap({ key, line }: FoundLine): boolean {
-    if (this.#options.context === 0 || this.#last === undefined) return false;
-    return this.#last.key !== key || this.#last.line + 1 !== line;
+    if (this.options.context === 0 || this.last === undefined) return false;
+    return this.last.key !== key || this.last.line + 1 !== line;
   }
 }
 
@@ -153,103 +137,54 @@ function format(path: string, text: string, { line, is_match, binary }: FoundLin
 /** After everything in a file. */
 const END_OF_FILE = Number.MAX_SAFE_INTEGER;
 
-class FilesPage implements GrepPage {
-  readonly unit = { one: "file with a match", many: "files with a match" };
+class FilesPage extends GrepPage {
   readonly data: { readonly files: string[] } = { files: [] };
-  readonly #options: PageOptions;
-  readonly #sheet: Sheet;
-  #last: LinePlace | undefined;
-  #full: GrepPage["full"];
-
-  constructor(options: PageOptions) {
-    this.#options = options;
-    this.#sheet = new Sheet(options.limits);
-  }
-
-  get text(): string {
-    return this.#sheet.text;
-  }
 
   get count(): number {
     return this.data.files.length;
   }
 
-  get last(): LinePlace | undefined {
-    return this.#last;
-  }
-
-  get full(): GrepPage["full"] {
-    return this.#full;
-  }
-
   add(found: FoundLine): boolean {
-    if (found.key === this.#last?.key) return true;
-    const { limit, limits, pathOf } = this.#options;
-    const path = pathOf(found);
-    const isOver = this.count >= limit;
-    this.#full = isOver ? (limit === limits.lines ? "lines" : "limit") : this.#sheet.write(`${makeVisible(path)}\n`, 1);
-    if (this.#full !== undefined) return false;
+    const { key } = found;
+    if (key === this.last?.key) return true;
+    const path = this.options.pathOf(found);
+    if (this.isAtLimit() || !this.write(`${makeVisible(path)}\n`, { end: { key, line: END_OF_FILE } })) return false;
     this.data.files.push(path);
-    this.#last = { key: found.key, line: END_OF_FILE };
-    return true;
-  }
-
-  finish(): boolean {
     return true;
   }
 }
 
-class CountsPage implements GrepPage {
-  readonly unit = { one: "file with a match", many: "files with a match" };
+class CountsPage extends GrepPage {
   readonly data: { readonly counts: { path: string; count: number }[] } = { counts: [] };
-  readonly #options: PageOptions;
-  readonly #sheet: Sheet;
   /** The file whose matches are being counted. */
   #current: { readonly key: string; readonly path: string; count: number } | undefined;
-  #last: LinePlace | undefined;
-  #full: GrepPage["full"];
-
-  constructor(options: PageOptions) {
-    this.#options = options;
-    this.#sheet = new Sheet(options.limits);
-  }
-
-  get text(): string {
-    return this.#sheet.text;
-  }
 
   get count(): number {
     return this.data.counts.length;
   }
 
-  get last(): LinePlace | undefined {
-    return this.#last;
-  }
-
-  get full(): GrepPage["full"] {
-    return this.#full;
-  }
-
   add(found: FoundLine): boolean {
     if (found.key !== this.#current?.key) {
-      if (!this.finish()) return false;
-      this.#current = { key: found.key, path: this.#options.pathOf(found), count: 0 };
+      if (!this.finish() || this.isAtLimit()) return false;
+      this.#current = { key: found.key, path: this.options.pathOf(found), count: 0 };
     }
-    if (this.#current !== undefined) this.#current.count++;
-    const { limit, limits } = this.#options;
-    if (this.count < limit) return true;
-    this.#full = limit === limits.lines ? "lines" : "limit";
-    return false;
+    this.#current.count++;
+    return true;
   }
 
-  finish(): boolean {
+  override finish(): boolean {
     if (this.#current === undefined) return true;
     const { key, path, count } = this.#current;
-    this.#full = this.#sheet.write(`${makeVisible(path)}:${count}\n`, 1);
-    if (this.#full !== undefined) return false;
+    if (!this.write(`${makeVisible(path)}:${count}\n`, { end: { key, line: END_OF_FILE } })) return false;
     this.data.counts.push({ path, count });
-    this.#last = { key, line: END_OF_FILE };
     this.#current = undefined;
     return true;
   }
+}
+
+const PAGES = { lines: LinesPage, files: FilesPage, counts: CountsPage } as const;
+export type GrepMode = keyof typeof PAGES;
+
+export function startPage(mode: GrepMode, options: PageOptions): GrepPage {
+  return new PAGES[mode](options);
 }

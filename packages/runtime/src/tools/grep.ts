@@ -5,7 +5,7 @@ import { defineTool } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
 import { compileGlob } from "../paths/glob.ts";
 import { ToolError } from "../protocol/errors.ts";
-import { GREP_PAGES } from "./grep-pages.ts";
+import { startPage } from "./grep-pages.ts";
 import type { GrepMode, GrepPage } from "./grep-pages.ts";
 
 /** Longer ones are no help to anybody, and the system takes only so long an argument. */
@@ -91,7 +91,7 @@ async function readPage(
 ): Promise<{ page: GrepPage; isComplete: boolean }> {
   const after = given.cursor === undefined ? undefined : placeSchema.parse(cursors.open(given.cursor, boundTo(given)));
   const limit = Math.min(given.limit ?? limits.lines, given.head_limit ?? limits.lines, limits.lines);
-  const page = GREP_PAGES[modeOf(given)]({ limit, limits, context: given.context, after, pathOf: pathIn(given.path) });
+  const page = startPage(modeOf(given), { limit, limits, context: given.context, after, pathOf: pathIn(given.path) });
   for await (const line of search.text(given.path, queryOf(given, after, complaints))) {
     signal.throwIfAborted();
     if (!page.add(line)) return { page, isComplete: false };

@@ -37,7 +37,12 @@ export interface Page {
   /** Where the page after it begins, where there is one. */
   readonly next: Place | undefined;
   readonly notes: readonly string[];
+  /** What stands before and after it, as far as a secret may reach that is cut by the page. */
+  readonly around?: { readonly before: string; readonly after: string };
 }
+
+/** No shape of a secret is longer: a private key of 16,384 bits is 13 kB. */
+const SECRET_BYTES = 16_384;
 
 /**
  * A page of text from a place on. A place inside a character is moved to its beginning, a byte order mark is passed.
@@ -71,7 +76,21 @@ export async function readPage(file: OpenedFile, request: PageRequest, limits: O
       ...(valid ? [] : ["This is not all valid UTF-8: \ufffd stands for bytes that could not be decoded"]),
       ...(isMore && endsInLine && size.whole_lines ? [longLine(end_line)] : []),
     ],
+    ...(at === 0 && !isMore ? {} : { around: await readAround(file, request, { at, end }) }),
   };
+}
+
+async function readAround(
+  file: OpenedFile,
+  { path, whole }: PageRequest,
+  { at, end }: { readonly at: number; readonly end: number },
+): Promise<NonNullable<Page["around"]>> {
+  const span = async (from: number, to: number): Promise<string> => {
+    const bytes = whole?.subarray(from, to) ?? (await readExactly(file, { path, at: from, length: to - from }));
+    return decodeLeniently(bytes).text;
+  };
+  const before = await span(Math.max(0, at - SECRET_BYTES), at);
+  return { before, after: await span(end, Math.min(file.size, end + SECRET_BYTES)) };
 }
 
 function longLine(line: number | null): string {

@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import {
   appendFileSync,
   closeSync,
@@ -353,21 +353,24 @@ test("what a run put aside is read by its reference, in pages, and not from anot
 
 const MEBIBYTE = 1024 * 1024;
 
-/** Numbered lines of 64 bytes each. */
-function writeLines(file: string, mebibytes: number): void {
+/** Numbered lines of 64 bytes each. Gives the hash of all of them. */
+function writeLines(file: string, mebibytes: number): string {
   const fd = openSync(file, "w");
+  const sum = createHash("sha256");
   for (let block = 0; block < mebibytes; block++) {
     const first = block * 16_384 + 1;
-    writeSync(fd, Array.from({ length: 16_384 }, (_, i) => `${first + i}`.padEnd(63, ".")).join("\n") + "\n");
+    const lines = Array.from({ length: 16_384 }, (_, i) => `${`${first + i}`.padEnd(63, ".")}\n`).join("");
+    writeSync(fd, lines);
+    sum.update(lines);
   }
   closeSync(fd);
+  return sum.digest("hex");
 }
 
 test("a large file is read from any line in bounded memory, and its next pages cost only themselves", async () => {
   const place = await scratch({ limits: { lines: 10, bytes: 51_200 } });
   const file = join(place.path, "root/big.log");
-  writeLines(file, 96);
-  const sum = execFileSync("sha256sum", [file], { encoding: "utf8" }).slice(0, 64);
+  const sum = writeLines(file, 96);
   await place.call("read", { path: "big.log" });
   const before = process.memoryUsage().rss;
   const line = 1_500_000;
@@ -436,4 +439,26 @@ test("names that could act on a terminal are made visible where a binary file is
   expect((await place.call("read", { path: "odd/\u001b[31mred" })).payload?.stdout).toMatch(
     /^"odd\/\\e\[31mred" is a binary/,
   );
+});
+
+test("a secret that is cut by a page is redacted all the same", async () => {
+  const { make, call } = await scratch();
+  const body = Array.from({ length: 40 }, (_, i) => `${"MIIEpAIBAAKCAQEA7bq0".repeat(3)}${String(i).padStart(4, "0")}`);
+  const key = ["-----BEGIN RSA PRIVATE KEY-----", ...body, "-----END RSA PRIVATE KEY-----"];
+  await make({
+    "root/config.yaml": `a: 1\nDEPLOY_TOKEN=correct-horse-battery-staple\nkey: |\n${key.join("\n")}\nb: 2\n`,
+  });
+
+  const inside = await call("read", { path: "config.yaml", offset: 12, limit: 5 });
+  const across = await call("read", { path: "config.yaml", offset: 40, limit: 10 });
+  const bytes = await Promise.all(
+    Array.from({ length: 60 }, (_, i) => call("read", { path: "config.yaml", offset_bytes: i, limit_bytes: 12 })),
+  );
+
+  for (const { payload, redacted } of [inside, across]) {
+    expect(redacted).toBe(true);
+    expect(payload?.stdout).not.toMatch(/MIIE|AQEA7/);
+  }
+  expect(across.payload?.stdout).toContain("b: 2");
+  expect(bytes.map(({ payload }) => payload?.stdout).join(" ")).not.toMatch(/horse|batter|staple/);
 });

@@ -212,13 +212,14 @@ interface Found {
 
 function present(given: Args, { file, page, survey, from, context }: Found): Output {
   const { path } = given;
-  const { next, text, truncated_lines, truncated_bytes, notes, ...slice } = page;
+  const { next, text, around, truncated_lines, truncated_bytes, notes, ...slice } = page;
   const { size, identity } = file;
   const unhashed = given.cursor === undefined && survey.sha256 === null ? [UNHASHED] : [];
   const position = next && { ...next, identity, ...survey, bom: slice.bom, from };
   return {
     data: { path, kind: "text", media_type: "text/plain", size, ...survey, ...slice },
     stdout: text,
+    ...(around === undefined ? {} : { around }),
     stderr: [...notes, ...unhashed].map((note) => `${note}\n`).join(""),
     ...(position === undefined ? {} : { next_page_cursor: context.cursors.seal(position, boundTo(given)) }),
     truncated_lines,
