@@ -25,7 +25,12 @@ function snippetsOf(page: string): Snippet[] {
 /** A folder like the one that the pages tell of, with `autonous` on the path and the packages to import. */
 async function workplace(): Promise<{ path: string; env: NodeJS.ProcessEnv }> {
   const { path, make } = await scratchFolder();
-  await make({ "project/README.md": "x", "project/src/": "", "elsewhere/": "", "bin/": "" });
+  await make({
+    "project/README.md": "x",
+    "project/src/app.ts": "export const port = 80;\n// TODO: read it from the environment\n",
+    "elsewhere/notes.txt": "x",
+    "bin/": "",
+  });
   const source = join(root, "packages/autonous/src/cli/bin.ts");
   writeFileSync(join(path, "bin/autonous"), `#!/bin/sh\nexec '${process.execPath}' '${source}' "$@"\n`);
   chmodSync(join(path, "bin/autonous"), 0o755);

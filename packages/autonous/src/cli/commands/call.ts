@@ -73,11 +73,12 @@ export function approveExactly(digest: string): (request: ApprovalRequest) => { 
       : null;
 }
 
-export function showResult({ ok, payload, error }: ToolCallResult, print: Print): void {
+export function showResult({ ok, payload, error, artifacts }: ToolCallResult, print: Print): void {
   if (payload !== null && payload.stdout !== "") print.text(payload.stdout);
   if (payload !== null && payload.stderr !== "") print.note(payload.stderr);
   if (ok && payload?.next_page_cursor !== undefined)
     print.note(`There is more. Go on with "cursor": "${payload.next_page_cursor}"`);
+  if (artifacts.undo_id !== undefined) print.note(`To take it back: autonous undo ${artifacts.undo_id}`);
   if (error === null) return;
   print.note(`${error.code}: ${error.message}`);
   if (error.hint !== undefined) print.note(error.hint);
