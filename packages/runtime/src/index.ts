@@ -42,6 +42,8 @@ export { verifyAudit, verifyEvents } from "./journal/verify.ts";
 export type { AuditProblem, AuditVerdict } from "./journal/verify.ts";
 
 export { checkRoots, splitRoots } from "./machine/files/roots.ts";
+export { findProgram, PROGRAMS } from "./machine/processes/programs.ts";
+export type { ProgramName } from "./machine/processes/programs.ts";
 export { isInside } from "./paths/inside.ts";
 export { nearestNames } from "./gate/nearest.ts";
 export { makeVisible, makeVisibleLines } from "./output/visible.ts";

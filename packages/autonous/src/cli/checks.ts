@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import { headsFolder } from "@autonous/runtime";
+import { findProgram, headsFolder, PROGRAMS } from "@autonous/runtime";
+import type { ProgramName } from "@autonous/runtime";
 import { unknownVariables } from "../config/load.ts";
 import { createProvider } from "../model/choose.ts";
 import { databaseFile, openStore } from "../store/open-store.ts";
@@ -28,7 +29,16 @@ const CHECKS: readonly Check[] = [
 export async function checkAll(place: Workplace): Promise<readonly CheckResult[]> {
   const results: CheckResult[] = [];
   for (const check of CHECKS) results.push(await check(place));
+  for (const name of Object.keys(PROGRAMS) as ProgramName[]) results.push(await checkProgram(name, place));
   return results;
+}
+
+async function checkProgram(name: ProgramName, { roots }: Workplace): Promise<CheckResult> {
+  const { use, install, needed } = PROGRAMS[name];
+  const path = await findProgram(name, { roots });
+  if (path !== undefined) return { check: name, outcome: "ok", message: `${path}, for ${use}` };
+  const message = `not found; for ${use}: ${install}`;
+  return { check: name, outcome: needed ? "failed" : "warning", message };
 }
 
 /** The release since which the embedded store is no experiment any more. */

@@ -9,6 +9,8 @@ interface ProgramRow {
   readonly names: readonly string[];
   /** It comes with the runtime; the one on the PATH is second best. */
   readonly bundled?: true;
+  /** Whether anything is missing without it. */
+  readonly needed: boolean;
   /** The command that installs it. */
   readonly install: string;
 }
@@ -16,8 +18,8 @@ interface ProgramRow {
 /** Programs of other people that the runtime calls. */
 // oxfmt-ignore
 export const PROGRAMS = {
-  rg: { use: "grep and find",                   names: ["rg"],           bundled: true, install: "apt-get install ripgrep" },
-  fd: { use: "folders, links and times in find", names: ["fd", "fdfind"],                install: "apt-get install fd-find" },
+  rg: { use: "grep and find",                   names: ["rg"],           bundled: true, needed: true,  install: "apt-get install ripgrep" },
+  fd: { use: "folders, links and times in find", names: ["fd", "fdfind"],                needed: false, install: "apt-get install fd-find" },
 } as const satisfies Record<string, ProgramRow>;
 export type ProgramName = keyof typeof PROGRAMS;
 
