@@ -171,6 +171,7 @@ function telling(openJournal: OpenJournal, onEvent: RuntimeOptions["onEvent"]): 
         for (const event of events) tell(onEvent, event);
         return events;
       },
+      ...(journal.sync === undefined ? {} : { sync: journal.sync.bind(journal) }),
       read: (after) => journal.read(after),
       close: () => journal.close(),
     };

@@ -16,6 +16,11 @@ export interface Journal {
    * Drafts have to be redacted already.
    */
   append(drafts: readonly EventDraft[], options?: AppendOptions): Promise<readonly RuntimeEvent[]>;
+  /**
+   * Resolves when everything that was appended so far survives a power cut too. Left out by journals whose appends all
+   * do.
+   */
+  sync?(): Promise<void>;
   /** The events recorded so far with `seq` above `after`, in order. */
   read(after?: number): AsyncIterable<RuntimeEvent>;
   close(): Promise<void>;

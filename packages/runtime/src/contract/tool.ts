@@ -69,6 +69,11 @@ export interface ToolDeclaration<Args extends Schema, Returns extends Schema> {
   readonly read_only?: boolean;
   readonly destructive?: boolean;
   readonly idempotent?: boolean;
+  /**
+   * It changes nothing but through `files.change`, which waits itself until the start of the call is on the disk. So
+   * its work may begin meanwhile.
+   */
+  readonly changes_by_handle?: boolean;
   readonly requires_checkpoint?: boolean;
   readonly requires_reverse_thinking?: boolean;
   readonly search_hint?: string;
@@ -97,6 +102,7 @@ export interface Tool {
   readonly read_only: boolean;
   readonly destructive: boolean;
   readonly idempotent: boolean;
+  readonly changes_by_handle: boolean;
   readonly requires_checkpoint: boolean;
   readonly requires_reverse_thinking: boolean;
   readonly search_hint: string | undefined;
@@ -148,6 +154,7 @@ export function defineTool<Args extends Schema, Returns extends Schema>(
     read_only: declaration.read_only ?? false,
     destructive: declaration.destructive ?? false,
     idempotent: declaration.idempotent ?? false,
+    changes_by_handle: declaration.changes_by_handle ?? false,
     requires_checkpoint: declaration.requires_checkpoint ?? false,
     requires_reverse_thinking: declaration.requires_reverse_thinking ?? false,
     search_hint: declaration.search_hint,

@@ -1,10 +1,11 @@
 import { lineEndAt, lineEndFrom } from "./lines.ts";
 import { findText } from "./search.ts";
 
-/** A part of a text: from `start` up to `end`. */
+/** A part of a text, from `start` up to `end`, and which edit found it. */
 export interface Region {
   readonly start: number;
   readonly end: number;
+  readonly edit: number;
 }
 
 export interface Found {
@@ -43,33 +44,42 @@ export function toLineFeeds(text: string): string {
  * difference. CR and CRLF are taken at their word. Only where that gives nothing, all differences in line ends and in
  * spaces and tabs at the ends of lines are ignored.
  */
-export function findRegions(source: Source, find: string, all: boolean): Found {
-  const regions = findAsWritten(source, find, all);
+export function findRegions(source: Source, find: string, wanted: Wanted): Found {
+  const regions = findAsWritten(source, find, wanted);
   if (regions.length > 0) return { regions, loose: false };
-  return { regions: findLoosely(source, find, all), loose: true };
+  return { regions: findLoosely(source, find, wanted), loose: true };
+}
+
+interface Wanted {
+  /** Every occurrence, none of which overlaps another. Otherwise only whether there is more than one matters. */
+  readonly all: boolean;
+  /** What the regions are to be marked with. */
+  readonly edit: number;
 }
 
 /** An edit that has to be the only one is refused long before so many. */
 export const MANY = 1000;
 
-function findAsWritten(source: Source, find: string, all: boolean): Region[] {
+function findAsWritten(source: Source, find: string, { all, edit }: Wanted): Region[] {
   const search = { limit: all ? Infinity : MANY, overlapping: !all };
   if (source.hasReturns && find.includes("\n") && !find.includes("\r")) {
     const starts = findText(source.plain(), find, search);
     const spans = starts.map((start) => ({ start, end: start + find.length, takesSpace: false }));
-    return toRegions(source.text, spans, { bare: false, startsInSpace: false });
+    return toRegions(source.text, spans, { bare: false, startsInSpace: false, edit });
   }
   // What begins with the second half of a CRLF would tear it in two.
   const starts = findText(source.text, find, search).filter((at) => find[0] !== "\n" || source.text[at - 1] !== "\r");
-  return starts.map((start) => ({ start, end: start + find.length }));
+  return starts.map((start) => ({ start, end: start + find.length, edit }));
 }
 
 /** An occurrence in the folded text. `takesSpace`: the spaces that were cut off behind it belong to it. */
-interface Span extends Region {
+interface Span {
+  readonly start: number;
+  readonly end: number;
   readonly takesSpace: boolean;
 }
 
-function findLoosely(source: Source, find: string, all: boolean): Region[] {
+function findLoosely(source: Source, find: string, { all, edit }: Wanted): Region[] {
   // White space alone would be everywhere.
   if (find.trim() === "") return [];
   const search = { limit: all ? Infinity : MANY, overlapping: !all };
@@ -87,7 +97,7 @@ function findLoosely(source: Source, find: string, all: boolean): Region[] {
     }
     spans.sort((a, b) => a.start - b.start);
   }
-  const regions = toRegions(source.text, spans, { bare: true, startsInSpace: /^[ \t]/.test(find) });
+  const regions = toRegions(source.text, spans, { bare: true, startsInSpace: /^[ \t]/.test(find), edit });
   return all ? withoutOverlaps(regions) : regions;
 }
 
@@ -109,6 +119,7 @@ interface Folding {
   readonly bare: boolean;
   /** What was looked for begins with a space: where it begins at the end of a line, the spaces there belong to it. */
   readonly startsInSpace: boolean;
+  readonly edit: number;
 }
 
 /** Leads places in a folded text back to the text itself, in one walk along its lines. */
@@ -118,7 +129,7 @@ function toRegions(text: string, spans: readonly Span[], folding: Folding): Regi
     { at: span.end, index, field: "end" as const, behind: span.takesSpace },
   ]);
   places.sort((a, b) => a.at - b.at);
-  const regions = spans.map(() => ({ start: 0, end: 0 }));
+  const regions = spans.map(() => ({ start: 0, end: 0, edit: folding.edit }));
   let line = lineFrom(text, { at: 0, folded: 0, bare: folding.bare });
   for (const { at, index, field, behind } of places) {
     while (at > line.folded + line.length && line.next < text.length) {

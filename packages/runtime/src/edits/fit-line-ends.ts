@@ -18,9 +18,14 @@ export type Fit = (region: Region) => string;
 /**
  * New lines get the line ends that are used where they come. Lines that `find` and `replace` have in common at their
  * beginnings and ends are not touched at all. A replacement with CR or CRLF in it stays as it is, unless `find` was
- * wrong about the line ends; so does one that changes nothing but line ends.
+ * wrong about the line ends; so does one that changes nothing but line ends. No CRLF comes into a file of LF lines by
+ * the way: that is how the client writes, and seldom what is meant.
  */
 export function makeFit(source: Source, { find, replace, loose }: Replacement): Fit {
+  if (!source.hasReturns && source.text.includes("\n") && toLineFeeds(replace) !== toLineFeeds(find)) {
+    const fitting = replace.replaceAll("\r\n", "\n");
+    if (fitting !== replace) return makeFit(source, { find, replace: fitting, loose });
+  }
   if (!LINE_END.test(replace) || isExplicit({ find, replace, loose })) return () => replace;
   if (!source.hasReturns && !loose) return () => replace;
   const wanted = toLineFeeds(find).split("\n");
@@ -70,9 +75,10 @@ function fitLines(old: string, { wanted, lines, fallback }: Texts): string {
 /** The line end after a place, else the one before the last line. Each place is at or after the one before it. */
 function makeEndAfter(text: string): (place: number) => string {
   let at = -1;
+  let last: string | undefined;
   return (place) => {
     if (at < place) at = lineEndFrom(text, place);
-    return lineEndAt(text, at) || lastLineEnd(text);
+    return lineEndAt(text, at) || (last ??= lastLineEnd(text));
   };
 }
 

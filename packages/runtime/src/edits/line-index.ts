@@ -23,7 +23,7 @@ function toPlainPunctuation(line: string): string {
 }
 
 /** Chunks that fit everywhere and nowhere, thousands of them: about a second of comparing, then no more. */
-const MOST_STEPS = 300_000_000;
+const MOST_STEPS = 150_000_000;
 
 /** The lines of a file, as numbers that are equal where the lines are, for each pass once it is needed. */
 export class LineIndex {

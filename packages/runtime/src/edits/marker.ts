@@ -32,7 +32,7 @@ interface Sought {
 }
 
 /** The error for text that was copied with a secret redacted in it: no spelling of it would match. */
-export function redactedText(text: string, { path, find, field, facts }: Sought): ToolError {
+export function makeRedactedError(text: string, { path, find, field, facts }: Sought): ToolError {
   const place = locateRedacted(text, find);
   const where = place === undefined ? "" : ` (${sayRange(place.start_line, place.end_line)})`;
   const message =

@@ -87,24 +87,23 @@ function startByLikeness(lines: readonly string[], passage: readonly string[]): 
 
 /** Mostly how much of the wanted line is there, so that part of a line is found, a little how much else there is. */
 function likenessTo(wanted: string): (line: string) => number {
-  const pairs = new Map<string, number>();
+  const pairs = new Map<string, { readonly count: number; turn: number; left: number }>();
   for (let at = 1; at < wanted.length; at++) {
     const pair = wanted.slice(at - 1, at + 1);
-    if (!pairs.has(pair)) pairs.set(pair, pairs.size);
+    pairs.set(pair, { count: (pairs.get(pair)?.count ?? 0) + 1, turn: 0, left: 0 });
   }
-  const seen = new Int32Array(pairs.size).fill(-1);
   let turn = 0;
   return (line) => {
     turn++;
     let shared = 0;
     for (let at = 1; at < line.length; at++) {
       const pair = pairs.get(line.slice(at - 1, at + 1));
-      if (pair === undefined || seen[pair] === turn) continue;
-      seen[pair] = turn;
-      shared++;
+      if (pair === undefined) continue;
+      if (pair.turn !== turn) [pair.turn, pair.left] = [turn, pair.count];
+      if (pair.left-- > 0) shared++;
     }
     if (shared === 0) return 0;
-    return (0.75 * shared) / pairs.size + (0.5 * shared) / (pairs.size + line.length);
+    return (0.75 * shared) / (wanted.length - 1) + (0.5 * shared) / (wanted.length + line.length);
   };
 }
 

@@ -88,11 +88,11 @@ function placeOld(chunk: PatchChunk, old: readonly string[], search: Search): nu
     if (index.isAt(0, old, hint) || (!search.strict && index.isAt(1, old, hint))) return hint;
   }
   for (const [pass, { loose }] of passesOf(search)) {
-    const found = placeInPass(old, { ...search, pass, hint });
-    if (found.length === 0) continue;
     // Lines that only look alike have to be the only ones, and so do those of a diff that has lost its numbers.
-    const unsure = loose || search.format === "unified";
-    if (found.length === 1 || hint !== undefined || chunk.anchors.length > 0 || !unsure) return found[0] ?? from;
+    const unsure = (loose || search.format === "unified") && chunk.anchors.length === 0;
+    const found = placeInPass(old, { ...search, pass, hint, limit: unsure ? SEVERAL : 1 });
+    if (found.length === 0) continue;
+    if (found.length === 1) return found[0] ?? from;
     return { problem: "ambiguous", expected: old, places: found };
   }
   return { problem: index.exhausted ? "exhausted" : "missing", expected: old };
@@ -107,9 +107,9 @@ const SEVERAL = 10;
 
 function placeInPass(
   old: readonly string[],
-  { index, from, pass, hint }: Search & { readonly pass: number; readonly hint: number | undefined },
+  { index, from, pass, hint, limit }: Search & { pass: number; hint: number | undefined; limit: number },
 ): readonly number[] {
-  if (hint === undefined) return index.find(pass, old, { from, limit: SEVERAL });
+  if (hint === undefined) return index.find(pass, old, { from, limit });
   const nearest = index
     .find(pass, old, { from, limit: Infinity })
     .reduce<number | undefined>((best, at) => (best === undefined || closer(at, best, hint) ? at : best), undefined);

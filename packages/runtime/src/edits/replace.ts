@@ -3,8 +3,9 @@ import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { findRegions, makeSource, MANY } from "./find-text.ts";
 import type { Region, Source } from "./find-text.ts";
 import { makeFit } from "./fit-line-ends.ts";
+import type { Fit } from "./fit-line-ends.ts";
 import { lineNumbers, quoteLines, sayLines, sayRange } from "./lines.ts";
-import { redactedText } from "./marker.ts";
+import { makeRedactedError } from "./marker.ts";
 import { nearestPassage } from "./nearest.ts";
 
 export interface Edit {
@@ -23,14 +24,15 @@ interface About {
 interface Named extends Edit {
   readonly path: string;
   readonly field: string;
-  /** Where there are several. */
-  readonly index: number | undefined;
+  readonly number: number;
+  /** There are others. */
+  readonly several: boolean;
 }
 
-/** Part of the text, and what comes in its place. */
-interface Splice extends Region {
-  readonly text: string;
-  readonly edit: Named;
+/** Where an edit goes, and what it puts there. */
+interface Match {
+  readonly regions: readonly Region[];
+  readonly fit: Fit;
 }
 
 /**
@@ -44,21 +46,22 @@ export function replaceText(
 ): { readonly text: string; readonly replacements: number } {
   if (edits.length === 0)
     throw new ToolError("InvalidArguments", `Cannot edit "${path}": there are no edits`, { path });
-  const named = edits.map((edit, index) => nameEdit(edit, { path, index: edits.length === 1 ? undefined : index }));
+  const named = edits.map((edit, number) => nameEdit(edit, { path, number, several: edits.length > 1 }));
   for (const edit of named) checkEdit(edit);
   const source = makeSource(text);
-  const splices = named.flatMap((edit) => findSplices(source, edit)).sort((a, b) => a.start - b.start || a.end - b.end);
-  refuseOverlaps(source, splices);
-  const changed = applySplices(text, splices);
+  const matches = named.map((edit) => findMatch(source, edit));
+  const regions = matches.flatMap((match) => match.regions).sort((a, b) => a.start - b.start || a.end - b.end);
+  refuseOverlaps(text, regions, named);
+  const changed = replaceRegions(text, regions, matches);
   if (changed === text) {
     const message = `Cannot edit "${path}": the replacement is what is there already, line ends and all`;
     throw new ToolError("InvalidArguments", message, { path });
   }
-  return { text: changed, replacements: splices.length };
+  return { text: changed, replacements: regions.length };
 }
 
-function nameEdit(edit: Edit, { path, index }: { path: string; index: number | undefined }): Named {
-  return { ...edit, path, index, field: index === undefined ? "find" : `edits[${index}].find` };
+function nameEdit(edit: Edit, place: Pick<Named, "path" | "number" | "several">): Named {
+  return { ...edit, ...place, field: place.several ? `edits[${place.number}].find` : "find" };
 }
 
 function checkEdit({ path, find, replace, field }: Named): void {
@@ -72,58 +75,62 @@ function checkEdit({ path, find, replace, field }: Named): void {
   }
 }
 
-function findSplices(source: Source, edit: Named): Splice[] {
-  const { regions, loose } = findRegions(source, edit.find, edit.all === true);
+function findMatch(source: Source, edit: Named): Match {
+  const { find, replace } = edit;
+  const { regions, loose } = findRegions(source, find, { all: edit.all === true, edit: edit.number });
   if (regions.length === 0) throw notFound(source.text, edit);
   if (regions.length > 1 && edit.all !== true) throw ambiguous(source.text, edit, regions);
-  const fit = makeFit(source, { find: edit.find, replace: edit.replace, loose });
-  return regions.map((region) => ({ ...region, text: fit(region), edit }));
+  return { regions, fit: makeFit(source, { find, replace, loose }) };
 }
 
-function applySplices(text: string, splices: readonly Splice[]): string {
+function replaceRegions(text: string, regions: readonly Region[], matches: readonly Match[]): string {
   const parts: string[] = [];
   let at = 0;
-  for (const splice of splices) {
-    parts.push(text.slice(at, splice.start), splice.text);
-    at = splice.end;
+  for (const region of regions) {
+    parts.push(text.slice(at, region.start), matches[region.edit]?.fit(region) ?? "");
+    at = region.end;
   }
   parts.push(text.slice(at));
   return parts.join("");
 }
 
-function refuseOverlaps({ text }: Source, splices: readonly Splice[]): void {
-  for (const [index, next] of splices.entries()) {
-    const splice = splices[index - 1];
-    if (splice === undefined || splice.end <= next.start) continue;
-    const [first = 1, second = 1, end = 1] = lineNumbers(text, [splice.start, next.start, splice.end]);
-    const names = [splice.edit.field, next.edit.field].sort();
+function refuseOverlaps(text: string, regions: readonly Region[], edits: readonly Named[]): void {
+  for (const [index, next] of regions.entries()) {
+    const region = regions[index - 1];
+    if (region === undefined || region.end <= next.start) continue;
+    const both = [region.edit, next.edit].sort((a, b) => a - b);
+    const [start = 1, end = 1] = lineNumbers(text, [next.start, region.end - 1]);
+    const { path } = edits[next.edit] ?? { path: "" };
     const message =
-      `Cannot edit "${splice.edit.path}": ${names.join(" and ")} overlap at ${sayRange(second, end)}; ` +
-      "make them one edit, or choose passages that do not share text";
-    const edits = [splice.edit.index, next.edit.index];
-    throw new ToolError("InvalidArguments", message, { path: splice.edit.path, edits, lines: [first, second] });
+      `Cannot edit "${path}": ${both.map((edit) => `edits[${edit}]`).join(" and ")} overlap at ${sayRange(start, end)}; ` +
+      "make them one edit, or choose passages that share no text";
+    throw new ToolError("InvalidArguments", message, { path, edits: both, start_line: start, end_line: end });
   }
 }
 
-const SHOWN_LINES = 100;
-
 function ambiguous(text: string, edit: Named, regions: readonly Region[]): ToolError {
-  const starts = regions.slice(0, SHOWN_LINES).map(({ start }) => start);
-  const lines = lineNumbers(text, starts);
+  const starts = regions.map(({ start }) => start);
+  const lines = [...new Set(lineNumbers(text, starts))];
   const times = regions.length < MANY ? `${regions.length} times` : `${MANY} times or more`;
-  const what = edit.index === undefined ? "the text" : `the text of ${edit.field}`;
-  const message = `Cannot edit "${edit.path}": ${what} is there ${times} (${sayLines(lines, regions.length)})`;
-  return new ToolError("AmbiguousMatch", message, { ...factsOf(edit), count: regions.length, lines });
+  const message = `Cannot edit "${edit.path}": ${nameText(edit)} is there ${times} (${sayLines(lines)})`;
+  return new ToolError("AmbiguousMatch", message, {
+    ...factsOf(edit),
+    count: regions.length,
+    lines: lines.slice(0, 100),
+  });
 }
 
-function factsOf({ path, index }: Named): { path: string; edit?: number } {
-  return index === undefined ? { path } : { path, edit: index };
+function nameText({ several, field }: Named): string {
+  return several ? `the text of ${field}` : "the text";
+}
+
+function factsOf({ path, several, number }: Named): { path: string; edit?: number } {
+  return several ? { path, edit: number } : { path };
 }
 
 function notFound(text: string, edit: Named): ToolError {
-  if (edit.find.includes(REDACTION_MARKER)) return redactedText(text, { ...edit, facts: factsOf(edit) });
-  const what = edit.index === undefined ? "the text" : `the text of ${edit.field}`;
-  const start = `Cannot edit "${edit.path}": ${what} is not there`;
+  if (edit.find.includes(REDACTION_MARKER)) return makeRedactedError(text, { ...edit, facts: factsOf(edit) });
+  const start = `Cannot edit "${edit.path}": ${nameText(edit)} is not there`;
   if (text === "") return new ToolError("NoMatch", `${start}; the file is empty`, factsOf(edit));
   const nearest = nearestPassage(text, edit.find);
   if (nearest === undefined) {

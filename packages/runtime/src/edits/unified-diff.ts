@@ -1,10 +1,9 @@
+import { compareLines } from "./compare-lines.ts";
+import type { Change, Span } from "./compare-lines.ts";
 import { splitAtLineFeeds } from "./lines.ts";
 import { quoteName } from "./patch-names.ts";
 
 const CONTEXT = 3;
-/** Comparing two large, very different texts line by line may take minutes. After this the region is shown as a whole. */
-const TIMEOUT_MS = 300;
-
 /**
  * The difference between two texts as a unified diff; empty where there is none. Undefined: there is no file. Lines
  * are cut at LF, and a CR stands in the diff as it stands in the text.
@@ -23,23 +22,12 @@ export async function unifiedDiff(
   return `diff --git ${old} ${renamed}\n${before === undefined ? "new" : "deleted"} file mode 100644\n`;
 }
 
-/** Lines `from` up to `to` of one text stand in place of those of the other. */
-interface Change {
-  readonly old: Span;
-  readonly new: Span;
-}
-
-interface Span {
-  readonly from: number;
-  readonly to: number;
-}
-
 async function makeHunks(before: string, after: string): Promise<string> {
   const { start, oldEnd, newEnd } = differingRegion(before, after);
   const lineOffset = countLineFeeds(before, start);
   const oldLines = linesOf(before.slice(start, oldEnd));
   const newLines = linesOf(after.slice(start, newEnd));
-  const changes = await compare(oldLines, newLines);
+  const changes = await compareLines(oldLines, newLines);
   const parts: string[] = [];
   for (const group of groupChanges(changes)) parts.push(formatHunk(group, { oldLines, newLines, lineOffset }));
   return parts.join("");
@@ -80,40 +68,6 @@ function countLineFeeds(text: string, end: number): number {
   let count = 0;
   for (let at = text.indexOf("\n"); at >= 0 && at < end; at = text.indexOf("\n", at + 1)) count++;
   return count;
-}
-
-async function compare(oldLines: readonly string[], newLines: readonly string[]): Promise<readonly Change[]> {
-  const { diffArrays } = await import("diff");
-  const ids = new Map<string, number>();
-  const numbersOf = (lines: readonly string[]): number[] =>
-    lines.map((line) => {
-      const id = ids.get(line) ?? ids.size;
-      ids.set(line, id);
-      return id;
-    });
-  const parts = diffArrays(numbersOf(oldLines), numbersOf(newLines), { timeout: TIMEOUT_MS });
-  if (parts === undefined) return [wholeRegion(oldLines, newLines)];
-  const changes: Change[] = [];
-  let [old, added] = [0, 0];
-  for (const { count, added: isNew, removed } of parts) {
-    const change = {
-      old: { from: old, to: old + (isNew ? 0 : count) },
-      new: { from: added, to: added + (removed ? 0 : count) },
-    };
-    if (isNew || removed) changes.push(change);
-    [old, added] = [change.old.to, change.new.to];
-  }
-  return changes;
-}
-
-/** Everything but the lines that both begin and end with. */
-function wholeRegion(oldLines: readonly string[], newLines: readonly string[]): Change {
-  const most = Math.min(oldLines.length, newLines.length);
-  let head = 0;
-  while (head < most && oldLines[head] === newLines[head]) head++;
-  let tail = 0;
-  while (tail < most - head && oldLines.at(-1 - tail) === newLines.at(-1 - tail)) tail++;
-  return { old: { from: head, to: oldLines.length - tail }, new: { from: head, to: newLines.length - tail } };
 }
 
 /** Changes whose context would touch are shown together. */

@@ -45,6 +45,8 @@ export interface GateParts {
 }
 
 interface HandleOptions {
+  /** Resolves when the start of the call is on the disk; rejects with `RecordFailed`. To be awaited before any change. */
+  readonly recorded: () => Promise<void>;
   readonly touches: readonly ResolvedTouch[];
   readonly run_id: string;
   readonly tool_call_id: string;
@@ -92,6 +94,8 @@ export interface GateCall {
   reverse_thinking?: ReverseThinking;
   /** `event_id` of `tool_call.started`, once that is on record. */
   started?: string;
+  /** Resolves when that is on the disk, where it has to be. */
+  durable?: Promise<void> | undefined;
   output?: ToolOutput<unknown>;
 }
 

@@ -13,19 +13,36 @@ export async function recordStart(call: GateCall, parts: GateParts): Promise<voi
   const tool = need(call.tool, "tool");
   call.options.signal?.throwIfAborted();
   const { tool_call_id } = call.request;
+  const isDurable = hasSideEffects(call);
+  const isLater = isDurable && tool.changes_by_handle && parts.journal.sync !== undefined;
   try {
     const payload = { tool_call_id, tool_name: tool.name, arguments: shortenParams(call, parts) };
     const draft = draftEvent(call, "tool_call.started", payload, parts.clock());
-    await parts.journal.append([draft], { durable: hasSideEffects(call) });
+    await parts.journal.append([draft], { durable: isDurable && !isLater });
     call.started = draft.event_id;
   } catch (error) {
-    throw new ToolError(
-      "RecordFailed",
-      `Cannot run "${tool.name}": its start could not be recorded (${reasonOf(error)}), so nothing was run`,
-      {},
-      error,
-    );
+    throw startNotRecorded(tool.name, error);
   }
+  if (!isLater) return;
+  call.durable = parts.journal.sync?.();
+  call.durable?.catch(() => {}); // told to whoever is about to change something
+}
+
+async function waitForRecord({ tool, durable }: GateCall): Promise<void> {
+  try {
+    await durable;
+  } catch (error) {
+    throw startNotRecorded(need(tool, "tool").name, error);
+  }
+}
+
+function startNotRecorded(name: string, error: unknown): ToolError {
+  return new ToolError(
+    "RecordFailed",
+    `Cannot run "${name}": its start could not be recorded (${reasonOf(error)}), so nothing was run`,
+    {},
+    error,
+  );
 }
 
 /** Calls that change something are on the disk before they run; for the others surviving the process is enough. */
@@ -96,7 +113,14 @@ function createContext(call: GateCall, parts: GateParts, signal: AbortSignal): T
     tool_call_id,
     run_id,
     signal,
-    ...parts.openHandles({ run_id, tool_call_id, touches, signal, judgeBelow: below }),
+    ...parts.openHandles({
+      run_id,
+      tool_call_id,
+      touches,
+      signal,
+      judgeBelow: below,
+      recorded: () => waitForRecord(call),
+    }),
     observations: { open: async (storage_ref) => await parts.openOwn(parts.folder.pathOf(storage_ref)) },
     undo: {
       records: call.undo_records,

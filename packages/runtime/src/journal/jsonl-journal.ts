@@ -1,5 +1,6 @@
-import { closeSync, constants, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, constants, fdatasync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { Clock } from "../contract/host.ts";
 import type { AppendOptions, Journal } from "../contract/journal.ts";
 import type { EventDraft, RuntimeEvent } from "../protocol/event-record.ts";
@@ -28,6 +29,8 @@ export class JsonlJournal implements Journal {
   #tail: Tail;
   #size: number;
   #folderSynced = false;
+  #syncing: Promise<void> | undefined;
+  #syncingNext: Promise<void> | undefined;
   #closed = false;
 
   constructor({ state_dir, run_id, heads }: JsonlOptions) {
@@ -44,7 +47,7 @@ export class JsonlJournal implements Journal {
     this.#head = new HeadFile(heads, run_id, state_dir);
   }
 
-  // oxlint-disable-next-line typescript/require-await -- the work is synchronous: one write, no trip through the thread pool
+  /** One write, without a trip through the thread pool; the disk is waited for only where that is asked. */
   async append(drafts: readonly EventDraft[], options: AppendOptions = {}): Promise<readonly RuntimeEvent[]> {
     const chained = chainEvents(drafts, this.#tail);
     const events = chained.map(({ event }) => event);
@@ -52,8 +55,23 @@ export class JsonlJournal implements Journal {
       chained.map(({ line }) => line),
       events.at(-1),
     );
-    if (options.durable === true) this.#sync();
+    if (options.durable === true) await this.sync();
     return events;
+  }
+
+  /** Those who come while one is under way share the next one: it covers what all of them have written. */
+  sync(): Promise<void> {
+    if (this.#syncing === undefined) {
+      this.#syncing = this.#syncNow().finally(() => (this.#syncing = undefined));
+      return this.#syncing;
+    }
+    this.#syncingNext ??= this.#syncing
+      .catch(() => undefined) // it is told to those who waited for that one
+      .then(() => {
+        this.#syncingNext = undefined;
+        return this.sync();
+      });
+    return this.#syncingNext;
   }
 
   /** Follows another journal that is the truth: adds those of its events that are not here yet. */
@@ -83,10 +101,11 @@ export class JsonlJournal implements Journal {
     }
   }
 
-  // oxlint-disable-next-line typescript/require-await -- see append
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    // The number of a closed descriptor may soon be that of another file.
+    await Promise.allSettled([this.#syncing, this.#syncingNext]);
     closeSync(this.#fd);
     this.#head.close();
   }
@@ -109,13 +128,15 @@ export class JsonlJournal implements Journal {
     this.#size += bytes.length;
   }
 
-  #sync(): void {
-    fdatasyncSync(this.#fd);
+  async #syncNow(): Promise<void> {
+    await fdatasyncOf(this.#fd);
     if (this.#folderSynced) return;
     syncFolder(this.#folder);
     this.#folderSynced = true;
   }
 }
+
+const fdatasyncOf = promisify(fdatasync);
 
 /** Opens a run's file. A torn last line, which a power cut can leave, is taken off, and the record says so. */
 export async function openJsonl(options: JsonlOptions, clock: Clock): Promise<JsonlJournal> {

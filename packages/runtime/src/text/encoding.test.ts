@@ -15,7 +15,8 @@ const CASES = [
   { title: "a surrogate",                    bytes: [0xed, 0xa0, 0x80],                   want: { problem: "invalid_utf8" } },
   { title: "UTF-16, little end first",       bytes: [0xff, 0xfe, 0x68, 0x00],             want: { problem: "utf-16" } },
   { title: "UTF-16, big end first",          bytes: [0xfe, 0xff, 0x00, 0x68],             want: { problem: "utf-16" } },
-  { title: "a NUL",                          bytes: [0x61, 0x00, 0x62],                   want: { problem: "binary" } },
+  { title: "a NUL among other bytes",        bytes: [0x61, 0x00, 0x62, 0x0a],             want: { text: "a\0b\n", bom: false } },
+  { title: "UTF-16 without a mark",          bytes: [0x61, 0x00, 0x62, 0x00],             want: { problem: "binary" } },
   { title: "a picture",                      bytes: [0xff, 0xd8, 0xff, 0xe0],             want: { problem: "binary" } },
 ] as const;
 

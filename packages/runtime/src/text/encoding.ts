@@ -21,10 +21,19 @@ const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
 export function decodeText(bytes: Uint8Array): DecodedText | Undecodable {
   const { kind } = recogniseContent(bytes);
   if (kind === "utf-16") return { problem: kind };
-  if (kind !== "text") return { problem: "binary" };
   const text = decodeStrictly(bytes);
-  if (text === undefined) return { problem: "invalid_utf8" };
+  if (text === undefined) return { problem: kind === "text" ? "invalid_utf8" : "binary" };
+  // A few NUL bytes are text like any other; many are UTF-16 without a mark, or numbers.
+  if (kind !== "text" && countNuls(bytes) * MANY_NULS > bytes.length) return { problem: "binary" };
   return text.startsWith(BOM) ? { text: text.slice(1), bom: true } : { text, bom: false };
+}
+
+const MANY_NULS = 4;
+
+function countNuls(bytes: Uint8Array): number {
+  let count = 0;
+  for (let at = bytes.indexOf(0); at >= 0; at = bytes.indexOf(0, at + 1)) count++;
+  return count;
 }
 
 export function encodeText({ text, bom }: DecodedText): Buffer {

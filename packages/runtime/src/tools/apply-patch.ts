@@ -15,6 +15,7 @@ import { readEditable } from "./editable.ts";
 const args = z.strictObject({
   patch_text: z.string().min(1).describe('A patch from "*** Begin Patch" to "*** End Patch", or a unified diff'),
 });
+type Args = z.output<typeof args>;
 
 const returns = z.strictObject({
   added: z.array(z.string()),
@@ -32,14 +33,15 @@ export const applyPatch = defineTool({
   returns,
   required_permissions: ["fs.write"],
   side_effects: ["files"],
-  risk: ({ patch_text }) => (parsePatch(patch_text).some(({ kind }) => kind === "delete") ? "high" : "medium"),
-  touches: ({ patch_text }) => parsePatch(patch_text).flatMap(touchesOf),
+  risk: (given) => (patchOf(given).some(({ kind }) => kind === "delete") ? "high" : "medium"),
+  touches: (given) => patchOf(given).flatMap(touchesOf),
   permission_class: "file",
   audit_operation: "edit",
+  changes_by_handle: true,
   search_hint: "apply patch diff many files",
 
-  async execute({ patch_text }, { files }) {
-    const patch = parsePatch(patch_text);
+  async execute(given, { files }) {
+    const patch = patchOf(given);
     const paths = patch.flatMap((change) => touchesOf(change).map(({ path }) => path));
     const changed = await files.change(paths, async (befores) => {
       const byPath = new Map(befores.map((before) => [before.path, before]));
@@ -52,6 +54,15 @@ export const applyPatch = defineTool({
     return { data, stdout: describe(data), stderr: note, artifacts };
   },
 });
+
+/** Remembered, not state: one call asks for its patch three times. */
+const patches = new WeakMap<Args, readonly PatchChange[]>();
+
+function patchOf(given: Args): readonly PatchChange[] {
+  const patch = patches.get(given) ?? parsePatch(given.patch_text);
+  patches.set(given, patch);
+  return patch;
+}
 
 /** A move takes nothing away: what was there is at its new place, so its old place is written, not deleted. */
 function touchesOf(change: PatchChange): readonly Touch[] {
@@ -78,8 +89,12 @@ async function planChange(change: PatchChange, befores: ReadonlyMap<string, File
       { path },
     );
   }
-  if (change.kind === "delete") return [{ path, remove: true }];
+  if (change.kind === "delete" && change.chunks.length === 0) return [{ path, remove: true }];
   const { text, bom } = await readEditable(before, "patch");
+  if (change.kind === "delete") {
+    applyChange(change, text); // a diff says what it deletes, and that has to be there
+    return [{ path, remove: true }];
+  }
   const after = applyChange(change, text);
   refuseMarker(text, after, path);
   const content = encodeText({ text: after, bom });

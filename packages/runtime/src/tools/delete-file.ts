@@ -18,6 +18,7 @@ export const deleteFile = defineTool({
   touches: ({ path }) => [{ path, access: "delete" }],
   permission_class: "file",
   audit_operation: "delete",
+  changes_by_handle: true,
   destructive: true,
   search_hint: "delete remove file unlink",
 

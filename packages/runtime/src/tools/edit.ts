@@ -52,6 +52,7 @@ export const edit = defineTool({
   touches: ({ path }) => [{ path, access: "write" }],
   permission_class: "file",
   audit_operation: "edit",
+  changes_by_handle: true,
   search_hint: "edit replace change text in file",
 
   async execute(given, { files }) {

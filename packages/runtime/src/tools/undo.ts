@@ -39,6 +39,7 @@ export const undo = defineTool({
   undoes: ({ undo_id, run_id }) => (undo_id === undefined ? { run_id: run_id ?? "" } : { undo_id }),
   permission_class: "file",
   audit_operation: "undo",
+  changes_by_handle: true,
   search_hint: "undo revert take back restore change",
 
   async execute({ force }, context) {

@@ -41,6 +41,7 @@ export const write = defineTool({
   touches: ({ path }) => [{ path, access: "write" }],
   permission_class: "file",
   audit_operation: "write",
+  changes_by_handle: true,
   search_hint: "write create append file content",
 
   async execute(given, { files }) {
