@@ -11,6 +11,7 @@ import { ChangedMeanwhile } from "./changed-meanwhile.ts";
 import { commit, HalfDone } from "./commit.ts";
 import type { Committing } from "./commit.ts";
 import { OpenFolders } from "./folders.ts";
+import type { Packed } from "./pack.ts";
 import { changedFileOf, stage } from "./stage.ts";
 import type { Staged } from "./stage.ts";
 import { Syncs } from "./syncs.ts";
@@ -23,6 +24,8 @@ export interface ChangeParts {
   readonly objects: UndoObjects;
   readonly clock: Clock;
   readonly limit_bytes: number;
+  /** Whether no other change is under way in this process. */
+  readonly isAlone: () => boolean;
 }
 
 /** Who changes files, and what that call was allowed to touch. */
@@ -48,10 +51,12 @@ export class Attempt {
   readonly #staged: { readonly file: Staged; readonly made: readonly string[] }[] = [];
   /** Temporary files and backups that may be there. */
   readonly #litter: { readonly target: Target; readonly name: string }[] = [];
+  readonly #packed: Packed[] = [];
   readonly #made: string[] = [];
   /** Folders that are to go with a file, innermost first. */
   readonly #emptied: { readonly target: Target; readonly folders: readonly string[] }[] = [];
   readonly #foldersToSync = new Set<string>();
+  /** The log knows of it, and has to be told how it ended. */
   #isRecorded = false;
   #isOver = false;
 
@@ -59,8 +64,8 @@ export class Attempt {
     this.#parts = parts;
     this.#request = request;
     this.#folders = new OpenFolders(request.workspace);
-    this.#undo_id = makeId("undo", parts.clock());
     this.#log = parts.logs.enter();
+    this.#undo_id = makeId("undo", parts.clock()); // after that of the log: see `findRecords`
   }
 
   look(path: string, real: string): Target {
@@ -83,6 +88,7 @@ export class Attempt {
         syncs: this.#syncs,
         signal: this.#request.signal,
         keep_limit_bytes: limit_bytes,
+        packed: this.#packed,
         onTemporary: (target, name) => this.#litter.push({ target, name }),
       });
       if (file !== undefined) this.#staged.push({ file, made });
@@ -113,6 +119,7 @@ export class Attempt {
 
   /** Takes back what was made on the way. What cannot be taken back now is on record, and swept after this process. */
   cleanUp(error: unknown): void {
+    if (error instanceof HalfDone) this.#log.leaveHalfDone();
     if (this.#isOver || error instanceof HalfDone) return;
     for (const { target, name } of this.#litter) removeIfThere(target, name);
     for (const folder of this.#made.toReversed()) this.#removeFolder(folder, folder);
@@ -128,6 +135,7 @@ export class Attempt {
   #makeFolders({ folder, path }: Target): string[] {
     const missing = this.#folders.missing(folder, path);
     if (missing.length === 0) return [];
+    this.#isRecorded = true;
     this.#log.append({ making: missing, undo_id: this.#undo_id });
     const made: string[] = [];
     for (const each of missing) {
@@ -179,13 +187,19 @@ export class Attempt {
     }));
     this.#isRecorded = true;
     try {
-      this.#log.append({ change: { undo_id: this.#undo_id, run_id, tool_call_id, ts, files }, staged });
+      this.#log.append({
+        change: { undo_id: this.#undo_id, run_id, tool_call_id, ts, files },
+        staged,
+        packed: this.#packed,
+      });
+      this.#log.pack.told(this.#packed);
+      this.#log.pack.addTo(this.#syncs, this.#packed);
       this.#log.addTo(this.#syncs);
       await this.#syncs.run();
+      this.#log.pack.synced(this.#packed);
     } catch (error) {
       throw inOurWords(error, files[0]?.path ?? "", "change");
     }
-    this.#parts.objects.remember(files.flatMap(({ before, not_kept }) => (before && !not_kept ? [before.sha256] : [])));
   }
 
   async #syncFolders(committing: readonly Committing[]): Promise<unknown> {
@@ -197,7 +211,9 @@ export class Attempt {
       if (fd !== undefined) syncs.addOpen(fd);
     }
     try {
-      await syncs.run();
+      // A trip through the thread pool takes as long again as a fast disk does; it is worth it where others could go on.
+      if (this.#parts.isAlone()) syncs.runAtOnce();
+      else await syncs.run();
     } catch (error) {
       return error;
     }

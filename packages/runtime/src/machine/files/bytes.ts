@@ -45,6 +45,11 @@ export async function writeAll(
   }
 }
 
+/** Adds all of it at the end of a file that was opened for that, or throws. */
+export function writeWhole(fd: number, bytes: Uint8Array): void {
+  for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);
+}
+
 /** Reads a file to its end in pieces. What a piece holds is good until the next one is asked for. */
 export async function* readPieces(fd: number, signal: AbortSignal): AsyncIterable<Buffer> {
   const buffer = Buffer.allocUnsafe(AT_ONCE_BYTES);

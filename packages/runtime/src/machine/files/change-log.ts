@@ -1,8 +1,11 @@
-import { closeSync, ftruncateSync, openSync, renameSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, ftruncateSync, openSync, renameSync, unlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Clock } from "../../contract/host.ts";
 import type { UndoRecord } from "../../contract/undo.ts";
 import { makeId } from "../../protocol/ids.ts";
+import { writeWhole } from "./bytes.ts";
+import { Pack } from "./pack.ts";
+import type { Packed } from "./pack.ts";
 import { ownProcess } from "./process-owner.ts";
 import { stateFolders } from "./state-folders.ts";
 import type { Syncs } from "./syncs.ts";
@@ -26,12 +29,13 @@ export type Outcome = "done" | "failed" | "left";
 export type LogLine =
   | { readonly folder: string } // one in which temporary files of this log may be found
   | { readonly making: readonly string[]; readonly undo_id: string }
-  | { readonly change: UndoRecord; readonly staged: readonly StagedFacts[] }
+  | { readonly change: UndoRecord; readonly staged: readonly StagedFacts[]; readonly packed?: readonly Packed[] }
   | { readonly put_back: string; readonly undo_id: string; readonly inode: string }
   | { readonly ended: string; readonly outcome: Outcome };
 
 /** Logs are read whole to find something, so they do not grow without end. */
 const MAX_BYTES = 8 << 20;
+const MAX_PACK_BYTES = 64 << 20;
 /** A log in which nobody writes any more can be told by its age, where its process cannot be seen. */
 const MAX_AGE_MS = 12 * 3_600_000;
 
@@ -52,6 +56,7 @@ export function temporaryPrefix({ id }: { readonly id: string }): string {
 
 /** The log of one process, as long as it is the one that is written. */
 export class ChangeLog {
+  readonly pack: Pack;
   readonly #id: string;
   readonly #path: string;
   readonly #fd: number;
@@ -64,6 +69,7 @@ export class ChangeLog {
   #temporaries = 0;
   #users = 0;
   #keepsSomething = false;
+  #hasHalfDone = false;
   #retired = false;
 
   constructor(state_dir: string, nowMs: number) {
@@ -72,10 +78,11 @@ export class ChangeLog {
     this.#id = makeId("undo", nowMs);
     this.#path = join(stateFolders(state_dir).open, `${this.#id}@${ownProcess()}.jsonl`);
     this.#fd = openSync(this.#path, "ax", 0o600);
+    this.pack = new Pack(state_dir, this.#id);
   }
 
   isFull(nowMs: number): boolean {
-    return this.#size >= MAX_BYTES || nowMs - this.#madeMs >= MAX_AGE_MS;
+    return this.#size >= MAX_BYTES || this.pack.size >= MAX_PACK_BYTES || nowMs - this.#madeMs >= MAX_AGE_MS;
   }
 
   /**
@@ -90,6 +97,11 @@ export class ChangeLog {
     } catch {
       // Owed, see above.
     }
+  }
+
+  /** A change that could neither be brought to its end nor be put back waits for a recovery. */
+  leaveHalfDone(): void {
+    this.#hasHalfDone = true;
   }
 
   #payOff(): void {
@@ -108,8 +120,7 @@ export class ChangeLog {
   #write(line: LogLine): void {
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
     try {
-      const written = writeSync(this.#fd, bytes);
-      if (written !== bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes could be written`);
+      writeWhole(this.#fd, bytes);
     } catch (error) {
       ftruncateSync(this.#fd, this.#size);
       throw error;
@@ -149,9 +160,13 @@ export class ChangeLog {
     this.#putAway();
   }
 
+  /** A log with a change of which the end is not known stays where it is looked for after this process. */
   #putAway(): void {
     if (!this.#retired || this.#users > 0) return;
+    const isInOrder = !this.#hasHalfDone && this.#owed.length === 0;
     closeSync(this.#fd);
+    this.pack.close(this.#keepsSomething || !isInOrder);
+    if (!isInOrder) return;
     if (this.#keepsSomething) renameSync(this.#path, closedPath(this.#state_dir, { id: this.#id }));
     else unlinkSync(this.#path);
   }

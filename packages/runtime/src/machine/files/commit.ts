@@ -43,7 +43,16 @@ export function commit(files: readonly Committing[], folders: OpenFolders): void
 function putInPlace({ target, temporary, before }: Staged): void {
   if (temporary === null) unlinkSync(target.at());
   else if (before !== null) renameSync(target.at(temporary), target.at());
-  else if (linkOr(renameSync, target.at(temporary), target.at())) unlinkSync(target.at(temporary));
+  else if (linkOr(renameSync, target.at(temporary), target.at())) dropName(target.at(temporary));
+}
+
+/** The file is in place; that it has a second name yet is no reason to say that it is not. */
+function dropName(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // Swept after this process.
+  }
 }
 
 const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);

@@ -15,6 +15,7 @@ import { pause } from "./pause.ts";
 import { recoverChanges } from "./recover.ts";
 import { makeStateFolders, stateFolders } from "./state-folders.ts";
 import { Syncs } from "./syncs.ts";
+import { isSystemError, reasonOf } from "./system-error.ts";
 import { createUndoLog } from "./undo-log.ts";
 import { UndoObjects } from "./undo-objects.ts";
 
@@ -42,20 +43,25 @@ export function createFileChanger({ state_dir, clock, limit_bytes = LIMIT_BYTES 
   const objects = new UndoObjects(state_dir);
   const logs = new ChangeLogs(state_dir, clock);
   const locks = new PathLocks({ state_dir, recover: () => recoverChanges(state_dir) });
-  const parts: ChangeParts = { logs, objects, clock, limit_bytes };
   const running = new Set<Promise<unknown>>();
+  const parts: ChangeParts = { logs, objects, clock, limit_bytes, isAlone: () => running.size === 1 };
   let isReady = false;
   let isClosed = false;
 
-  function track<T>(work: () => Promise<T>): Promise<T> {
-    if (isClosed) return Promise.reject(new Error("Cannot change files: the runtime was closed"));
-    if (!isReady) makeStateFolders(state_dir);
-    isReady = true;
-    const done = work();
-    running.add(done);
-    const forget = (): void => void running.delete(done);
-    done.then(forget, forget);
-    return done;
+  async function track<T>(work: () => Promise<T>): Promise<T> {
+    if (isClosed) throw new Error("Cannot change files: the runtime was closed");
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    running.add(promise);
+    try {
+      if (!isReady) makeStateFolders(state_dir);
+      isReady = true;
+      return await work();
+    } catch (error) {
+      throw isSystemError(error) ? stateTrouble(error, state_dir) : error;
+    } finally {
+      running.delete(promise);
+      resolve(undefined);
+    }
   }
 
   return {
@@ -90,6 +96,16 @@ function declaredFor(path: string, touches: readonly ResolvedTouch[]): ResolvedT
   });
 }
 
+/** What concerns the files themselves is told with their names; the rest is the runtime's own. */
+function stateTrouble(error: unknown, state_dir: string): ToolError {
+  return new ToolError(
+    "IOError",
+    `Cannot change files: the state folder "${state_dir}" cannot be worked with (${reasonOf(error)}), so nothing was changed`,
+    { state_dir, reason: (error as NodeJS.ErrnoException).code },
+    error,
+  );
+}
+
 async function tryToChange(parts: ChangeParts, request: ChangeRequest, wish: Wish): Promise<Changed> {
   for (let tries = 1; ; tries++) {
     try {
@@ -112,9 +128,9 @@ async function tryToChange(parts: ChangeParts, request: ChangeRequest, wish: Wis
 /** On the disk when this is done. */
 async function keepRevert({ logs, clock }: ChangeParts, kept: KeptRevert): Promise<string> {
   const { run_id, tool_call_id, tool, undo } = kept;
+  const log = logs.enter();
   const now = clock();
   const undo_id = makeId("undo", now);
-  const log = logs.enter();
   const syncs = new Syncs();
   try {
     const ts = new Date(now).toISOString();

@@ -1,4 +1,5 @@
-import { mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { appendFileSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -132,4 +133,107 @@ test("more entries than asked for are not held, and said", async () => {
     more: true,
     entries: [{ name: "d10" }, { name: "d11" }, { name: "d12" }],
   });
+});
+
+test("an opened file is read from any place, and stays the file that it was", async () => {
+  const { runtime, make, path } = await scratch();
+  await make({ "root/a.txt": "0123456789" });
+  const tool = fileTool({ path: "a.txt", access: "read" }, async ({ files }) => {
+    const file = await files.open("a.txt");
+    rmSync(join(path, "root/a.txt"));
+    writeFileSync(join(path, "root/a.txt"), "another");
+    const slices = [[0, 4], [8, 10], [3, 0], [99, 5]] as const; // oxfmt-ignore
+    const parts: string[] = [];
+    for (const [position, length] of slices) parts.push(String(await file.read(position, length)));
+    file.close();
+    file.close();
+    const closed = await file.read(0, 1).catch((error: Error) => error.message);
+    return { size: file.size, parts, closed };
+  });
+  runtime.register(tool);
+  const { payload } = await runtime.call({ name: "work", args: {} });
+  expect(JSON.parse(payload?.stdout ?? "")).toEqual({
+    size: 10,
+    parts: ["0123", "89", "", ""],
+    closed: 'Cannot read "a.txt": it was closed',
+  });
+});
+
+test("the identity of a file differs when its content may differ, and only then", async () => {
+  const { runtime, make, path } = await scratch();
+  await make({ "root/a.txt": "one" });
+  const file = join(path, "root/a.txt");
+  const tool = fileTool({ path: "a.txt", access: "read" }, async ({ files }) => {
+    const identities: string[] = [];
+    // oxfmt-ignore
+    const steps = [() => undefined, () => statSync(file), () => appendFileSync(file, "x"), () => { rmSync(file); writeFileSync(file, "onex"); }];
+    for (const step of steps) {
+      step();
+      const opened = await files.open("a.txt");
+      identities.push(opened.identity);
+      opened.close();
+    }
+    return identities;
+  });
+  runtime.register(tool);
+  const [first, second, third, fourth] = JSON.parse(
+    (await runtime.call({ name: "work", args: {} })).payload?.stdout ?? "",
+  ) as string[];
+  expect(second).toBe(first);
+  expect(new Set([first, third, fourth]).size).toBe(3);
+});
+
+// oxfmt-ignore
+const NOT_OPENED = [
+  { title: "a folder",             path: "folder",  code: "InvalidArguments",     says: /it is a folder; list it with ls/ },
+  { title: "a pipe",               path: "pipe",    code: "InvalidArguments",     says: /a pipe, a socket or a device/ },
+  { title: "nothing",              path: "missing", code: "NotFound",             says: /Cannot read "missing": there is nothing/ },
+  { title: "something below a file", path: "file/x", code: "InvalidArguments",    says: /a name above it is a file/ },
+  { title: "an undeclared path",   path: "other",   code: "PathTraversalBlocked", says: /did not declare/ },
+] as const;
+
+for (const { title, path, code, says } of NOT_OPENED) {
+  test(`${title} is refused without being opened`, async () => {
+    const { runtime, make, path: folder } = await scratch();
+    await make({ "root/folder/": "", "root/file": "f", "root/other": "o" });
+    execFileSync("mkfifo", [join(folder, "root/pipe")]);
+    const declared = path === "other" ? "file" : path;
+    runtime.register(fileTool({ path: declared, access: "read" }, async ({ files }) => (await files.open(path)).size));
+    const { error } = await runtime.call({ name: "work", args: {} });
+    expect(error).toMatchObject({ code, message: expect.stringMatching(says) as string });
+  });
+}
+
+test("a file of any size can be read while others get their turn", async () => {
+  const { runtime, path } = await scratch();
+  writeFileSync(join(path, "root/long"), Buffer.alloc(40 << 20));
+  let turns = 0;
+  const tool = fileTool({ path: "long", access: "read" }, async ({ files }) => {
+    const file = await files.open("long");
+    const timer = setInterval(() => turns++, 0);
+    let total = 0;
+    for (let position = 0; position < file.size; position += 65_536)
+      total += (await file.read(position, 65_536)).length;
+    clearInterval(timer);
+    file.close();
+    return total;
+  });
+  runtime.register(tool);
+  expect((await runtime.call({ name: "work", args: {} })).payload?.stdout).toBe(String(40 << 20));
+  expect(turns).toBeGreaterThan(0);
+});
+
+test("a tool changes the files that it declared, and the change can be found", async () => {
+  const { runtime, make, read } = await scratch();
+  await make({ "root/a.txt": "old" });
+  const tool = fileTool({ path: "a.txt", access: "write" }, ({ files }) =>
+    files.change(["a.txt"], async () => [{ path: "a.txt", content: Buffer.from("new") }]),
+  );
+  runtime.register(tool);
+  const { payload } = await runtime.call({ name: "work", args: {} });
+  expect(JSON.parse(payload?.stdout ?? "")).toMatchObject({
+    files: [{ path: "a.txt", before: { size: 3 }, after: { size: 3 } }],
+    undo_id: expect.stringMatching(/^undo_/) as string,
+  });
+  expect(await read("root/a.txt")).toBe("new");
 });

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { linkSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { lifeOf, ownProcess } from "./process-owner.ts";
 
 /** A lock of a process that cannot be seen is given up when that process has not locked anything for this time. */
@@ -77,7 +77,7 @@ export function tryLockAnew(path: string): boolean {
  * owner's. That right is a lock like any other: if its holder dies too, it is cleared up in the same way.
  */
 export function takeAway(path: string, gone: string): void {
-  const right = `${path}.${hash("sha256", gone, "hex").slice(0, 16)}`;
+  const right = join(dirname(path), `right-${hash("sha256", `${path} ${gone}`, "hex").slice(0, 32)}`);
   if (!tryLockAnew(right)) return;
   try {
     if (ownerOf(path) === gone) unlinkSync(path);
@@ -86,8 +86,12 @@ export function takeAway(path: string, gone: string): void {
   }
 }
 
+const OWNER_FILE = /^owner-(?<owner>[^/]+?)(?:\.new)?$/;
+
 /** Undefined where the lock was released meanwhile. */
 export function ownerOf(path: string): string | undefined {
+  const named = OWNER_FILE.exec(basename(path))?.groups?.["owner"];
+  if (named !== undefined) return named;
   try {
     return readFileSync(path, "latin1");
   } catch (error) {

@@ -6,10 +6,10 @@ import { hashPieces } from "./bytes.ts";
 import type { LogLine, Outcome, StagedFacts } from "./change-log.ts";
 import { procPath } from "./handle.ts";
 import { openRealFolder } from "./sweep.ts";
-import type { UndoObjects } from "./undo-objects.ts";
 
 export interface OrderOptions {
-  readonly objects: UndoObjects;
+  /** Of a hash, or undefined where it is not kept. */
+  readonly contentOf: (sha256: string) => Buffer | undefined;
   /** Of names of temporary files that are swept. */
   readonly prefix: string;
   readonly append: (line: LogLine) => void;
@@ -47,7 +47,7 @@ export async function putInOrder(
     if (!has("old")) return "done";
     if (!has("new")) return "failed";
     const placed = pieces.filter(({ state }) => state === "new");
-    if (has("other") || !placed.every((piece) => canPutBack(piece, options.objects))) return "left";
+    if (has("other") || !placed.every((piece) => canPutBack(piece, options))) return "left";
     for (const piece of placed) putBack(piece, change.undo_id, options);
     for (const { folder } of placed) if (folder !== undefined) fsyncSync(folder);
     return "failed";
@@ -92,14 +92,14 @@ function backupOf({ folder, facts }: Piece): string | undefined {
   return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true ? path : undefined;
 }
 
-function canPutBack(piece: Piece, objects: UndoObjects): boolean {
+function canPutBack(piece: Piece, { contentOf }: OrderOptions): boolean {
   const { before } = piece.file;
   if (piece.folder === undefined) return false;
-  return before === null || backupOf(piece) !== undefined || objects.read(before.sha256) !== undefined;
+  return before === null || backupOf(piece) !== undefined || contentOf(before.sha256) !== undefined;
 }
 
 /** Each step leaves something that the next recovery understands, should this one be cut short too. */
-function putBack(piece: Piece, undo_id: string, { objects, prefix, append }: OrderOptions): void {
+function putBack(piece: Piece, undo_id: string, { contentOf, prefix, append }: OrderOptions): void {
   const { file, folder } = piece;
   if (folder === undefined) return;
   const path = nameIn(folder, basename(file.real));
@@ -119,7 +119,7 @@ function putBack(piece: Piece, undo_id: string, { objects, prefix, append }: Ord
     0o600,
   );
   try {
-    writeFileSync(fd, objects.read(file.before.sha256) ?? "");
+    writeFileSync(fd, contentOf(file.before.sha256) ?? "");
     fchmodSync(fd, file.before.mode);
     fsyncSync(fd);
     append({ put_back: file.real, undo_id, inode: String(fstatSync(fd, { bigint: true }).ino) });

@@ -1,18 +1,21 @@
-import { appendFileSync, readdirSync, readFileSync, renameSync, rmdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { appendFileSync, closeSync, readdirSync, readFileSync, renameSync, rmdirSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import type { UndoRecord } from "../../contract/undo.ts";
 import { closedPath, parseLines, parseLogName, temporaryPrefix } from "./change-log.ts";
-import type { LogLine, StagedFacts } from "./change-log.ts";
-import { ownerOf, takeAway, tryLockAnew, unlock } from "./lock-files.ts";
+import type { LogLine, Outcome, StagedFacts } from "./change-log.ts";
+import { procPath } from "./handle.ts";
+import { leaveLocks, ownerOf, takeAway, tryLockAnew, unlock } from "./lock-files.ts";
+import { readPacked } from "./pack.ts";
+import type { Packed } from "./pack.ts";
 import { pause } from "./pause.ts";
 import { lifeOf } from "./process-owner.ts";
 import { putInOrder } from "./put-in-order.ts";
 import { stateFolders } from "./state-folders.ts";
-import { sweep } from "./sweep.ts";
+import { openRealFolder, sweep } from "./sweep.ts";
 import { UndoObjects } from "./undo-objects.ts";
 
 /** A change of which a part is in place, and which cannot be put back because others have changed its files since. */
-export interface LeftChange {
+interface LeftChange {
   readonly undo_id: string;
   readonly run_id: string;
   readonly tool_call_id: string;
@@ -37,14 +40,17 @@ const PAUSE_MS = 5;
  * one look into a folder when there is nothing to do.
  */
 export async function recoverChanges(state_dir: string): Promise<Recovered> {
-  let changes = 0;
-  const left: LeftChange[] = [];
-  for (const name of namesIn(stateFolders(state_dir).open)) {
-    const recovered = name.endsWith(".jsonl") ? await recoverLog(state_dir, name) : undefined;
-    changes += recovered?.changes ?? 0;
-    left.push(...(recovered?.left ?? []));
+  const { open, locks } = stateFolders(state_dir);
+  const recovered: Recovered[] = [];
+  for (const name of namesIn(open)) {
+    const log = name.endsWith(".jsonl") ? await recoverLog(state_dir, name) : undefined;
+    if (log !== undefined) recovered.push(log);
   }
-  return { changes, left };
+  if (removeDeadLocks(state_dir) || recovered.length > 0) leaveLocks(locks);
+  return {
+    changes: recovered.reduce((sum, { changes }) => sum + changes, 0),
+    left: recovered.flatMap(({ left }) => left),
+  };
 }
 
 function namesIn(folder: string): string[] {
@@ -90,6 +96,7 @@ interface LogState {
   readonly separator: string;
   readonly folders: readonly string[];
   readonly madeInVain: readonly string[];
+  readonly packed: ReadonlyMap<string, Packed>;
   readonly unfinished: readonly { readonly change: UndoRecord; readonly staged: readonly StagedFacts[] }[];
   /** Inodes of files that were put back from the store, by undo_id and path. */
   readonly putBack: ReadonlyMap<string, string>;
@@ -105,6 +112,9 @@ function readState(path: string): LogState {
     folders: lines.flatMap((line) => ("folder" in line ? [line.folder] : [])),
     madeInVain: lines.flatMap((line) =>
       "making" in line && !ended.has(line.undo_id) && !recorded.has(line.undo_id) ? line.making : [],
+    ),
+    packed: new Map(
+      lines.flatMap((line) => ("change" in line ? (line.packed ?? []) : [])).map((each) => [each.sha256, each]),
     ),
     unfinished: lines.flatMap((line) => ("change" in line && !ended.has(line.change.undo_id) ? [line] : [])),
     putBack: new Map(
@@ -122,19 +132,24 @@ async function recoverLocked(state_dir: string, path: string): Promise<Recovered
     separator = "";
   };
   const objects = new UndoObjects(state_dir);
+  const contentOf = (sha256: string): Buffer | undefined => {
+    const packed = state.packed.get(sha256);
+    return (packed && readPacked(state_dir, log.id, packed)) ?? objects.read(sha256);
+  };
   const prefix = temporaryPrefix(log);
-  const left: LeftChange[] = [];
+  const outcomes: { readonly change: UndoRecord; readonly outcome: Outcome }[] = [];
   for (const { change, staged } of state.unfinished) {
-    const outcome = await putInOrder(change, staged, { objects, prefix, append, putBack: state.putBack });
-    if (outcome === "failed") removeFolders(change.files.flatMap(({ folders_made = [] }) => folders_made));
-    if (outcome === "left") left.push(toldOf(change));
-    append({ ended: change.undo_id, outcome });
+    const outcome = await putInOrder(change, staged, { contentOf, prefix, append, putBack: state.putBack });
+    outcomes.push({ change, outcome });
   }
+  // Only now: backups are temporary files too, and temporary files keep folders from being removed.
   sweep(state.folders, prefix);
-  removeFolders(state.madeInVain);
+  const failed = outcomes.filter(({ outcome }) => outcome === "failed").flatMap(({ change }) => change.files);
+  removeFolders([...state.madeInVain, ...failed.flatMap(({ folders_made = [] }) => folders_made)]);
+  for (const { change, outcome } of outcomes) append({ ended: change.undo_id, outcome });
   renameSync(path, closedPath(state_dir, log));
-  removeLocks(state_dir, log.owner);
-  return { changes: state.unfinished.length - left.length, left };
+  const left = outcomes.filter(({ outcome }) => outcome === "left").map(({ change }) => toldOf(change));
+  return { changes: outcomes.length - left.length, left };
 }
 
 function toldOf({ undo_id, run_id, tool_call_id, files }: UndoRecord): LeftChange {
@@ -144,18 +159,31 @@ function toldOf({ undo_id, run_id, tool_call_id, files }: UndoRecord): LeftChang
 /** Innermost first, and only while they are empty. */
 function removeFolders(folders: readonly string[]): void {
   for (const folder of [...new Set(folders)].sort().reverse()) {
+    const above = openRealFolder(dirname(folder));
+    if (above === undefined) continue;
     try {
-      rmdirSync(folder);
+      rmdirSync(`${procPath(above)}/${basename(folder)}`);
     } catch {
       // Not made yet, gone, or no longer empty and thus in use.
+    } finally {
+      closeSync(above);
     }
   }
 }
 
-function removeLocks(state_dir: string, owner: string): void {
-  const { locks } = stateFolders(state_dir);
-  for (const name of namesIn(locks)) {
+/**
+ * Locks stay as long as there is a log of their owner: what they guard may be half done. The logs are looked for when
+ * the owner is known to be gone, and can make none any more. Says whether there was anything to take away.
+ */
+function removeDeadLocks(state_dir: string): boolean {
+  const { open, locks } = stateFolders(state_dir);
+  const dead = namesIn(locks).flatMap((name) => {
     const path = join(locks, name);
-    if (ownerOf(path) === owner) takeAway(path, owner);
-  }
+    const owner = ownerOf(path);
+    return owner !== undefined && lifeOf(owner) === "gone" ? [{ path, owner }] : [];
+  });
+  if (dead.length === 0) return false;
+  const withLogs = new Set(namesIn(open).map((name) => parseLogName(name).owner));
+  for (const { path, owner } of dead) if (!withLogs.has(owner)) takeAway(path, owner);
+  return true;
 }

@@ -73,5 +73,3 @@ function readLinkIn(folder: string, name: string): string | undefined {
     return undefined; // no link, or none that may be read: either way what is opened later is verified then
   }
 }
-
-export { asToolError } from "./system-error.ts";

@@ -8,6 +8,8 @@ import { hashPieces, writeAll } from "./bytes.ts";
 import type { ChangeLog } from "./change-log.ts";
 import { ChangedMeanwhile } from "./changed-meanwhile.ts";
 import { procPath } from "./handle.ts";
+import { PACKED_BYTES } from "./pack.ts";
+import type { Packed } from "./pack.ts";
 import { doing, isSystemError, reasonOf } from "./system-error.ts";
 import type { Syncs } from "./syncs.ts";
 import type { Target } from "./target.ts";
@@ -31,6 +33,8 @@ export interface StageOptions {
   readonly signal: AbortSignal;
   /** Old contents above it are not kept. */
   readonly keep_limit_bytes: number;
+  /** Old contents that lie in the log's pack. */
+  readonly packed: Packed[];
   /** Told of each temporary file before it is made, so that it can be removed whatever happens then. */
   readonly onTemporary: (target: Target, name: string) => void;
 }
@@ -91,7 +95,10 @@ async function keepOld(target: Target, before: FileVersion | null, options: Stag
   if (before.size > options.keep_limit_bytes) return true;
   if (target.isInMemory) {
     const content = await target.read();
-    await keeping(target, () => options.objects.put(before.sha256, content, options));
+    await keeping(target, async () => {
+      if (content.length <= PACKED_BYTES) options.packed.push(options.log.pack.keep(before.sha256, content));
+      else await options.objects.put(before.sha256, content, options);
+    });
     return false;
   }
   const isKept = await target.use((fd) => keeping(target, () => options.objects.putFile(before.sha256, fd, options)));

@@ -1,10 +1,12 @@
-import { closeSync, fsyncSync, mkdirSync, openSync } from "node:fs";
+import { mkdirSync, openSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { Syncs } from "./syncs.ts";
 
 /** Where the state folder keeps what changes of files need. Logs are small files; `open` holds those of live processes. */
 export interface StateFolders {
   readonly locks: string;
   readonly objects: string;
+  readonly packs: string;
   readonly open: string;
   readonly closed: string;
 }
@@ -13,6 +15,7 @@ export function stateFolders(state_dir: string): StateFolders {
   return {
     locks: join(state_dir, "locks"),
     objects: join(state_dir, "undo/objects"),
+    packs: join(state_dir, "undo/packs"),
     open: join(state_dir, "undo/open"),
     closed: join(state_dir, "undo/logs"),
   };
@@ -25,15 +28,7 @@ export function makeStateFolders(state_dir: string): void {
     if (mkdirSync(folder, { recursive: true, mode: 0o700 }) === undefined) continue;
     above.add(dirname(folder)).add(state_dir);
   }
-  for (const folder of above) syncFolder(folder);
-}
-
-/** Makes the names in a folder outlast a power cut. */
-export function syncFolder(path: string): void {
-  const fd = openSync(path, "r");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  const syncs = new Syncs();
+  for (const folder of above) syncs.add(openSync(folder, "r"));
+  syncs.runAtOnce();
 }

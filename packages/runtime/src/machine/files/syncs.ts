@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, fsync } from "node:fs";
+import { closeSync, fdatasync, fdatasyncSync, fsync, fsyncSync } from "node:fs";
 
 interface Waiting {
   readonly fd: number;
@@ -36,6 +36,17 @@ export class Syncs {
     const errors = await Promise.all(waiting.map(runSync));
     closeAll(waiting);
     for (const error of errors) if (error !== null) throw error;
+  }
+
+  /** The same without letting others run meanwhile, for the few that are left. */
+  runAtOnce(): void {
+    try {
+      for (const { fd, sync } of this.#waiting)
+        if (sync === fsync) fsyncSync(fd);
+        else fdatasyncSync(fd);
+    } finally {
+      this.close();
+    }
   }
 
   /** Gives up what is still waiting. */

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { UndoLog, UndoRecord, UndoTarget } from "../../contract/undo.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { closedPath, parseLines, parseLogName } from "./change-log.ts";
+import { readPacked } from "./pack.ts";
 import { stateFolders } from "./state-folders.ts";
 import type { UndoObjects } from "./undo-objects.ts";
 
@@ -17,10 +18,7 @@ export function createUndoLog(state_dir: string, objects: UndoObjects): UndoLog 
         [name]: id,
       });
     },
-    // oxlint-disable-next-line typescript/require-await -- see docs/decisions/0004
-    async content(sha256) {
-      return objects.read(sha256);
-    },
+    content: async (sha256) => objects.read(sha256) ?? (await findPacked(state_dir, sha256)),
   };
 }
 
@@ -30,7 +28,7 @@ async function findRecords(state_dir: string, target: UndoTarget): Promise<UndoR
   for (const log of await findLogs(state_dir)) {
     // Ids sort by time, and a log is named by one that is older than all in it.
     if ("undo_id" in target && log.id > id) continue;
-    const text = (await readIfThere(log.path)) ?? (await readIfThere(closedPath(state_dir, log))) ?? "";
+    const text = await readLog(state_dir, log);
     if (!text.includes(JSON.stringify(id))) continue;
     for (const record of recordsIn(text)) {
       if (("undo_id" in target ? record.undo_id : record.run_id) === id) records.set(record.undo_id, record);
@@ -38,6 +36,19 @@ async function findRecords(state_dir: string, target: UndoTarget): Promise<UndoR
     if ("undo_id" in target && records.size > 0) break;
   }
   return [...records.values()].sort((a, b) => (a.undo_id < b.undo_id ? 1 : -1));
+}
+
+async function findPacked(state_dir: string, sha256: string): Promise<Buffer | undefined> {
+  for (const log of await findLogs(state_dir)) {
+    const text = await readLog(state_dir, log);
+    if (!text.includes(JSON.stringify(sha256))) continue;
+    for (const line of parseLines(text)) {
+      const packed = "change" in line ? line.packed?.find((each) => each.sha256 === sha256) : undefined;
+      const content = packed && readPacked(state_dir, log.id, packed);
+      if (content !== undefined) return content;
+    }
+  }
+  return undefined;
 }
 
 /** What took place, whole or in part. */
@@ -51,8 +62,13 @@ function recordsIn(text: string): UndoRecord[] {
   return [...records.values()].filter(({ undo_id }) => ended.has(undo_id));
 }
 
+interface FoundLog {
+  readonly id: string;
+  readonly path: string;
+}
+
 /** Newest first. Open logs are looked for first: one that is put away meanwhile is then found in its new place. */
-async function findLogs(state_dir: string): Promise<{ readonly id: string; readonly path: string }[]> {
+async function findLogs(state_dir: string): Promise<FoundLog[]> {
   const { open, closed } = stateFolders(state_dir);
   const paths = new Map<string, string>();
   for (const folder of [open, closed]) {
@@ -61,6 +77,10 @@ async function findLogs(state_dir: string): Promise<{ readonly id: string; reado
     }
   }
   return [...paths].map(([id, path]) => ({ id, path })).sort((a, b) => (a.id < b.id ? 1 : -1));
+}
+
+async function readLog(state_dir: string, log: FoundLog): Promise<string> {
+  return (await readIfThere(log.path)) ?? (await readIfThere(closedPath(state_dir, log))) ?? "";
 }
 
 function readIfThere(path: string): Promise<string | undefined> {

@@ -1,14 +1,11 @@
 import { hash } from "node:crypto";
-import { constants, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
+import { constants, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { AT_ONCE_BYTES, hashPieces, readPieces, readSpan, writeAll } from "./bytes.ts";
 import { stateFolders } from "./state-folders.ts";
 import type { Syncs } from "./syncs.ts";
 
 const SHA256 = /^[0-9a-f]{64}$/;
-
-/** How many hashes are remembered as kept: what is looked up again is what was kept a moment ago. */
-const REMEMBERED = 10_000;
 
 export interface PutOptions {
   /** Gets what has to be synced before the content counts as kept. */
@@ -17,20 +14,17 @@ export interface PutOptions {
 }
 
 /**
- * Old contents, each kept once under its hash. They are written in place: whoever writes the same hash writes the same
+ * Old contents that are too large for a pack, each kept once under its hash. They are written in place: whoever writes the same hash writes the same
  * bytes, so two writers do each other no harm, and what a crash left torn is noticed by its hash and written again.
  */
 export class UndoObjects {
   readonly #folder: string;
-  /** Kept and on the disk, by this process. */
-  readonly #kept = new Set<string>();
 
   constructor(state_dir: string) {
     this.#folder = stateFolders(state_dir).objects;
   }
 
   async put(sha256: string, content: Uint8Array, options: PutOptions): Promise<void> {
-    if (this.#isKept(sha256, content.length)) return;
     const fd = this.#open(sha256, options.syncs);
     const { size } = fstatSync(fd);
     if (size === content.length && (await holds(fd, sha256, options.signal))) return;
@@ -41,7 +35,6 @@ export class UndoObjects {
   /** The same from an open file, in constant memory. False where that file does not have this hash (any more). */
   async putFile(sha256: string, from: number, options: PutOptions): Promise<boolean> {
     const { size } = fstatSync(from);
-    if (this.#isKept(sha256, size)) return true;
     const fd = this.#open(sha256, options.syncs);
     const there = fstatSync(fd).size;
     if (there === size && (await holds(fd, sha256, options.signal))) return true;
@@ -52,12 +45,6 @@ export class UndoObjects {
     }
     if (there > position) ftruncateSync(fd, position);
     return await holds(fd, sha256, options.signal);
-  }
-
-  /** Says that the content of these hashes has been synced, so that it need not be looked at again. */
-  remember(hashes: readonly string[]): void {
-    if (this.#kept.size > REMEMBERED) this.#kept.clear();
-    for (const sha256 of hashes) this.#kept.add(sha256);
   }
 
   /** Undefined where it is not kept, or not whole. */
@@ -74,11 +61,6 @@ export class UndoObjects {
 
   #pathOf(sha256: string): string {
     return join(this.#folder, sha256.slice(0, 2), sha256);
-  }
-
-  /** Somebody may have emptied the state folder since. */
-  #isKept(sha256: string, size: number): boolean {
-    return this.#kept.has(sha256) && statSync(this.#pathOf(sha256), { throwIfNoEntry: false })?.size === size;
   }
 
   #open(sha256: string, syncs: Syncs): number {

@@ -1,0 +1,97 @@
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, unlinkSync } from "node:fs";
+import { hash } from "node:crypto";
+import { join } from "node:path";
+import { writeWhole } from "./bytes.ts";
+import { stateFolders } from "./state-folders.ts";
+import type { Syncs } from "./syncs.ts";
+
+/** Where a content lies in the pack of a log. */
+export interface Packed {
+  readonly sha256: string;
+  readonly at: number;
+  readonly size: number;
+}
+
+/** Contents up to this size are packed: a file of its own costs a small one more than its bytes do. */
+export const PACKED_BYTES = 64 << 10;
+
+function packPath(state_dir: string, id: string): string {
+  return join(stateFolders(state_dir).packs, `${id}.pack`);
+}
+
+/** Small old contents of one log, one after the other in one file. The log says which is where. */
+export class Pack {
+  readonly #state_dir: string;
+  readonly #id: string;
+  /** Those that the log tells of, and among them those that are on the disk. */
+  readonly #told = new Map<string, Packed>();
+  readonly #synced = new Set<string>();
+  #fd: number | undefined;
+  #isNameSynced = false;
+  #size = 0;
+
+  constructor(state_dir: string, id: string) {
+    this.#state_dir = state_dir;
+    this.#id = id;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Each content is kept once. It counts when the log has told of it and both are on the disk. */
+  keep(sha256: string, content: Uint8Array): Packed {
+    const known = this.#told.get(sha256);
+    if (known !== undefined) return known;
+    const fd = (this.#fd ??= openSync(packPath(this.#state_dir, this.#id), "ax+", 0o600));
+    const at = this.#size;
+    try {
+      writeWhole(fd, content);
+    } catch (error) {
+      ftruncateSync(fd, at);
+      throw error;
+    }
+    this.#size += content.length;
+    return { sha256, at, size: content.length };
+  }
+
+  told(packed: readonly Packed[]): void {
+    for (const each of packed) this.#told.set(each.sha256, each);
+  }
+
+  addTo(syncs: Syncs, packed: readonly Packed[]): void {
+    if (this.#fd === undefined || packed.every(({ sha256 }) => this.#synced.has(sha256))) return;
+    if (!this.#isNameSynced) syncs.add(openSync(stateFolders(this.#state_dir).packs, "r"));
+    syncs.addLog(this.#fd);
+  }
+
+  synced(packed: readonly Packed[]): void {
+    if (packed.length > 0) this.#isNameSynced = true;
+    for (const { sha256 } of packed) this.#synced.add(sha256);
+  }
+
+  close(isOfUse: boolean): void {
+    if (this.#fd === undefined) return;
+    closeSync(this.#fd);
+    if (!isOfUse) unlinkSync(packPath(this.#state_dir, this.#id));
+  }
+}
+
+/** Undefined where it is not there, or not whole. */
+export function readPacked(state_dir: string, id: string, { sha256, at, size }: Packed): Buffer | undefined {
+  let fd: number;
+  try {
+    fd = openSync(packPath(state_dir, id), "r");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    if (fstatSync(fd).size < at + size) return undefined;
+    const content = Buffer.alloc(size);
+    readSync(fd, content, 0, size, at);
+    return hash("sha256", content, "hex") === sha256 ? content : undefined;
+  } finally {
+    closeSync(fd);
+  }
+}
