@@ -374,7 +374,7 @@ test("output over the limits is cut, said, and whole on disk with its hash", asy
     data: {},
     meta: { data_ref: expect.stringMatching(/^observations\//) as string },
   });
-  expect(payload?.stdout).toMatch(/line 1999\n\[cut here; the whole output is in observations\/call_/);
+  expect(payload?.stdout).toMatch(/line 1998\n\[cut here; the whole output is in observations\/call_/);
   const kept = readFileSync(join(runtime.state_dir, "runs", runtime.run_id, payload?.storage_ref ?? ""), "utf8");
   expect(kept).toBe(`${whole}--- stderr ---\ncareful\n`);
   expect(createHash("sha256").update(kept).digest("hex")).toBe(payload?.sha256);
@@ -537,7 +537,7 @@ test("tools shows what is in force", async () => {
   runtime.register(
     counter({ name: "writes", required_permissions: ["fs.write"], permission_class: "file", touches: () => [] }).tool,
   );
-  expect(runtime.tools().map((tool) => tool.name)).toEqual(["ls"]);
+  expect(runtime.tools().map((tool) => tool.name)).toEqual(["ls", "find", "grep", "read"]);
   expect(runtime.tools()[0]!.args_schema).toMatchObject({ type: "object", additionalProperties: false });
   expect((await runtime.call({ name: "writes", args: {} })).error?.code).toBe("ToolNotAllowed");
 });

@@ -32,6 +32,7 @@ import { ToolError } from "./protocol/errors.ts";
 import type { RuntimeEvent } from "./protocol/event-record.ts";
 import { makeId } from "./protocol/ids.ts";
 import { createRedactor } from "./redact/redact.ts";
+import { lazyJournal, telling, tellLeft } from "./run-journals.ts";
 import { Runs } from "./runs.ts";
 import { secretsOf } from "./secrets.ts";
 import { prepareStart, readKey } from "./start.ts";
@@ -103,7 +104,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const clock = options.clock ?? Date.now;
   const started = prepareStart({ ...options, checkpoint_handler: options.onCheckpoint !== undefined });
   const { state_dir, heads } = started;
-  await recoverChanges(state_dir);
+  const { left } = await recoverChanges(state_dir);
   const changer = createFileChanger({ state_dir, clock });
   const openFile: OpenJournal = (run_id) => openJsonl({ state_dir, run_id, heads }, clock);
   const runs = new Runs(state_dir, telling(options.openJournal ?? openFile, options.onEvent));
@@ -111,6 +112,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   for (const tool of BUILT_IN) registry.register(tool);
   const shared = sharedParts(options, { registry, started, clock, changer });
   const run_id = options.run_id ?? makeId("run", clock());
+
+  const journal = lazyJournal(run_id, async () => (await runs.get(run_id)).journal);
+  if (left.length > 0)
+    await tellLeft(left, { journal, now: clock(), redact: (text) => shared.redactor.redact(text).text });
 
   async function call(request: ToolCallInput, callOptions: CallOptions = {}): Promise<ToolCallResult> {
     const opened = openIn(request, { run_id, now: clock() });
@@ -124,7 +129,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   return {
     run_id,
     state_dir,
-    journal: lazyJournal(run_id, async () => (await runs.get(run_id)).journal),
+    journal,
     redact: (text) => shared.redactor.redact(text),
     redactValue: (value) => shared.redactor.redactValue(value),
     call,
@@ -156,47 +161,6 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       await changer.close();
       await runs.close();
     },
-  };
-}
-
-/** A journal that tells of what it recorded. */
-function telling(openJournal: OpenJournal, onEvent: RuntimeOptions["onEvent"]): OpenJournal {
-  if (onEvent === undefined) return openJournal;
-  return async (run_id) => {
-    const journal = await openJournal(run_id);
-    return {
-      run_id,
-      async append(drafts, options) {
-        const events = await journal.append(drafts, options);
-        for (const event of events) tell(onEvent, event);
-        return events;
-      },
-      ...(journal.sync === undefined ? {} : { sync: journal.sync.bind(journal) }),
-      read: (after) => journal.read(after),
-      close: () => journal.close(),
-    };
-  };
-}
-
-/** A view of the host's that breaks is the host's to see, and does not make the event unrecorded. */
-function tell(onEvent: (event: RuntimeEvent) => void, event: RuntimeEvent): void {
-  try {
-    onEvent(event);
-  } catch (error) {
-    queueMicrotask(() => {
-      throw error;
-    });
-  }
-}
-
-function lazyJournal(run_id: string, open: () => Promise<Journal>): Journal {
-  return {
-    run_id,
-    append: async (drafts, options) => await (await open()).append(drafts, options),
-    async *read(after) {
-      yield* (await open()).read(after);
-    },
-    close: async () => {}, // it is the runtime's: `runtime.close()` ends it
   };
 }
 

@@ -35,6 +35,8 @@ export interface ChangeRequest {
   readonly touches: readonly ResolvedTouch[];
   readonly workspace: WorkspaceContext;
   readonly signal: AbortSignal;
+  /** Resolves when the start of the call is on the disk. No file changes before that. */
+  readonly recorded: () => Promise<void>;
 }
 
 /** Descriptors that wait to be synced are open ones, and a process may have only so many. */
@@ -55,7 +57,6 @@ export class Attempt {
   readonly #made: string[] = [];
   /** Folders that are to go with a file, innermost first. */
   readonly #emptied: { readonly target: Target; readonly folders: readonly string[] }[] = [];
-  readonly #foldersToSync = new Set<string>();
   /** The log knows of it, and has to be told how it ended. */
   #isRecorded = false;
   #isOver = false;
@@ -108,9 +109,9 @@ export class Attempt {
     this.#request.signal.throwIfAborted();
     commit(committing, this.#folders);
     this.#isOver = true;
-    this.#removeEmptied();
     const problem = await this.#syncFolders(committing);
     for (const { target, backup } of committing) if (backup !== null) removeIfThere(target, backup);
+    this.#removeEmptied();
     this.#log.end(this.#undo_id, "done");
     if (problem !== undefined) throw this.#notOnDisk(files, problem);
     const isKept = files.some(({ not_kept }) => not_kept !== true);
@@ -152,7 +153,6 @@ export class Attempt {
     for (const { target, folders } of this.#emptied) {
       for (const folder of folders) {
         if (!target.real.startsWith(`${folder}/`) || !this.#removeFolder(folder, target.path)) break;
-        this.#foldersToSync.add(dirname(folder));
       }
     }
   }
@@ -197,16 +197,17 @@ export class Attempt {
       this.#log.addTo(this.#syncs);
       await this.#syncs.run();
       this.#log.pack.synced(this.#packed);
+      await this.#request.recorded();
     } catch (error) {
       throw inOurWords(error, files[0]?.path ?? "", "change");
     }
   }
 
   async #syncFolders(committing: readonly Committing[]): Promise<unknown> {
-    for (const { target } of committing) this.#foldersToSync.add(target.folder);
-    for (const folder of this.#made) this.#foldersToSync.add(folder).add(dirname(folder));
+    const folders = new Set(committing.map(({ target }) => target.folder));
+    for (const folder of this.#made) folders.add(folder).add(dirname(folder));
     const syncs = new Syncs();
-    for (const folder of this.#foldersToSync) {
+    for (const folder of folders) {
       const fd = this.#folders.fdOf(folder);
       if (fd !== undefined) syncs.addOpen(fd);
     }

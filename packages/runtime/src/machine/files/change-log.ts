@@ -9,6 +9,7 @@ import type { Packed } from "./pack.ts";
 import { ownProcess } from "./process-owner.ts";
 import { stateFolders } from "./state-folders.ts";
 import type { Syncs } from "./syncs.ts";
+import { temporaryPrefix } from "./temporary-name.ts";
 
 /** What of a file's change only recovery needs to know; one for each file of the record, in its order. */
 export interface StagedFacts {
@@ -47,11 +48,6 @@ export function parseLogName(name: string): { readonly id: string; readonly owne
 
 export function closedPath(state_dir: string, { id }: { readonly id: string }): string {
   return join(stateFolders(state_dir).closed, `${id}.jsonl`);
-}
-
-/** The names of all temporary files that belong to a log begin with this, and no others do. */
-export function temporaryPrefix({ id }: { readonly id: string }): string {
-  return `.autonous-${id.replace("undo_", "")}-`;
 }
 
 /** The log of one process, as long as it is the one that is written. */

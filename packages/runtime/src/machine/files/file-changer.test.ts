@@ -68,6 +68,7 @@ async function scratchChanger(options: Partial<FileChangerOptions> = {}) {
           touches: [...declare(paths, more.access ?? "write")],
           workspace,
           signal: more.signal ?? new AbortController().signal,
+          recorded: async () => {},
         },
         paths,
         plan,
@@ -222,7 +223,13 @@ for (const when of ["before", "while"] as const) {
     test(`where ${title} ${when} a change is planned, nothing outside is touched`, async () => {
       const { declare, changer, workspace, make, root, path: folder } = await scratchChanger();
       await make({ "root/p/a": "mine", "outside/a": "theirs", "outside/m/": "" });
-      const request = { run_id: "r", tool_call_id: "c", workspace, signal: new AbortController().signal };
+      const request = {
+        run_id: "r",
+        tool_call_id: "c",
+        workspace,
+        signal: new AbortController().signal,
+        recorded: async () => {},
+      };
       const touches = declare([path], "write");
       let swapped = false;
       const swapOnce = (): void => {
@@ -313,7 +320,7 @@ test("eight processes that count up one file lose nothing, and take over the loc
     import { createFileChanger } from ${JSON.stringify(join(import.meta.dirname, "file-changer.ts"))};
     const changer = createFileChanger({ state_dir: ${JSON.stringify(state_dir)}, clock: Date.now });
     const touches = [{ path: "count", real: ${JSON.stringify(join(root, "count"))}, access: "write", show_sensitive: false, exists: true }];
-    const request = { run_id: "r", tool_call_id: "c", touches, workspace: ${JSON.stringify(workspace)}, signal: new AbortController().signal };
+    const request = { run_id: "r", tool_call_id: "c", touches, workspace: ${JSON.stringify(workspace)}, signal: new AbortController().signal, recorded: async () => {} };
     for (let i = 0; i < 25; i++) {
       await changer.change(request, ["count"], async ([count]) => [
         { path: "count", content: Buffer.from(String(Number(await count.read()) + 1)) },
@@ -534,7 +541,7 @@ test("a full disk leaves the old files and nothing beside them, and the next cha
     import { createFileChanger } from ${JSON.stringify(join(import.meta.dirname, "file-changer.ts"))};
     const changer = createFileChanger({ state_dir: ${JSON.stringify(state_dir)}, clock: Date.now });
     const touch = (path) => ({ path, real: ${JSON.stringify(root)} + "/" + path, access: "write", show_sensitive: false, exists: true });
-    const request = { run_id: "r", tool_call_id: "c", touches: [touch("a"), touch("b"), touch("n/c")], workspace: ${JSON.stringify(workspace)}, signal: new AbortController().signal };
+    const request = { run_id: "r", tool_call_id: "c", touches: [touch("a"), touch("b"), touch("n/c")], workspace: ${JSON.stringify(workspace)}, signal: new AbortController().signal, recorded: async () => {} };
     const write = (size) => changer.change(request, ["a", "b", "n/c"], async () => ["a", "n/c", "b"].map((path) => ({ path, content: Buffer.alloc(path === "b" ? size : 10, "x") })));
     const refused = await write(100_000).catch(({ code, message }) => ({ code, message }));
     const found = readdirSync(${JSON.stringify(root)}).map((name) => name + ":" + readFileSync(${JSON.stringify(root)} + "/" + name, "utf8"));
@@ -569,7 +576,7 @@ test("a file that this process may not write is refused, although its folder wou
     const { createFileChanger } = await import(${JSON.stringify(join(import.meta.dirname, "file-changer.ts"))});
     const changer = createFileChanger({ state_dir: ${JSON.stringify(state_dir)}, clock: Date.now });
     const touches = [{ path: "locked", real: ${JSON.stringify(join(root, "locked"))}, access: "write", show_sensitive: false, exists: true }];
-    const request = { run_id: "r", tool_call_id: "c", touches, workspace: ${JSON.stringify(workspace)}, signal: new AbortController().signal };
+    const request = { run_id: "r", tool_call_id: "c", touches, workspace: ${JSON.stringify(workspace)}, signal: new AbortController().signal, recorded: async () => {} };
     const refused = await changer.change(request, ["locked"], async () => [{ path: "locked", content: Buffer.from("new") }]).catch(({ code, message }) => ({ code, message }));
     console.log(JSON.stringify(refused));
   `;

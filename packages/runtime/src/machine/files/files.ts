@@ -20,6 +20,8 @@ export interface FilesOptions {
   readonly touches: readonly ResolvedTouch[];
   readonly workspace: WorkspaceContext;
   readonly signal: AbortSignal;
+  /** Resolves when the start of the call is on the disk. No file changes before that. */
+  readonly recorded: () => Promise<void>;
   /** Why a folder below a declared one may not be looked into. */
   readonly judgeBelow: (real: string) => string | undefined;
 }

@@ -72,7 +72,7 @@ function changeProgram(root: string, state_dir: string): string {
     const touch = (path) => ({ path, real: ${JSON.stringify(root)} + "/" + path, access: "write", show_sensitive: false, exists: true });
     const paths = ["a", "gone", "n/m/new", "log", "sub"];
     const workspace = { roots: [${JSON.stringify(root)}], home: "/none", state_dirs: [${JSON.stringify(state_dir)}], checkpoint_handler: false, sandbox: "none" };
-    const request = { run_id: "run_1", tool_call_id: "call_1", touches: paths.map(touch), workspace, signal: new AbortController().signal };
+    const request = { run_id: "run_1", tool_call_id: "call_1", touches: paths.map(touch), workspace, signal: new AbortController().signal, recorded: async () => {} };
     globalThis.armed = true;
     const changer = createFileChanger({ state_dir: ${JSON.stringify(state_dir)}, clock: Date.now });
     const plan = async () => [
@@ -234,7 +234,7 @@ test("killed at any time, many times, no generation of three files is ever mixed
     const paths = ["a", "log", "sub"];
     const touches = paths.map((path) => ({ path, real: root + "/" + path, access: "write", show_sensitive: false, exists: true }));
     const workspace = { roots: [root], home: "/none", state_dirs: [state_dir], checkpoint_handler: false, sandbox: "none" };
-    const request = { run_id: "run_1", tool_call_id: "call_1", touches, workspace, signal: new AbortController().signal };
+    const request = { run_id: "run_1", tool_call_id: "call_1", touches, workspace, signal: new AbortController().signal, recorded: async () => {} };
     await recoverChanges(state_dir);
     const changer = createFileChanger({ state_dir, clock: Date.now });
     for (;;) {
@@ -326,7 +326,14 @@ test("a change of a process that lives is not touched; when the process dies, wh
   const touches = [
     { path: "sub", real: join(here.root, "sub"), access: "write", show_sensitive: false, exists: true },
   ] as const;
-  const request = { run_id: "run_2", tool_call_id: "c", touches, workspace, signal: new AbortController().signal };
+  const request = {
+    run_id: "run_2",
+    tool_call_id: "c",
+    touches,
+    workspace,
+    signal: new AbortController().signal,
+    recorded: async () => {},
+  };
   const waiting = changer.change(request, ["sub"], async ([sub]) => [
     { path: "sub", content: Buffer.from(`${String(await sub?.read())}, mine`) },
   ]);

@@ -1,7 +1,7 @@
 import { appendFileSync, closeSync, readdirSync, readFileSync, renameSync, rmdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { UndoRecord } from "../../contract/undo.ts";
-import { closedPath, parseLines, parseLogName, temporaryPrefix } from "./change-log.ts";
+import { closedPath, parseLines, parseLogName } from "./change-log.ts";
 import type { LogLine, Outcome, StagedFacts } from "./change-log.ts";
 import { procPath } from "./handle.ts";
 import { leaveLocks, ownerOf, takeAway, tryLockAnew, unlock } from "./lock-files.ts";
@@ -12,10 +12,11 @@ import { lifeOf } from "./process-owner.ts";
 import { putInOrder } from "./put-in-order.ts";
 import { stateFolders } from "./state-folders.ts";
 import { openRealFolder, sweep } from "./sweep.ts";
+import { temporaryPrefix } from "./temporary-name.ts";
 import { UndoObjects } from "./undo-objects.ts";
 
 /** A change of which a part is in place, and which cannot be put back because others have changed its files since. */
-interface LeftChange {
+export interface LeftChange {
   readonly undo_id: string;
   readonly run_id: string;
   readonly tool_call_id: string;

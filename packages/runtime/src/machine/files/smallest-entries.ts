@@ -3,6 +3,7 @@ import type { Entry, Listing, ListOptions } from "../../contract/context.ts";
 import { isHiddenName } from "../../policy/check-path.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { kindOf } from "./handle.ts";
+import { isTemporaryName } from "./temporary-name.ts";
 
 interface Options extends ListOptions {
   readonly workspace: WorkspaceContext;
@@ -36,7 +37,7 @@ export class SmallestEntries {
     if (after !== undefined && key <= after) return;
     const past = this.#bar !== undefined && key > this.#bar;
     const name = decodeName(key);
-    if (skip?.(name) === true) return;
+    if (skip?.(name) === true || isTemporaryName(name)) return;
     if (isKeptBack(this.#folder, name, { workspace, show_sensitive: show_sensitive === true })) {
       this.#hidden++;
       return;

@@ -1,0 +1,70 @@
+import type { Journal, OpenJournal } from "./contract/journal.ts";
+import type { LeftChange } from "./machine/files/recover.ts";
+import type { RuntimeEvent } from "./protocol/event-record.ts";
+import { makeId, makeTraceId } from "./protocol/ids.ts";
+
+interface LeftOptions {
+  readonly journal: Journal;
+  readonly now: number;
+  readonly redact: (text: string) => string;
+}
+
+/** What a killed process left half done and others have changed since is for a person to look at. */
+export async function tellLeft(left: readonly LeftChange[], { journal, now, redact }: LeftOptions): Promise<void> {
+  const about = { trace_id: makeTraceId(), task_id: null, run_id: journal.run_id, parent_id: null };
+  const drafts = left.map(({ undo_id, tool_call_id, files }) => {
+    const content = redact(
+      `A change that was cut short (${undo_id}, call ${tool_call_id}) could not be put in order, for others have changed its files since: ${files.join(", ")}`,
+    );
+    const ts = new Date(now).toISOString();
+    return {
+      event_id: makeId("evt", now),
+      ts,
+      type: "display",
+      ...about,
+      payload: { level: "warning", content },
+    } as const;
+  });
+  await journal.append(drafts);
+}
+
+/** A journal that tells of what it recorded. */
+export function telling(openJournal: OpenJournal, onEvent: ((event: RuntimeEvent) => void) | undefined): OpenJournal {
+  if (onEvent === undefined) return openJournal;
+  return async (run_id) => {
+    const journal = await openJournal(run_id);
+    return {
+      run_id,
+      async append(drafts, options) {
+        const events = await journal.append(drafts, options);
+        for (const event of events) tell(onEvent, event);
+        return events;
+      },
+      ...(journal.sync === undefined ? {} : { sync: journal.sync.bind(journal) }),
+      read: (after) => journal.read(after),
+      close: () => journal.close(),
+    };
+  };
+}
+
+/** A view of the host's that breaks is the host's to see, and does not make the event unrecorded. */
+function tell(onEvent: (event: RuntimeEvent) => void, event: RuntimeEvent): void {
+  try {
+    onEvent(event);
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}
+
+export function lazyJournal(run_id: string, open: () => Promise<Journal>): Journal {
+  return {
+    run_id,
+    append: async (drafts, options) => await (await open()).append(drafts, options),
+    async *read(after) {
+      yield* (await open()).read(after);
+    },
+    close: async () => {}, // it is the runtime's: `runtime.close()` ends it
+  };
+}
