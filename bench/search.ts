@@ -1,11 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { rgPath } from "@vscode/ripgrep";
+import { findProgram } from "@autonous/runtime";
 import type { Runtime } from "@autonous/runtime";
 import { compare, milliseconds, run } from "./measure.ts";
 import type { Compared } from "./measure.ts";
 import { callOrThrow, makeWorkspace, openRuntime } from "./place.ts";
 import { makeTree } from "./tree.ts";
+
+const rgPath = (await findProgram("rg", { roots: [] })) ?? "rg";
 
 function report(what: string, { ours, floor, ratio }: Compared, target: number): void {
   const times = `p50 ${milliseconds(ours.p50)}; floor ${milliseconds(floor.p50)}`;
@@ -53,7 +55,7 @@ async function benchGrep(runtime: Runtime, workspace: string): Promise<void> {
 
 async function benchFind(runtime: Runtime, workspace: string): Promise<void> {
   const first = await callOrThrow(runtime, "find", { path: ".", name_pattern: "*-42.ts" });
-  const engine = String(first.payload?.meta["engine"] ?? "rg");
+  const { engine = "rg" } = (first.payload?.meta ?? {}) as { engine?: string };
   const rg = ["--no-config", "--files", "--hidden", "--no-require-git", "--type-add=x:*-42.ts", "--type=x", "."];
   const floor =
     engine === "rg"

@@ -23,7 +23,7 @@ test("an agent's day on a code base, one process a call: find, grep, read, edit,
   const found = await call(cwd, "find", { path: ".", name_pattern: "*.ts" });
   const matches = await call(cwd, "grep", { pattern: "TODO" });
   const file = await call(cwd, "read", { path: "src/main.ts" });
-  const { sha256 } = file.payload?.data as { sha256: string };
+  const { sha256 } = (file.payload?.data ?? {}) as { sha256?: string };
   const edited = await call(cwd, "edit", {
     path: "src/main.ts",
     find: "port = 80",

@@ -142,15 +142,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     },
     explain: async (request, callOptions = {}) =>
       explain(openIn(request, { run_id, now: clock() }), callOptions, shared),
-    undo(id, { force = false, ...callOptions } = {}) {
-      const target = id.startsWith("undo_") ? { undo_id: id } : { run_id: id };
-      return call({ name: "undo", args: { ...target, force } }, callOptions);
-    },
-    tools() {
-      const { workspace, settings } = shared;
-      const inForce = registry.all().filter((tool) => isInForce(tool, workspace, settings).inForce);
-      return inForce.map((tool) => describeTool(tool, workspace.roots));
-    },
+    undo: (id, { force = false, ...callOptions } = {}) => call(undoCall(id, force), callOptions),
+    tools: () => toolsInForce(shared),
     register: (tool) => registry.register(tool),
     async *events({ run_id: wanted = run_id, after = 0 } = {}) {
       if (options.openJournal === undefined && !isRecorded(state_dir, wanted)) return; // asking makes no run
@@ -162,6 +155,16 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       await runs.close();
     },
   };
+}
+
+function undoCall(id: string, force: boolean): ToolCallInput {
+  const target = id.startsWith("undo_") ? { undo_id: id } : { run_id: id };
+  return { name: "undo", args: { ...target, force } };
+}
+
+function toolsInForce({ registry, workspace, settings }: DecidingParts): readonly ToolInfo[] {
+  const inForce = registry.all().filter((tool) => isInForce(tool, workspace, settings).inForce);
+  return inForce.map((tool) => describeTool(tool, workspace.roots));
 }
 
 interface Made {

@@ -20,7 +20,7 @@ export interface ToolContext {
   progress(fraction: number | null, detail: string): void;
 }
 
-export interface Observations {
+interface Observations {
   /** By the `storage_ref` of a result of the same run. Throws `NotFound`. The caller closes it. */
   open(storage_ref: string): Promise<OpenedFile>;
 }

@@ -25,7 +25,7 @@ export const deleteFile = defineTool({
   async execute({ path }, { files }) {
     let bytes = 0;
     const changed = await files.change([path], ([before]) => {
-      if (before?.facts == null) {
+      if (before === undefined || before.facts === null) {
         throw new ToolError("NotFound", `Cannot delete "${path}": there is nothing of that name`, { path });
       }
       bytes = before.facts.size;

@@ -85,7 +85,7 @@ test("a whole run is taken back, newest first, also by a runtime that was starte
 
   expect(result.error).toBeNull();
   expect(result.payload?.data).toMatchObject({ restored: ["a.txt"], removed: ["b.txt"] });
-  expect((result.payload?.data as { undone: string[] }).undone).toHaveLength(4);
+  expect(result.payload?.data).toHaveProperty("undone.length", 4);
   expect(await read("root/a.txt")).toBe("first");
   expect(existsSync(join(path, "root/b.txt"))).toBe(false);
 });
