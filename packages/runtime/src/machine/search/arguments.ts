@@ -5,8 +5,11 @@ import type { NameHint } from "./accelerate.ts";
 export interface Walk {
   /** Places below the folder that are not even looked at, relative to it. */
   readonly closed: readonly string[];
-  /** `.gitignore` files above the folder count too. */
-  readonly parents: boolean;
+  /**
+   * Which `.gitignore` files above the folder count: none; those up to the repository that it is in; or all. Engines
+   * stop at a repository only where they ask for one.
+   */
+  readonly above: "none" | "repository" | "all";
 }
 
 /*
@@ -18,7 +21,6 @@ const RG_WALK = [
   "--color=never",
   "--hidden",
   "--no-follow",
-  "--no-require-git",
   "--no-ignore-dot",
   "--no-ignore-global",
   "--no-ignore-messages",
@@ -55,10 +57,11 @@ export function rgNamesArguments(walk: NamesWalk, order: keyof typeof RG_ORDER):
   return [...rgWalk(walk), "--files", "--null", ...RG_ORDER[order], ...depth(walk), ...rgHint(walk.hint), "--", "."];
 }
 
-function rgWalk({ closed, parents }: Walk): string[] {
+function rgWalk({ closed, above }: Walk): string[] {
   return [
     ...RG_WALK,
-    ...(parents ? [] : ["--no-ignore-parent"]),
+    ...(above === "repository" ? [] : ["--no-require-git"]),
+    ...(above === "none" ? ["--no-ignore-parent"] : []),
     ...closed.map((place) => `--glob=!/${escapeGlob(place)}`),
   ];
 }
@@ -76,10 +79,14 @@ export interface FdAbilities {
 }
 
 export interface FdWalk extends NamesWalk {
+  /** Patterns to leave out cost fd a good deal; what git keeps is left out again by who reads the names. */
+  readonly hasGit: boolean;
   readonly kinds: readonly NonNullable<NamesQuery["kind"]>[];
   /** Without a repository an fd that has no --no-require-git heeds no .gitignore but the one it is given. */
   readonly ignoreFile: boolean;
 }
+
+const ALWAYS_WHERE_KNOWN = ["--no-global-ignore-file", "--show-errors"] as const;
 
 export function fdArguments(walk: FdWalk, abilities: FdAbilities): string[] {
   return [
@@ -88,10 +95,11 @@ export function fdArguments(walk: FdWalk, abilities: FdAbilities): string[] {
     "--hidden",
     "--no-follow",
     "--case-sensitive",
-    "--exclude=.git",
+    ...(walk.hasGit ? ["--exclude=.git"] : []),
     ...walk.closed.map((place) => `--exclude=/${escapeGlob(place)}`),
-    ...(walk.parents ? [] : ["--no-ignore-parent"]),
-    ...Object.entries(abilities).flatMap(([option, known]) => (known ? [option] : [])),
+    ...(walk.above === "none" ? ["--no-ignore-parent"] : []),
+    ...(walk.above !== "repository" && abilities["--no-require-git"] ? ["--no-require-git"] : []),
+    ...ALWAYS_WHERE_KNOWN.filter((option) => abilities[option]),
     ...(walk.ignoreFile ? ["--ignore-file=.gitignore"] : []),
     ...depth(walk),
     ...walk.kinds.map((kind) => `--type=${FD_TYPES[kind]}`),

@@ -13,9 +13,10 @@ export interface CutLine {
   readonly cut_after: number;
 }
 
-/** A line within the width: its beginning, or what is around the match where that lies further on. */
-export function cutLine(line: string, matchStart: number): CutLine {
+/** A line within the width: its beginning, or what is around the match (which begins at that byte) where it is far on. */
+export function cutLine(line: string, matchByte: number): CutLine {
   if (line.length <= WIDTH) return { text: line, cut_before: 0, cut_after: 0 };
+  const matchStart = Buffer.from(line).toString("utf8", 0, matchByte).length;
   const from = matchStart <= WIDTH - BEFORE ? 0 : edgeAfter(line, matchStart - BEFORE, matchStart);
   const until = from + WIDTH >= line.length ? line.length : edgeBefore(line, from + WIDTH);
   return {

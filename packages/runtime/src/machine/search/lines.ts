@@ -4,25 +4,29 @@ import type { CutLine } from "./cut-line.ts";
 import type { FileContent } from "./file-content.ts";
 import type { LineMessage } from "./rg-messages.ts";
 
+/** The file that a message is about. */
+export interface NamedFile {
+  /** The message is about the file at that place without doubt; otherwise the file has to have what the message says. */
+  readonly isVerified: boolean;
+  /** Undefined where there is no file at that place. */
+  content(): FileContent | undefined;
+}
+
 export interface LinesOptions {
   readonly path: string;
   readonly key: string;
   /** Only lines with a higher number. */
   readonly after: number;
-  /** The message is about this very file, without doubt. */
-  readonly isVerified: boolean;
 }
 
-/** The lines of a message, if the file has them where the message says. */
-export function* linesOf(
-  message: LineMessage,
-  content: FileContent,
-  { path, key, after, isVerified }: LinesOptions,
-): Generator<FoundLine> {
-  const isLong = message.length > message.headLength;
-  // Lines of one message are as many as its line ends; most have one, and then this is quick.
+/** The lines of a message, if they are in the file. */
+export function* linesOf(message: LineMessage, file: NamedFile, options: LinesOptions): Generator<FoundLine> {
+  const { path, key, after } = options;
+  // Most messages are about one line, and then it is quickly seen that it is not wanted.
   if (message.line <= after && !isMany(message.head)) return;
-  if (!isVerified && !isInFile(message, content)) return;
+  const isLong = message.length > message.headLength;
+  const content = file.isVerified && !isLong ? undefined : file.content();
+  if (!file.isVerified && (content === undefined || !isInFile(message, content))) return;
   const is_match = message.type === "match";
   const text = typeof message.head === "string" ? message.head : message.head.toString("utf8");
   let { line } = message;
@@ -33,7 +37,9 @@ export function* linesOf(
       const isFirst = at === 0;
       const isLast = newline < 0;
       const whole = text.slice(at, text[end - 1] === "\r" && newline >= 0 ? end - 1 : end);
-      yield { path, key, line, is_match, ...cut(whole, { message, content, isFirst, isOpen: isLong && isLast }) };
+      const beyond = isLong && isLast ? content : undefined;
+      const { text: shown, cut_before, cut_after } = cut(whole, { message, isFirst, beyond });
+      yield { path, key, line, is_match, text: shown, cut_before, cut_after };
     }
     if (newline < 0) return;
     at = newline + 1;
@@ -52,38 +58,43 @@ function isInFile({ head, headLength, offset }: LineMessage, content: FileConten
 
 interface CutOptions {
   readonly message: LineMessage;
-  readonly content: FileContent;
   readonly isFirst: boolean;
-  /** More of this line, or of the lines after it, was not kept. */
-  readonly isOpen: boolean;
+  /** The file, where more of this line, or of the lines after it, was not kept. */
+  readonly beyond: FileContent | undefined;
 }
 
 /** Bytes around a far match that are read to show it: enough for the width in the widest characters. */
 const BEFORE_BYTES = 1024;
 const AROUND_BYTES = 4096;
 
-function cut(line: string, { message, content, isFirst, isOpen }: CutOptions): CutLine {
-  const { start, length, offset } = message;
-  const kept = Buffer.byteLength(line);
-  if (isOpen && isFirst && start >= kept) {
-    const from = start - BEFORE_BYTES;
-    const around = content.read(offset + from, Math.min(AROUND_BYTES, length - from));
-    const text = around.toString("utf8").replace(/\n[^]*/, "");
-    const shown = cutLine(text, around.toString("utf8", 0, BEFORE_BYTES).length);
-    const cut_before = from + shown.cut_before;
-    return {
-      text: shown.text,
-      cut_before,
-      cut_after: Math.max(0, length - cut_before - Buffer.byteLength(shown.text)),
-    };
-  }
-  const matchStart = isFirst && start > 0 && line.length > 400 ? charactersIn(line, start) : 0;
-  const shown = cutLine(line, matchStart);
-  const missing = isOpen ? length - message.headLength : 0;
-  return { ...shown, cut_after: shown.cut_after + missing };
+function cut(line: string, { message, isFirst, beyond }: CutOptions): CutLine {
+  const { start, headLength } = message;
+  if (beyond !== undefined && isFirst && start >= headLength) return cutFarMatch(message, beyond);
+  const shown = cutLine(line, isFirst ? start : 0);
+  if (beyond === undefined) return shown;
+  return { ...shown, cut_after: shown.cut_after + lengthWithoutEnd(message, beyond) - headLength };
 }
 
-/** How many characters the first bytes of a line are. */
-function charactersIn(line: string, bytes: number): number {
-  return Buffer.from(line).toString("utf8", 0, bytes).length;
+/** A match beyond what was kept of its line is read from the file. */
+function cutFarMatch(message: LineMessage, content: FileContent): CutLine {
+  const { start, offset } = message;
+  const length = lengthWithoutEnd(message, content);
+  const around = content.read(offset + start - BEFORE_BYTES, Math.min(AROUND_BYTES, length - start + BEFORE_BYTES));
+  const skipped = continuationsAt(around);
+  const shown = cutLine(around.toString("utf8", skipped), BEFORE_BYTES - skipped);
+  const cut_before = start - BEFORE_BYTES + skipped + shown.cut_before;
+  return { text: shown.text, cut_before, cut_after: Math.max(0, length - cut_before - Buffer.byteLength(shown.text)) };
 }
+
+/** Bytes at the beginning that belong to a character before it. */
+function continuationsAt(bytes: Buffer): number {
+  let count = 0;
+  while (count < 3 && ((bytes[count] ?? 0) & 0xc0) === 0x80) count++;
+  return count;
+}
+
+function lengthWithoutEnd({ offset, length }: LineMessage, content: FileContent): number {
+  return content.read(offset + length - 1, 1)[0] === NEWLINE ? length - 1 : length;
+}
+
+const NEWLINE = 10;

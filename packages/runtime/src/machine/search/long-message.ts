@@ -30,7 +30,7 @@ export class LongMessage {
   /** Where what is kept of the lines ends, between characters. */
   #headEnd: number;
   #length = 0; // characters of the lines so far: bytes, or base64 digits
-  #padding = 0;
+  #padding = 0; // of base64, whose last two digits may be "="; asked for only there
   #escaped = 0; // characters of an escape that are still to come; they count as one
   #isHex = false;
   #isInside = true;
@@ -75,30 +75,37 @@ export class LongMessage {
   }
 
   /** Goes through the lines up to the quote that ends them, and gives what follows it. */
-  #scan(piece: Buffer, onCharacter?: (end: number) => void): Buffer {
-    for (let at = 0; at < piece.length; at++) {
-      const byte = piece[at];
+  #scan(piece: Buffer, onCharacters?: (end: number) => void): Buffer {
+    const quotes = finder(piece, QUOTE);
+    const backslashes = finder(piece, BACKSLASH);
+    for (let at = 0; at < piece.length;) {
       if (this.#escaped > 0) {
-        if (this.#escaped === 1 && byte === LETTER_U && !this.#isHex) {
-          this.#escaped = 4;
-          this.#isHex = true;
-          continue;
+        this.#goOnWithEscape(piece[at++]);
+      } else {
+        const next = Math.min(quotes(at), backslashes(at));
+        this.#length += next - at;
+        for (const byte of piece.subarray(Math.max(at, next - 2), next)) if (byte === EQUALS) this.#padding++;
+        onCharacters?.(next);
+        if (piece[next] === QUOTE) {
+          this.#isInside = false;
+          return piece.subarray(next + 1);
         }
-        if (--this.#escaped > 0) continue;
-        this.#isHex = false;
-      } else if (byte === BACKSLASH) {
-        this.#escaped = 1;
-        continue;
-      } else if (byte === QUOTE) {
-        this.#isInside = false;
-        return piece.subarray(at + 1);
-      } else if (byte === EQUALS) {
-        this.#padding++; // only asked for in base64
+        if (piece[next] === BACKSLASH) this.#escaped = 1;
+        at = next + 1;
       }
-      this.#length++;
-      onCharacter?.(at + 1);
+      if (this.#escaped === 0) onCharacters?.(Math.min(at, piece.length));
     }
     return piece.subarray(piece.length);
+  }
+
+  #goOnWithEscape(byte: number | undefined): void {
+    if (byte === LETTER_U && !this.#isHex) {
+      this.#escaped = 4;
+      this.#isHex = true;
+    } else if (--this.#escaped === 0) {
+      this.#isHex = false;
+      this.#length++;
+    }
   }
 
   #take(piece: Buffer): void {
@@ -116,6 +123,18 @@ export class LongMessage {
     const digits = this.#kept.toString("latin1", this.#headStart, this.#headEnd);
     return Buffer.from(digits.slice(0, digits.length - (digits.length % 4)), "base64");
   }
+}
+
+/** Finds the next place of a byte, or the end, for places that are asked for in rising order. */
+function finder(bytes: Buffer, wanted: number): (from: number) => number {
+  let next = -1;
+  return (from) => {
+    if (next < from) {
+      const found = bytes.indexOf(wanted, from);
+      next = found < 0 ? bytes.length : found;
+    }
+    return next;
+  };
 }
 
 function isContinuation(byte: number | undefined): boolean {

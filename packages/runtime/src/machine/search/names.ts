@@ -1,3 +1,4 @@
+import type { EntryKind } from "../../contract/context.ts";
 import type { FoundName, FoundNames, NamesQuery } from "../../contract/search.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { kindOf, procPath } from "../files/handle.ts";
@@ -5,11 +6,12 @@ import { startEngine } from "../processes/engine.ts";
 import { PROGRAMS } from "../processes/programs.ts";
 import { complaintsOf } from "./complaints.ts";
 import type { Fd } from "./engines.ts";
-import { decodeKey } from "./keys.ts";
+import { decodeKey, folderOf } from "./keys.ts";
 import { Picker } from "./picker.ts";
 import { planNames } from "./plan-names.ts";
 import type { NamesPlan } from "./plan-names.ts";
 import type { SearchPlace } from "./place.ts";
+import { StillFolders } from "./still.ts";
 import { VerifiedTree } from "./verified-tree.ts";
 import type { TreeOptions } from "./verified-tree.ts";
 
@@ -21,7 +23,7 @@ export interface NamesOptions extends Pick<TreeOptions, "workspace" | "judgeBelo
 
 /** The names below a folder that match. The engine is one that can do what is asked here; if it finds that it cannot, the next one does it. */
 export async function searchNames(place: SearchPlace, query: NamesQuery, options: NamesOptions): Promise<FoundNames> {
-  const tree = new VerifiedTree({ top: place.real, ...options });
+  const tree = new VerifiedTree({ top: place.real, still: new StillFolders(place.fd), ...options });
   try {
     for (const plan of planNames(place.real, query, options)) {
       const found = await runPlan(plan, { place, query, tree, signal: options.signal });
@@ -76,19 +78,33 @@ async function runPlan(plan: NamesPlan, { place, query, tree, signal }: RunOptio
   } finally {
     await engine.stop();
   }
-  return { ...finish(picker, query, tree), hidden: picker.hidden, engine: plan.engine, notes };
+  return { ...finish(picker, { query, plan, tree }), hidden: picker.hidden, engine: plan.engine, notes };
+}
+
+interface FinishOptions {
+  readonly query: NamesQuery;
+  readonly plan: NamesPlan;
+  readonly tree: VerifiedTree;
 }
 
 /** Only now, with few names left, each is looked up. */
-function finish(picker: Picker, { kind }: NamesQuery, tree: VerifiedTree): Pick<FoundNames, "entries" | "next"> {
+function finish(picker: Picker, { query, plan, tree }: FinishOptions): Pick<FoundNames, "entries" | "next"> {
   const { names, more } = picker.result();
   const entries: FoundName[] = [];
-  for (const { key, rank } of names) {
-    const stats = tree.lookAt(key);
-    const found = stats && kindOf(stats);
-    if (found === undefined || (kind !== undefined && found !== kind)) continue;
-    entries.push({ path: decodeKey(key), kind: found, rank });
-  }
   tree.forget();
+  for (const [index, { key, rank }] of names.entries()) {
+    const folder = folderOf(key);
+    const isAlone = [names[index - 1], names[index + 1]].every(
+      (each) => each === undefined || folderOf(each.key) !== folder,
+    );
+    const kind = plan.onlyFiles && !isAlone && tree.isStill(key) ? "file" : kindAt(key, tree, isAlone);
+    if (kind === undefined || (query.kind !== undefined && kind !== query.kind)) continue;
+    entries.push({ path: decodeKey(key), kind, rank });
+  }
   return { entries, next: more ? names.at(-1)?.rank : undefined };
+}
+
+function kindAt(key: string, tree: VerifiedTree, isAlone: boolean): EntryKind | undefined {
+  const stats = isAlone ? tree.lookAtAlone(key) : tree.lookAt(key);
+  return stats && kindOf(stats);
 }

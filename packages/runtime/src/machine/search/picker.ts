@@ -1,4 +1,4 @@
-import type { BigIntStats } from "node:fs";
+import type { Stats } from "node:fs";
 import type { NamesQuery } from "../../contract/search.ts";
 import { kindOf } from "../files/handle.ts";
 import { mayMatch } from "./accelerate.ts";
@@ -65,6 +65,7 @@ export class Picker {
     const { after } = this.#query;
     if (candidate === undefined || (after !== undefined && candidate.rank <= after)) return "go on";
     if (this.#isPast(candidate)) return "done";
+    if (!this.#smallest.mayTake(candidate)) return "go on";
     const verdict = this.#tree.judge(key);
     if (verdict === "hidden") this.#hidden++;
     if (verdict === "open") this.#smallest.offer(candidate);
@@ -77,7 +78,7 @@ export class Picker {
     if (key === "" || key === ".") return false;
     if (hint !== undefined && !mayMatch(hint, nameOf(key))) return false;
     if (this.#plan.derive && max_depth !== undefined && key.split("/").length > max_depth) return false;
-    return this.#matchesAll || filter.matches(decodeKey(key));
+    return (this.#matchesAll || filter.matches(decodeKey(key))) && !OF_GIT.test(key);
   }
 
   /** Undefined where it is not there, or of another kind. */
@@ -97,12 +98,17 @@ export class Picker {
   }
 }
 
+/** What git keeps for itself. */
+const OF_GIT = /(?:^|\/)\.git(?:\/|$)/;
+
 const MATCHES_ALL = new Set(["*", "**", "**/*"]);
 
-const DIGITS = 20;
-const LATEST = 2n ** 63n;
+const DIGITS = 16;
+/** In the year 2255, in microseconds: what is finer than that is left to the path. */
+const LATEST = Number.MAX_SAFE_INTEGER;
 
 /** Newest first, names of the same time in path order. */
-function rankByTime({ mtimeNs }: BigIntStats, key: string): string {
-  return `${String(LATEST - mtimeNs).padStart(DIGITS, "0")}${orderOf(key)}`;
+function rankByTime({ mtimeMs }: Stats, key: string): string {
+  const age = Math.min(Math.max(0, LATEST - Math.round(mtimeMs * 1000)), LATEST);
+  return `${String(age).padStart(DIGITS, "0")}${orderOf(key)}`;
 }

@@ -63,37 +63,39 @@ const NO_FILES = ["/proc", "/sys", "/dev"];
 /** How the folder is walked. This is for speed and for `.gitignore`; what may be shown is judged entry by entry. */
 export function walkOf(folder: string, workspace: WorkspaceContext): Walk {
   const top = decodeKey(folder);
-  const closed = [...workspace.state_dirs, ...NO_FILES].filter((place) => place !== top && isInside(top, place));
+  const closed = [...workspace.state_dirs, ...NO_FILES].filter(
+    (place) => place !== top && isInside(top, place) && isThere(place),
+  );
   return {
     closed: closed.map((place) => place.slice(top === "/" ? 1 : top.length + 1)),
-    parents: heedsParents(top, workspace.roots),
+    above: whatCountsAbove(top, workspace.roots),
   };
 }
 
 /**
- * Whether `.gitignore` files above the folder count. Those inside the roots do; those outside are nobody's business
- * here: a workspace in a folder that its surroundings ignore would look empty. An engine takes all of them or none, up
- * to the folder with `.git`, so where some lie outside it is none.
+ * `.gitignore` files above the folder count as far as they are inside the roots. Those outside are nobody's business
+ * here: a workspace in a folder that its surroundings ignore would look empty. An engine takes all of them or none, so
+ * where some lie outside and no repository begins inside, it is none.
  */
-function heedsParents(top: string, roots: readonly string[]): boolean {
-  const above = foldersAbove(top, roots);
-  if (above.inside.length === 0) return false;
-  if ([top, ...above.inside].some((folder) => isThere(join(folder, ".git")))) return true;
-  return !above.outside.some((folder) => isThere(join(folder, ".gitignore")));
+function whatCountsAbove(top: string, roots: readonly string[]): Walk["above"] {
+  const { inside, outside } = foldersAbove(top, roots);
+  if (inside.length === 0) return "none";
+  if ([top, ...inside].some((folder) => isThere(join(folder, ".git")))) return "repository";
+  return outside.some((folder) => isThere(join(folder, ".gitignore"))) ? "none" : "all";
 }
 
 /** How an fd that heeds `.gitignore` only in repositories does in this folder. */
 export type FdHeeds = "all" | "top" | "none";
 
-export function fdHeedsIn(folder: string, { parents }: Walk, roots: readonly string[]): FdHeeds {
+export function fdHeedsIn(folder: string, { above }: Walk, roots: readonly string[]): FdHeeds {
   const top = decodeKey(folder);
-  const above = foldersAbove(top, roots).inside;
-  if ((parents ? [top, ...above] : [top]).some((each) => isThere(join(each, ".git")))) return "all";
-  return above.some((each) => isThere(join(each, ".gitignore"))) ? "none" : "top";
+  if (above === "repository" || isThere(join(top, ".git"))) return "all";
+  if (above === "none") return "top";
+  return foldersAbove(top, roots).inside.some((each) => isThere(join(each, ".gitignore"))) ? "none" : "top";
 }
 
-export function hasGitignore(folder: string): boolean {
-  return isThere(join(decodeKey(folder), ".gitignore"));
+export function has(folder: string, name: string): boolean {
+  return isThere(join(decodeKey(folder), name));
 }
 
 /** The folders above one, nearest first: those that belong to the roots, and those that do not. */

@@ -6,7 +6,7 @@ import type { NameHint } from "./accelerate.ts";
 import { fdArguments, rgNamesArguments } from "./arguments.ts";
 import type { FdWalk, NamesWalk } from "./arguments.ts";
 import type { Fd } from "./engines.ts";
-import { fdHeedsIn, hasGitignore, walkOf } from "./place.ts";
+import { fdHeedsIn, has, walkOf } from "./place.ts";
 
 /** A way to get at names with one engine. */
 export interface NamesPlan {
@@ -18,6 +18,8 @@ export interface NamesPlan {
   readonly ordered: "path" | "newest" | undefined;
   /** Names of other kinds come too. */
   readonly mixed: boolean;
+  /** What comes are files, and all of it is wanted as it is. */
+  readonly onlyFiles: boolean;
   /** Only files come; folders are made out from their paths. */
   readonly derive: boolean;
   /** A `.gitignore` below the top means that the engine cannot do it. */
@@ -40,13 +42,13 @@ export function planNames(top: string, query: NamesQuery, { rg, fd, workspace }:
   return plans;
 }
 
-const PLAIN = { ordered: undefined, mixed: false, derive: false, watch: false, notes: [] } as const;
+const PLAIN = { ordered: undefined, mixed: false, onlyFiles: false, derive: false, watch: false, notes: [] } as const;
 
 /** rg sorts on one core, and then it can be stopped early; where few names fit it is faster on all of them. */
 function planFiles(rg: string, { order }: NamesQuery, walk: NamesWalk): NamesPlan {
   const ordered = order === "newest" ? "newest" : walk.hint === undefined ? "path" : undefined;
   const args = rgNamesArguments(walk, ordered ?? "none");
-  return { ...PLAIN, engine: "rg", program: rg, args, hint: walk.hint, ordered };
+  return { ...PLAIN, engine: "rg", program: rg, args, hint: walk.hint, ordered, onlyFiles: true };
 }
 
 interface FdOptions {
@@ -60,10 +62,10 @@ interface FdOptions {
 function planFd({ program, abilities }: Fd, { top, query, walk, roots }: FdOptions): NamesPlan[] {
   const kinds = query.kind === undefined ? [] : [query.kind];
   const plan = { ...PLAIN, engine: program, program, hint: walk.hint };
-  const plain: FdWalk = { ...walk, kinds, ignoreFile: false };
+  const plain: FdWalk = { ...walk, kinds, ignoreFile: false, hasGit: has(top, ".git") };
   const heeds = abilities["--no-require-git"] ? "all" : fdHeedsIn(top, walk, roots);
   if (heeds === "all") return [{ ...plan, args: fdArguments(plain, abilities) }];
-  const ignoreFile = hasGitignore(top);
+  const ignoreFile = has(top, ".gitignore");
   const watched: FdWalk = {
     ...plain,
     ignoreFile,
@@ -74,7 +76,9 @@ function planFd({ program, abilities }: Fd, { top, query, walk, roots }: FdOptio
   const plans: NamesPlan[] = heeds === "none" ? [] : [{ ...plan, args, mixed: kinds.length > 0, watch: true }];
   // Nobody else sees links, so here they are listed even though some may be left out by a .gitignore.
   if (query.kind === "link") {
-    const notes = [`What .gitignore leaves out is listed too: ${program} is too old for it; 8.7 or newer is needed`];
+    const notes = [
+      "What .gitignore leaves out is listed too: this fd cannot heed it outside of repositories; a newer one can",
+    ];
     plans.push({ ...plan, args: fdArguments({ ...plain, ignoreFile }, abilities), notes });
   }
   return plans;
@@ -91,7 +95,7 @@ function planDerived(rg: string, query: NamesQuery, walk: NamesWalk, hasFd: bool
   const ordered = query.order === "path" && hint === undefined ? "path" : undefined;
   const deeper = { ...walk, hint: undefined, max_depth: max_depth === undefined ? undefined : max_depth + 1 };
   const why = hasFd
-    ? "this fd is older than 8.7 and cannot heed .gitignore here"
+    ? "this fd cannot heed .gitignore outside of repositories; a newer one can"
     : `fd is missing; "${PROGRAMS.fd.install}" installs it`;
   return {
     ...PLAIN,

@@ -94,7 +94,11 @@ function parseMessage(line: Buffer): Message | undefined {
     const isSummary = letter === S || line.includes('"type":"summary"', Math.max(0, line.length - 32));
     return isSummary ? { type: "summary" } : undefined;
   }
-  const { type, data } = JSON.parse(line.toString("utf8")) as RawMessage;
+  // The matches within the line are by far the longest part, and all but where the first begins is of no use. Quotes
+  // within strings are escaped, so this stands only where it should.
+  const text = line.toString("utf8");
+  const rest = text.indexOf(AFTER_FIRST_START, text.indexOf(BEFORE_SUBMATCHES));
+  const { type, data } = JSON.parse(rest < 0 ? text : `${text.slice(0, rest)}}]}}`) as RawMessage;
   const head = valueOf(data.lines);
   const length = typeof head === "string" ? Buffer.byteLength(head) : head.length;
   return {
@@ -108,6 +112,9 @@ function parseMessage(line: Buffer): Message | undefined {
     start: data.submatches[0]?.start ?? 0,
   };
 }
+
+const BEFORE_SUBMATCHES = '"submatches":[{';
+const AFTER_FIRST_START = ',"end":';
 
 function valueOf(data: Data): string | Buffer {
   return "text" in data ? data.text : Buffer.from(data.bytes, "base64");

@@ -23,11 +23,12 @@ export class SmallestNames {
     return this.#kept.size > this.#limit;
   }
 
+  /** False where there are enough before it; that there is more than can be kept is known by then. */
+  mayTake({ rank }: Candidate): boolean {
+    return this.#bar === undefined || rank <= this.#bar;
+  }
+
   offer({ key, rank }: Candidate): void {
-    if (this.#bar !== undefined && rank > this.#bar) {
-      this.#dropped = true;
-      return;
-    }
     this.#kept.set(rank, key);
     if (this.#kept.size > 2 * this.#limit) this.#trim();
   }

@@ -13,6 +13,7 @@ import { walkOf } from "./place.ts";
 import type { SearchPlace } from "./place.ts";
 import { MessageReader } from "./rg-messages.ts";
 import type { LineMessage } from "./rg-messages.ts";
+import { StillFolders } from "./still.ts";
 import { VerifiedTree } from "./verified-tree.ts";
 import type { TreeOptions } from "./verified-tree.ts";
 
@@ -30,6 +31,7 @@ export async function* searchText(
   const isFolder = place.kind === "folder";
   const walk = isFolder ? walkOf(place.real, options.workspace) : "stdin";
   const hint = query.glob === undefined ? undefined : hintOf(query.glob.pattern);
+  const still = new StillFolders(place.fd);
   const engine = startEngine({
     program: rg,
     args: rgTextArguments(query, walk, hint),
@@ -37,12 +39,14 @@ export async function* searchText(
     ...(isFolder ? {} : { stdin: place.fd }),
     signal,
   });
-  const tree = new VerifiedTree({ top: place.real, ...options });
+  const tree = new VerifiedTree({ top: place.real, still, ...options });
   const files = isFolder ? new FoundFiles(tree, query) : new OnlyFile(place.fd, query);
   const reader = new MessageReader();
   let summary = false;
   try {
     for await (const piece of engine.output) {
+      tree.forget();
+      files.goOn();
       for (const message of reader.push(piece)) {
         if (message.type === "summary") summary = true;
         else yield* files.linesOf(message);
@@ -54,20 +58,25 @@ export async function* searchText(
     for (const complaint of complaintsOf(end.stderr, tree)) query.onComplaint(complaint);
   } finally {
     files.close();
+    tree.forget();
     await engine.stop();
   }
 }
 
 const NO_LINES: readonly FoundLine[] = [];
 
-/** Files of a folder, in path order: each is opened and verified when the first message names it. */
+/** Files of a folder, in path order. Each is verified when a message names it, if need be by opening it. */
 class FoundFiles {
   readonly #tree: VerifiedTree;
   readonly #query: TextQuery;
   readonly #after: string;
-  readonly #block = FileContent.makeBlock();
-  #path: string | undefined;
-  #content: FileContent | undefined;
+  /** Made for the first file that is opened, and used for all. */
+  #block: Buffer | undefined;
+  #key: string | undefined;
+  #isWanted = false;
+  #isStill: boolean | undefined;
+  /** Null where it is not there. */
+  #content: FileContent | null | undefined;
 
   constructor(tree: VerifiedTree, query: TextQuery) {
     this.#tree = tree;
@@ -77,14 +86,17 @@ class FoundFiles {
 
   linesOf(message: LineMessage): Iterable<FoundLine> {
     const key = message.key.startsWith("./") ? message.key.slice(2) : message.key;
-    if (key !== this.#path) {
-      this.close();
-      this.#path = key;
-      this.#content = this.#open(key);
-    }
-    if (this.#content === undefined) return NO_LINES;
+    if (key !== this.#key) this.#begin(key);
+    if (!this.#isWanted) return NO_LINES;
+    this.#isStill ??= this.#tree.isStill(key);
     const after = this.#query.after?.key === key ? this.#query.after.line : 0;
-    return linesOf(message, this.#content, { path: decodeKey(key), key, after, isVerified: false });
+    const file = { isVerified: this.#isStill, content: () => this.#open(key) };
+    return linesOf(message, file, { path: decodeKey(key), key, after });
+  }
+
+  /** Messages come that are newer than what is known of the file. */
+  goOn(): void {
+    this.#isStill = undefined;
   }
 
   close(): void {
@@ -92,13 +104,26 @@ class FoundFiles {
     this.#content = undefined;
   }
 
-  #open(key: string): FileContent | undefined {
+  #begin(key: string): void {
+    this.close();
+    this.#key = key;
+    this.#isWanted = this.#wants(key);
+    this.#isStill = undefined;
+  }
+
+  #wants(key: string): boolean {
     const { glob, after } = this.#query;
-    if (after !== undefined && orderOf(key) < this.#after) return undefined;
-    if (glob !== undefined && !glob.matches(decodeKey(key))) return undefined;
-    if (this.#tree.judge(key) !== "open") return undefined;
-    const fd = this.#tree.openFile(key);
-    return fd === undefined ? undefined : new FileContent(fd, this.#block);
+    if (after !== undefined && orderOf(key) < this.#after) return false;
+    if (glob !== undefined && !glob.matches(decodeKey(key))) return false;
+    return this.#tree.judge(key) === "open";
+  }
+
+  #open(key: string): FileContent | undefined {
+    if (this.#content === undefined) {
+      const fd = this.#tree.openFile(key);
+      this.#content = fd === undefined ? null : new FileContent(fd, (this.#block ??= FileContent.makeBlock()));
+    }
+    return this.#content ?? undefined;
   }
 }
 
@@ -121,13 +146,26 @@ class OnlyFile {
       if (this.#after > 0) return NO_LINES;
       return [{ path: "", key: "", line, is_match: true, text: "", cut_before: 0, cut_after: 0, binary: true }];
     }
-    return linesOf(message, this.#content, { path: "", key: "", after: this.#after, isVerified: true });
+    const file = { isVerified: true, content: () => this.#content };
+    return linesOf(message, file, { path: "", key: "", after: this.#after });
   }
+
+  goOn(): void {} // it stays the same file
 
   close(): void {} // the descriptor is the caller's
 }
 
 const MAX_EXPLANATION = 600;
+
+const LITERALLY = String.raw`a "\" makes the next character literal`;
+
+/** rg speaks of its own options; the caller has others. */
+// oxfmt-ignore
+const ADVICE = [
+  { where: /--multiline/,              say: "set multiline" },
+  { where: /--pcre2/,                  say: "search for the parts of it" },
+  { where: /size limit|too (?:big|large|many)/, say: "make it smaller" },
+] as const;
 
 /** Why rg did not search at all. */
 function refusalOf({ code, signal, stderr }: EngineEnd, { pattern, type }: TextQuery): ToolError {
@@ -143,7 +181,7 @@ function refusalOf({ code, signal, stderr }: EngineEnd, { pattern, type }: TextQ
   }
   const short = /^error: (.*)/m.exec(said)?.[1] ?? said.split("\n", 1)[0];
   const shown = JSON.stringify(pattern.length > 100 ? `${pattern.slice(0, 100)}…` : pattern);
-  const advice = said.includes("--multiline") ? "set multiline" : String.raw`a "\" makes the next character literal`;
+  const advice = ADVICE.find(({ where }) => where.test(said))?.say ?? LITERALLY;
   return new ToolError("InvalidArguments", `Cannot search for ${shown}: ${short}; ${advice}`, {
     field: "pattern",
     explanation: said,
