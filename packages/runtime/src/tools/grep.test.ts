@@ -393,3 +393,28 @@ function nameOfProcess(pid: string): string {
     return ""; // it ended meanwhile
   }
 }
+
+test("lines of a private key are not shown, however they are searched for", async () => {
+  const { make, call } = await scratch();
+  const body = Array.from({ length: 20 }, (_, i) => `${"MIIEpAIBAAKCAQEA7bq0".repeat(3)}${String(i).padStart(4, "0")}`);
+  const key = ["-----BEGIN RSA PRIVATE KEY-----", ...body, "-----END RSA PRIVATE KEY-----"].join("\n");
+  const hash = "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFB";
+  await make({ "root/config.yaml": `a: 1\nkey: |\n${key}\nb: 2\n`, "root/fixture.txt": `hash:\n${hash}\n` });
+
+  for (const args of [{ pattern: "MIIE" }, { pattern: "0007" }, { pattern: "b: 2", context: 6 }]) {
+    const { ok, payload } = await call("grep", { ...args, path: "config.yaml" });
+    const folder = await call("grep", args);
+    expect(ok).toBe(true);
+    expect(`${payload?.stdout}${folder.payload?.stdout}`).not.toMatch(/MIIE|AQEA7/);
+    expect(JSON.stringify([payload?.data, folder.payload?.data])).not.toMatch(/MIIE|AQEA7/);
+  }
+  expect((await call("grep", { pattern: "QUFB" })).payload?.stdout).toBe(`fixture.txt:2:${hash}\n`);
+});
+
+test("the temporary files of a change are nobody's business", async () => {
+  const { make, call } = await scratch();
+  await make({ "root/.autonous-01m7f9mp1bacdz1kaeg3zyjha3-1.tmp": "needle", "root/a.txt": "needle" });
+  expect((await call("grep", { pattern: "needle" })).payload?.stdout).toBe("a.txt:1:needle\n");
+  expect((await call("find", { name_pattern: "*" })).payload?.stdout).toBe("a.txt\n");
+  expect((await call("ls", {})).payload?.stdout).toBe("a.txt\n");
+});

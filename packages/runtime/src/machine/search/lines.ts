@@ -1,7 +1,9 @@
 import type { FoundLine } from "../../contract/search.ts";
+import { REDACTION_MARKER } from "../../protocol/marker.ts";
 import { cutLine } from "./cut-line.ts";
 import type { CutLine } from "./cut-line.ts";
 import type { FileContent } from "./file-content.ts";
+import { isInPrivateKey, looksLikeKeyBody } from "./private-key.ts";
 import type { LineMessage } from "./rg-messages.ts";
 
 /** The file that a message is about. */
@@ -37,6 +39,12 @@ export function* linesOf(message: LineMessage, file: NamedFile, options: LinesOp
       const isFirst = at === 0;
       const isLast = newline < 0;
       const whole = text.slice(at, text[end - 1] === "\r" && newline >= 0 ? end - 1 : end);
+      if (looksLikeKeyBody(whole) && isOfKey(file, message.offset + Buffer.byteLength(text.slice(0, at)))) {
+        yield { path, key, line, is_match, text: REDACTION_MARKER, cut_before: 0, cut_after: 0 };
+        if (newline < 0) return;
+        at = newline + 1;
+        continue;
+      }
       const beyond = isLong && isLast ? content : undefined;
       const { text: shown, cut_before, cut_after } = cut(whole, { message, isFirst, beyond });
       yield { path, key, line, is_match, text: shown, cut_before, cut_after };
@@ -44,6 +52,12 @@ export function* linesOf(message: LineMessage, file: NamedFile, options: LinesOp
     if (newline < 0) return;
     at = newline + 1;
   }
+}
+
+/** A file that cannot be looked at any more is no reason to show the line. */
+function isOfKey(file: NamedFile, offset: number): boolean {
+  const content = file.content();
+  return content === undefined || isInPrivateKey(content, offset);
 }
 
 function isMany(head: string | Buffer): boolean {

@@ -4,6 +4,7 @@ import { isHiddenName, judgeRoots } from "../../policy/check-path.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { procPath, realBytesOf } from "../files/handle.ts";
 import { asToolError } from "../files/system-error.ts";
+import { isTemporaryName } from "../files/temporary-name.ts";
 import { decodeKey, folderOf, nameOf, systemPath } from "./keys.ts";
 import type { StillFolders } from "./still.ts";
 
@@ -117,6 +118,7 @@ export class VerifiedTree {
   }
 
   #judgeEntry(key: string): Verdict {
+    if (isTemporaryName(nameOf(key))) return "closed";
     const { workspace, judgeBelow } = this.#options;
     const place = decodeKey(`${this.#prefix}${key}`);
     const folder = place.slice(0, Math.max(1, place.lastIndexOf("/")));
