@@ -29,7 +29,7 @@ test.skipIf(!hasTerminal)(`at a terminal everything fits in 80 columns, without 
   const { run_id } = JSON.parse(ran.stdout.trimEnd().split("\n").at(-1) ?? "") as { run_id: string };
   // oxfmt-ignore
   const cases = [
-    { line: "autonous tools",                  shows: /^TOOL {2}RISK/ },
+    { line: "autonous tools",                  shows: /^TOOL +RISK/ },
     { line: "autonous audit show",             shows: /^WHEN +TOOL +OUTCOME +RULE +ARGUMENTS/ },
     { line: "autonous tasks list",             shows: /^TASK +MADE +STATE +TEXT/ },
     { line: "autonous events tail",            shows: /Z agent\.completed/ },

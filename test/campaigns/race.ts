@@ -1,17 +1,27 @@
 /**
- * Calls run while another process turns folders into links and back. Nothing of the outside may ever be seen.
- * `npm run campaign:race -- --ops 1000000`
+ * Calls run while another process turns folders into links and back. Nothing of the outside may ever be seen or changed.
+ * `npm run campaign:race -- --ops 1000000 [--only ls,read]`
  */
 import { fork } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createRuntime } from "@autonous/runtime";
+import type { ToolCallResult } from "@autonous/runtime";
 
 export interface RaceResult {
   readonly operations: number;
-  /** Results that showed something of the outside. */
+  /** Results that showed something of the outside, and changes of the outside. */
   readonly breaches: number;
   /** How the calls ended: `ok`, or the error's code. */
   readonly outcomes: Readonly<Record<string, number>>;
@@ -19,31 +29,59 @@ export interface RaceResult {
 
 const CANARY = "canary-of-the-outside";
 
-const CALLS = [
-  { path: "flip" },
-  { path: "deep/flip" },
-  { path: "deep/deeper/flip" },
-  { path: ".", recursive: true },
-  { path: "deep", recursive: true },
-  { path: "flip/../deep" },
-] as const;
+/** Cheap ones come more often than those that start a process or wait for the disk. */
+// oxfmt-ignore
+const CALLS: readonly { readonly name: string; readonly args: Readonly<Record<string, unknown>>; readonly often?: number }[] = [
+  { name: "ls",          args: { path: "flip" },                                         often: 8 },
+  { name: "ls",          args: { path: "deep/flip" },                                    often: 8 },
+  { name: "ls",          args: { path: "deep/deeper/flip" },                             often: 8 },
+  { name: "ls",          args: { path: ".", recursive: true },                           often: 8 },
+  { name: "ls",          args: { path: "flip/../deep" },                                 often: 8 },
+  { name: "read",        args: { path: `flip/${CANARY}` },                               often: 8 },
+  { name: "read",        args: { path: `deep/deeper/flip/${CANARY}` },                   often: 8 },
+  { name: "read",        args: { path: `deep/flip/${CANARY}`, offset_bytes: 2 },         often: 8 },
+  { name: "write",       args: { path: "flip/new.txt", content: "written" } },
+  { name: "write",       args: { path: "deep/flip/made/new.txt", content: "written" } },
+  { name: "write",       args: { path: "deep/flip/both.txt", content: "added", mode: "append" } },
+  { name: "edit",        args: { path: "flip/both.txt", find: "canary", replace: "changed" } },
+  { name: "delete_file", args: { path: `deep/deeper/flip/${CANARY}` } },
+  { name: "delete_file", args: { path: "flip/new.txt" } },
+  { name: "apply_patch", args: { patch_text: `*** Begin Patch\n*** Add File: flip/patched.txt\n+1\n*** Delete File: deep/flip/both.txt\n*** End Patch` } },
+  { name: "grep",        args: { pattern: "canary" } },
+  { name: "grep",        args: { pattern: "canary", path: "deep", files_only: true } },
+  { name: "find",        args: { name_pattern: "*canary*" } },
+];
 
-export async function runRace(operations: number): Promise<RaceResult> {
+/** Every file below a folder, with its content. */
+function treeOf(folder: string): string {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).toSorted();
+  const isFile = (name: string): boolean => statSync(join(folder, name)).isFile();
+  return JSON.stringify(names.map((name) => [name, isFile(name) ? readFileSync(join(folder, name), "utf8") : null]));
+}
+
+export async function runRace(operations: number, only?: readonly string[]): Promise<RaceResult> {
+  const calls = CALLS.filter(({ name }) => only?.includes(name) !== false).flatMap(({ name, args, often = 1 }) =>
+    Array.from({ length: often }, () => ({ name, args })),
+  );
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "autonous-race-")));
   const root = join(folder, "root");
   const outside = join(folder, "outside");
   mkdirSync(join(root, "inside-link-target"), { recursive: true });
   mkdirSync(join(outside, "deeper/flip"), { recursive: true });
-  for (const name of ["", "deeper", "deeper/flip"]) writeFileSync(join(outside, name, CANARY), CANARY);
+  for (const name of ["", "deeper", "deeper/flip"]) {
+    for (const file of [CANARY, "both.txt"]) writeFileSync(join(outside, name, file), CANARY);
+  }
+  const before = treeOf(outside);
   const flipper = fork(join(import.meta.dirname, "flip.ts"), [root, outside]);
   await new Promise((resolve) => flipper.once("message", resolve));
-  const runtime = await createRuntime({ roots: [root], state_dir: join(folder, "state") });
+  const runtime = await createRuntime({ roots: [root], state_dir: join(folder, "state"), profile: "autonomous" });
   const outcomes: Record<string, number> = {};
   let breaches = 0;
   try {
     for (let i = 0; i < operations; i++) {
-      const result = await runtime.call({ name: "ls", args: CALLS[i % CALLS.length] });
-      if (JSON.stringify(result).includes(CANARY)) breaches++;
+      const { name = "ls", args } = calls[i % calls.length] ?? {};
+      const result = await runtime.call({ name, args });
+      if (JSON.stringify(shownOf(result)).includes(CANARY)) breaches++;
       const outcome = result.error?.code ?? "ok";
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
       if (i % 64 === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -52,14 +90,23 @@ export async function runRace(operations: number): Promise<RaceResult> {
     flipper.disconnect();
     await new Promise((resolve) => flipper.once("exit", resolve));
     await runtime.close();
+    if (treeOf(outside) !== before) breaches++;
     rmSync(folder, { recursive: true, force: true });
   }
   return { operations, breaches, outcomes };
 }
 
+/** What a result shows beside the words of the call itself. */
+function shownOf({ ok, payload }: ToolCallResult): unknown {
+  if (!ok || payload === null) return [];
+  const { path: _, removed: __, ...data } = (payload.data ?? {}) as Record<string, unknown>;
+  return [payload.stdout, data];
+}
+
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { ops: { type: "string", default: "100000" } } });
-  const result = await runRace(Number(values.ops));
+  const options = { ops: { type: "string", default: "100000" }, only: { type: "string" } } as const;
+  const { values } = parseArgs({ options });
+  const result = await runRace(Number(values.ops), values.only?.split(","));
   console.log(JSON.stringify(result));
   process.exitCode = result.breaches === 0 ? 0 : 1;
 }
