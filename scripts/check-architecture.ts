@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
 const PURE = ["node:path", "node:crypto"];
-const FILES = ["node:fs", "node:fs/promises", "node:os", "node:util"];
+const FILES = ["node:fs", "node:fs/promises", "node:os"];
 const MACHINE = [...PURE, ...FILES, "node:child_process", "node:net", "node:http", "node:stream"];
 const MAX_LINES = 300;
 

@@ -19,7 +19,7 @@ import { createToolFiles } from "./machine/files/files.ts";
 import { openOwnFile } from "./machine/files/open-file.ts";
 import { recoverChanges } from "./machine/files/recover.ts";
 import { resolvePath } from "./machine/files/resolve.ts";
-import { createToolSearch } from "./machine/search/search.ts";
+import { createLazySearch } from "./lazy-search.ts";
 import { createCursors } from "./output/cursor.ts";
 import type { Decision } from "./policy/decide.ts";
 import { isInForce } from "./policy/tools-in-force.ts";
@@ -195,7 +195,7 @@ function sharedParts(options: RuntimeOptions, { registry, started, clock, change
     resolve: (path) => resolvePath(path, cwd),
     openHandles: (handles) => ({
       files: createToolFiles({ ...handles, workspace, changer }),
-      search: createToolSearch({ ...handles, workspace }),
+      search: createLazySearch({ ...handles, workspace }),
     }),
     openOwn: (path) => Promise.resolve(openOwnFile(path)),
     undo: changer,

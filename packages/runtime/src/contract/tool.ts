@@ -53,8 +53,9 @@ export interface ToolDeclaration<Args extends Schema, Returns extends Schema> {
   readonly name: string;
   readonly version: string;
   readonly description: string | ((context: { readonly roots: readonly string[] }) => string);
-  readonly args: Args;
-  readonly returns: Returns;
+  /** A schema, or what makes it when it is first needed: most processes use few of many tools. */
+  readonly args: Args | (() => Args);
+  readonly returns: Returns | (() => Returns);
   readonly required_permissions: readonly Permission[];
   readonly side_effects: readonly SideEffect[];
   readonly aliases?: readonly Alias[];
@@ -128,8 +129,8 @@ export function defineTool<Args extends Schema, Returns extends Schema>(
 ): Tool {
   refuseBadDeclaration(declaration);
   const { risk = "high", touches, undoes, description, execute, revert } = declaration;
-  const args = declaration.args.strict();
-  const returns = declaration.returns.strict();
+  const args = strictOnce(declaration.args);
+  const returns = strictOnce(declaration.returns);
   let argsSchema: JsonSchema | undefined;
   let returnSchema: JsonSchema | undefined;
   type Given = z.output<Args>;
@@ -138,13 +139,17 @@ export function defineTool<Args extends Schema, Returns extends Schema>(
     version: declaration.version,
     aliases: declaration.aliases ?? [],
     old_versions: declaration.old_versions ?? [],
-    args,
-    returns,
+    get args() {
+      return args();
+    },
+    get returns() {
+      return returns();
+    },
     get args_schema() {
-      return (argsSchema ??= z.toJSONSchema(args, { io: "input" }));
+      return (argsSchema ??= z.toJSONSchema(args(), { io: "input" }));
     },
     get return_schema() {
-      return (returnSchema ??= z.toJSONSchema(returns, { io: "input" }));
+      return (returnSchema ??= z.toJSONSchema(returns(), { io: "input" }));
     },
     required_permissions: declaration.required_permissions,
     side_effects: declaration.side_effects,
@@ -167,6 +172,11 @@ export function defineTool<Args extends Schema, Returns extends Schema>(
     revert: revert && ((undo, context) => revert.call(declaration, undo, context)),
     execute: (given, context) => execute.call(declaration, given as Given, context),
   };
+}
+
+function strictOnce(given: Schema | (() => Schema)): () => Schema {
+  let schema: Schema | undefined;
+  return () => (schema ??= (typeof given === "function" ? given() : given).strict());
 }
 
 function refuseBadDeclaration(declaration: ToolDeclaration<Schema, Schema>): void {

@@ -1,6 +1,5 @@
 import { closeSync, constants, fdatasync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import type { Clock } from "../contract/host.ts";
 import type { AppendOptions, Journal } from "../contract/journal.ts";
 import type { EventDraft, RuntimeEvent } from "../protocol/event-record.ts";
@@ -136,7 +135,11 @@ export class JsonlJournal implements Journal {
   }
 }
 
-const fdatasyncOf = promisify(fdatasync);
+function fdatasyncOf(fd: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    fdatasync(fd, (error) => (error === null ? resolve() : reject(error)));
+  });
+}
 
 /** Opens a run's file. A torn last line, which a power cut can leave, is taken off, and the record says so. */
 export async function openJsonl(options: JsonlOptions, clock: Clock): Promise<JsonlJournal> {

@@ -12,18 +12,20 @@ import { encodeText } from "../text/encoding.ts";
 import { describeUndo } from "./changed.ts";
 import { readEditable } from "./editable.ts";
 
-const args = z.strictObject({
-  patch_text: z.string().min(1).describe('A patch from "*** Begin Patch" to "*** End Patch", or a unified diff'),
-});
-type Args = z.output<typeof args>;
+const args = () =>
+  z.strictObject({
+    patch_text: z.string().min(1).describe('A patch from "*** Begin Patch" to "*** End Patch", or a unified diff'),
+  });
+type Args = z.output<ReturnType<typeof args>>;
 
-const returns = z.strictObject({
-  added: z.array(z.string()),
-  changed: z.array(z.string()),
-  moved: z.array(z.strictObject({ from: z.string(), to: z.string() })),
-  deleted: z.array(z.string()),
-});
-type Summary = z.output<typeof returns>;
+const returns = () =>
+  z.strictObject({
+    added: z.array(z.string()),
+    changed: z.array(z.string()),
+    moved: z.array(z.strictObject({ from: z.string(), to: z.string() })),
+    deleted: z.array(z.string()),
+  });
+type Summary = z.output<ReturnType<typeof returns>>;
 
 export const applyPatch = defineTool({
   name: "apply_patch",

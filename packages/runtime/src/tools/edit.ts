@@ -12,32 +12,34 @@ import { describeUndo } from "./changed.ts";
 import { readEditable } from "./editable.ts";
 import { refuseStale, sha256Argument } from "./stale.ts";
 
-const findText = z.string().describe("Text to find, copied exactly from the file");
-const replaceWith = z.string().describe("Text to put in its place, taken literally");
-const all = z.boolean().describe("Replace every occurrence instead of refusing when there are several");
+const findText = () => z.string().describe("Text to find, copied exactly from the file");
+const replaceWith = () => z.string().describe("Text to put in its place, taken literally");
+const all = () => z.boolean().describe("Replace every occurrence instead of refusing when there are several");
 
-const args = z.strictObject({
-  path: z.string().min(1).describe("File to edit, relative to the workspace"),
-  find: findText.optional(),
-  replace: replaceWith.optional(),
-  all: all.optional(),
-  edits: z
-    .array(z.strictObject({ find: findText, replace: replaceWith, all: all.optional() }))
-    .min(1)
-    .max(1000)
-    .optional()
-    .describe("Several edits of the file as it is now, instead of find and replace: all are made or none"),
-  if_sha256: sha256Argument.optional(),
-});
-type Args = z.output<typeof args>;
+const args = () =>
+  z.strictObject({
+    path: z.string().min(1).describe("File to edit, relative to the workspace"),
+    find: findText().optional(),
+    replace: replaceWith().optional(),
+    all: all().optional(),
+    edits: z
+      .array(z.strictObject({ find: findText(), replace: replaceWith(), all: all().optional() }))
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe("Several edits of the file as it is now, instead of find and replace: all are made or none"),
+    if_sha256: sha256Argument().optional(),
+  });
+type Args = z.output<ReturnType<typeof args>>;
 
-const returns = z.strictObject({
-  path: z.string(),
-  replacements: z.int(),
-  diff: z.string(),
-  size: z.int(),
-  sha256: z.string(),
-});
+const returns = () =>
+  z.strictObject({
+    path: z.string(),
+    replacements: z.int(),
+    diff: z.string(),
+    size: z.int(),
+    sha256: z.string(),
+  });
 
 export const edit = defineTool({
   name: "edit",

@@ -15,26 +15,28 @@ const KINDS = {
   any: undefined,
 } as const;
 
-const args = z.strictObject({
-  path: z.string().min(1).default(".").describe("Folder to look in, relative to the workspace"),
-  name_pattern: z.string().min(1).describe("Glob: *.ts matches a name at any depth, src/**/*.ts a path below path"),
-  max_depth: z.int().min(1).optional().describe("How far down to look; 1 is the folder itself"),
-  limit: z.int().min(1).optional().describe("Entries a page"),
-  cursor: z.string().optional().describe("next_page_cursor of the page before; the other arguments stay the same"),
-  type: z
-    .enum(["file", "directory", "link", "any", "f", "d", "l"])
-    .default("any")
-    .describe("file, directory, link (or f, d, l) or any"),
-  sort: z.enum(["path", "newest"]).default("path").describe("By path, or what changed last first"),
-});
-type Args = z.output<typeof args>;
+const args = () =>
+  z.strictObject({
+    path: z.string().min(1).default(".").describe("Folder to look in, relative to the workspace"),
+    name_pattern: z.string().min(1).describe("Glob: *.ts matches a name at any depth, src/**/*.ts a path below path"),
+    max_depth: z.int().min(1).optional().describe("How far down to look; 1 is the folder itself"),
+    limit: z.int().min(1).optional().describe("Entries a page"),
+    cursor: z.string().optional().describe("next_page_cursor of the page before; the other arguments stay the same"),
+    type: z
+      .enum(["file", "directory", "link", "any", "f", "d", "l"])
+      .default("any")
+      .describe("file, directory, link (or f, d, l) or any"),
+    sort: z.enum(["path", "newest"]).default("path").describe("By path, or what changed last first"),
+  });
+type Args = z.output<ReturnType<typeof args>>;
 
-const returns = z.strictObject({
-  path: z.string(),
-  entries: z.array(z.strictObject({ path: z.string(), kind: z.enum(["file", "directory", "link", "other"]) })),
-  /** There is nothing after this page. */
-  complete: z.boolean(),
-});
+const returns = () =>
+  z.strictObject({
+    path: z.string(),
+    entries: z.array(z.strictObject({ path: z.string(), kind: z.enum(["file", "directory", "link", "other"]) })),
+    /** There is nothing after this page. */
+    complete: z.boolean(),
+  });
 
 export const find = defineTool({
   name: "find",

@@ -11,43 +11,45 @@ import type { GrepMode, GrepPage } from "./grep-pages.ts";
 /** Longer ones are no help to anybody, and the system takes only so long an argument. */
 const MAX_PATTERN = 20_000;
 
-const args = z.strictObject({
-  pattern: z
-    .string()
-    .min(1)
-    .max(MAX_PATTERN)
-    .refine((text) => !text.includes("\0"), { error: String.raw`it holds a NUL character; write \x00` })
-    .describe("Regular expression (Rust syntax, no look-around)"),
-  path: z.string().min(1).default(".").describe("Folder or file to search, relative to the workspace"),
-  glob: z.string().min(1).optional().describe("Only files that match, such as *.ts or src/**/*.ts, below path"),
-  type: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: "it has to be letters, digits, _ and -" })
-    .optional()
-    .describe("Only files of this type, such as ts, py or rust"),
-  limit: z.int().min(1).optional().describe("Matches a page; files with files_only or count_only"),
-  head_limit: z.int().min(1).optional().describe("The same as limit; the smaller one counts"),
-  cursor: z.string().optional().describe("next_page_cursor of the page before; the other arguments stay the same"),
-  multiline: z
-    .boolean()
-    .default(false)
-    .describe(String.raw`Let a match go over several lines; . matches \n too`),
-  "-i": z.boolean().default(false).describe("Ignore upper and lower case"),
-  context: z.int().min(0).max(100).default(0).describe("Lines to show before and after each match"),
-  files_only: z.boolean().default(false).describe("Give only the names of files with a match"),
-  count_only: z.boolean().default(false).describe("Give only the number of matching lines of each file"),
-});
-type Args = z.output<typeof args>;
+const args = () =>
+  z.strictObject({
+    pattern: z
+      .string()
+      .min(1)
+      .max(MAX_PATTERN)
+      .refine((text) => !text.includes("\0"), { error: String.raw`it holds a NUL character; write \x00` })
+      .describe("Regular expression (Rust syntax, no look-around)"),
+    path: z.string().min(1).default(".").describe("Folder or file to search, relative to the workspace"),
+    glob: z.string().min(1).optional().describe("Only files that match, such as *.ts or src/**/*.ts, below path"),
+    type: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: "it has to be letters, digits, _ and -" })
+      .optional()
+      .describe("Only files of this type, such as ts, py or rust"),
+    limit: z.int().min(1).optional().describe("Matches a page; files with files_only or count_only"),
+    head_limit: z.int().min(1).optional().describe("The same as limit; the smaller one counts"),
+    cursor: z.string().optional().describe("next_page_cursor of the page before; the other arguments stay the same"),
+    multiline: z
+      .boolean()
+      .default(false)
+      .describe(String.raw`Let a match go over several lines; . matches \n too`),
+    "-i": z.boolean().default(false).describe("Ignore upper and lower case"),
+    context: z.int().min(0).max(100).default(0).describe("Lines to show before and after each match"),
+    files_only: z.boolean().default(false).describe("Give only the names of files with a match"),
+    count_only: z.boolean().default(false).describe("Give only the number of matching lines of each file"),
+  });
+type Args = z.output<ReturnType<typeof args>>;
 
-const returns = z.strictObject({
-  path: z.string(),
-  matches: z.array(z.strictObject({ path: z.string(), line: z.int(), text: z.string() })),
-  files: z.array(z.string()).optional(),
-  counts: z.array(z.strictObject({ path: z.string(), count: z.int() })).optional(),
-  /** The search ran to its end: there is nothing after this page. */
-  complete: z.boolean(),
-  summary: z.string(),
-});
+const returns = () =>
+  z.strictObject({
+    path: z.string(),
+    matches: z.array(z.strictObject({ path: z.string(), line: z.int(), text: z.string() })),
+    files: z.array(z.string()).optional(),
+    counts: z.array(z.strictObject({ path: z.string(), count: z.int() })).optional(),
+    /** The search ran to its end: there is nothing after this page. */
+    complete: z.boolean(),
+    summary: z.string(),
+  });
 
 export const grep = defineTool({
   name: "grep",
@@ -82,14 +84,15 @@ export const grep = defineTool({
   },
 });
 
-const placeSchema = z.strictObject({ key: z.string(), line: z.int() });
+const placeSchema = () => z.strictObject({ key: z.string(), line: z.int() });
 
 async function readPage(
   given: Args,
   { search, cursors, limits, signal }: ToolContext,
   complaints: string[],
 ): Promise<{ page: GrepPage; isComplete: boolean }> {
-  const after = given.cursor === undefined ? undefined : placeSchema.parse(cursors.open(given.cursor, boundTo(given)));
+  const after =
+    given.cursor === undefined ? undefined : placeSchema().parse(cursors.open(given.cursor, boundTo(given)));
   const limit = Math.min(given.limit ?? limits.lines, given.head_limit ?? limits.lines, limits.lines);
   const page = startPage(modeOf(given), { limit, limits, context: given.context, after, pathOf: pathIn(given.path) });
   for await (const line of search.text(given.path, queryOf(given, after, complaints))) {

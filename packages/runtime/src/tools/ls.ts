@@ -7,20 +7,26 @@ import { ToolError } from "../protocol/errors.ts";
 import { walk } from "./walk.ts";
 import type { Place, Walked } from "./walk.ts";
 
-const args = z.strictObject({
-  path: z.string().min(1).default(".").describe("Folder to list, relative to the workspace"),
-  recursive: z.boolean().default(false).describe("List the folders below it too"),
-  limit: z.int().min(1).optional().describe("Entries a page"),
-  cursor: z.string().optional().describe("next_page_cursor of the page before; the other arguments stay the same"),
-  ignore_globs: z.array(z.string().min(1)).max(100).optional().describe("Leave out what matches, such as node_modules"),
-  all: z.boolean().default(false).describe("Show the names of sensitive places too"),
-});
-type Args = z.output<typeof args>;
+const args = () =>
+  z.strictObject({
+    path: z.string().min(1).default(".").describe("Folder to list, relative to the workspace"),
+    recursive: z.boolean().default(false).describe("List the folders below it too"),
+    limit: z.int().min(1).optional().describe("Entries a page"),
+    cursor: z.string().optional().describe("next_page_cursor of the page before; the other arguments stay the same"),
+    ignore_globs: z
+      .array(z.string().min(1))
+      .max(100)
+      .optional()
+      .describe("Leave out what matches, such as node_modules"),
+    all: z.boolean().default(false).describe("Show the names of sensitive places too"),
+  });
+type Args = z.output<ReturnType<typeof args>>;
 
-const returns = z.strictObject({
-  path: z.string(),
-  entries: z.array(z.strictObject({ path: z.string(), kind: z.enum(["file", "directory", "link", "other"]) })),
-});
+const returns = () =>
+  z.strictObject({
+    path: z.string(),
+    entries: z.array(z.strictObject({ path: z.string(), kind: z.enum(["file", "directory", "link", "other"]) })),
+  });
 
 export const ls = defineTool({
   name: "ls",
@@ -71,7 +77,8 @@ interface Page {
 }
 
 async function readPage(given: Args, { files, cursors, limits, signal }: ToolContext): Promise<Page> {
-  const start = given.cursor === undefined ? undefined : placeSchema.parse(cursors.open(given.cursor, boundTo(given)));
+  const start =
+    given.cursor === undefined ? undefined : placeSchema().parse(cursors.open(given.cursor, boundTo(given)));
   const unreadable: string[] = [];
   const limit = Math.min(given.limit ?? limits.lines, limits.lines);
   const steps = walk(files, {
@@ -105,7 +112,7 @@ async function readPage(given: Args, { files, cursors, limits, signal }: ToolCon
 
 const MAX_COMPLAINTS = 20;
 
-const placeSchema = z.strictObject({ keys: z.array(z.string()).min(1), folder: z.boolean() });
+const placeSchema = () => z.strictObject({ keys: z.array(z.string()).min(1), folder: z.boolean() });
 
 function whatIsFull(
   rows: number,

@@ -14,25 +14,26 @@ import type { Page } from "./read-page.ts";
 import { readExactly, surveyBytes, surveyFile } from "./survey-file.ts";
 import type { Start, Survey } from "./survey-file.ts";
 
-const args = z
-  .strictObject({
-    path: z.string().min(1).describe("File to read, relative to the workspace; or a storage_ref of this run"),
-    offset: z.int().min(0, "lines are counted from 1").optional().describe("Line to begin at, counted from 1"),
-    limit: z.int().min(1).optional().describe("Lines a page"),
-    offset_bytes: z.int().min(0).optional().describe("Byte to begin at, counted from 0"),
-    limit_bytes: z.int().min(1).optional().describe("Bytes a page; an offset beside it counts bytes too"),
-    cursor: z.string().optional().describe("next_page_cursor of the page before; the other arguments stay the same"),
-  })
-  .superRefine((given, { addIssue }) => {
-    for (const [field, other, why] of CONTRADICTIONS) {
-      if (given[field] === undefined || given[other] === undefined) continue;
-      addIssue({ code: "custom", path: [field], message: `it cannot go with "${other}", ${why}` });
-    }
-    if (given.offset !== 0 || given.limit_bytes !== undefined) return;
-    const message = "lines are counted from 1; leave it out to begin at the first";
-    addIssue({ code: "custom", path: ["offset"], message });
-  });
-type Args = z.output<typeof args>;
+const args = () =>
+  z
+    .strictObject({
+      path: z.string().min(1).describe("File to read, relative to the workspace; or a storage_ref of this run"),
+      offset: z.int().min(0, "lines are counted from 1").optional().describe("Line to begin at, counted from 1"),
+      limit: z.int().min(1).optional().describe("Lines a page"),
+      offset_bytes: z.int().min(0).optional().describe("Byte to begin at, counted from 0"),
+      limit_bytes: z.int().min(1).optional().describe("Bytes a page; an offset beside it counts bytes too"),
+      cursor: z.string().optional().describe("next_page_cursor of the page before; the other arguments stay the same"),
+    })
+    .superRefine((given, { addIssue }) => {
+      for (const [field, other, why] of CONTRADICTIONS) {
+        if (given[field] === undefined || given[other] === undefined) continue;
+        addIssue({ code: "custom", path: [field], message: `it cannot go with "${other}", ${why}` });
+      }
+      if (given.offset !== 0 || given.limit_bytes !== undefined) return;
+      const message = "lines are counted from 1; leave it out to begin at the first";
+      addIssue({ code: "custom", path: ["offset"], message });
+    });
+type Args = z.output<ReturnType<typeof args>>;
 
 // oxfmt-ignore
 const CONTRADICTIONS = [
@@ -41,22 +42,23 @@ const CONTRADICTIONS = [
   ["offset_bytes", "limit",        "one counts bytes and the other lines"],
 ] as const;
 
-const returns = z.strictObject({
-  path: z.string(),
-  kind: z.enum(["text", "image", "binary"]).describe("Only text is shown; of the rest this is all"),
-  media_type: z.string(),
-  size: z.int(),
-  sha256: z.string().nullable().describe("Of the whole file; null above 4 GiB"),
-  start_line: z.int().nullable().optional(),
-  end_line: z.int().nullable().optional(),
-  total_lines: z.int().nullable().optional(),
-  offset_bytes: z.int().optional().describe("Where the slice begins"),
-  end_bytes: z.int().optional().describe("The first byte after it"),
-  line_ends: z.enum(LINE_ENDS).optional().describe("Of the slice"),
-  valid_utf8: z.boolean().optional().describe("Of the slice"),
-  bom: z.boolean().optional().describe("The file begins with a byte order mark, which is not shown"),
-});
-type Output = ToolOutput<z.input<typeof returns>>;
+const returns = () =>
+  z.strictObject({
+    path: z.string(),
+    kind: z.enum(["text", "image", "binary"]).describe("Only text is shown; of the rest this is all"),
+    media_type: z.string(),
+    size: z.int(),
+    sha256: z.string().nullable().describe("Of the whole file; null above 4 GiB"),
+    start_line: z.int().nullable().optional(),
+    end_line: z.int().nullable().optional(),
+    total_lines: z.int().nullable().optional(),
+    offset_bytes: z.int().optional().describe("Where the slice begins"),
+    end_bytes: z.int().optional().describe("The first byte after it"),
+    line_ends: z.enum(LINE_ENDS).optional().describe("Of the slice"),
+    valid_utf8: z.boolean().optional().describe("Of the slice"),
+    bom: z.boolean().optional().describe("The file begins with a byte order mark, which is not shown"),
+  });
+type Output = ToolOutput<z.input<ReturnType<typeof returns>>>;
 
 export const read = defineTool({
   name: "read",
@@ -118,7 +120,7 @@ async function readFirst(file: OpenedFile, given: Args, context: ToolContext): P
 /** The next page, at the price of that page: what the first one found out is in the cursor. */
 async function readOn(file: OpenedFile, given: Args & { cursor: string }, context: ToolContext): Promise<Output> {
   const { path } = given;
-  const position = positionSchema.parse(context.cursors.open(given.cursor, boundTo(given)));
+  const position = positionSchema().parse(context.cursors.open(given.cursor, boundTo(given)));
   if (position.identity !== file.identity) {
     throw new ToolError("InvalidCursor", `Cannot go on reading "${path}": it has changed since the page before`, {
       field: "cursor",
@@ -131,17 +133,18 @@ async function readOn(file: OpenedFile, given: Args & { cursor: string }, contex
   return present(given, { file, page, survey: { sha256, total_lines }, from, context });
 }
 
-const startSchema = z.union([z.strictObject({ line: z.int() }), z.strictObject({ byte: z.int() })]);
+const startSchema = () => z.union([z.strictObject({ line: z.int() }), z.strictObject({ byte: z.int() })]);
 
-const positionSchema = z.strictObject({
-  at: z.int(),
-  line: z.int().nullable(),
-  identity: z.string(),
-  sha256: z.string().nullable(),
-  total_lines: z.int().nullable(),
-  bom: z.boolean(),
-  from: startSchema,
-});
+const positionSchema = () =>
+  z.strictObject({
+    at: z.int(),
+    line: z.int().nullable(),
+    identity: z.string(),
+    sha256: z.string().nullable(),
+    total_lines: z.int().nullable(),
+    bom: z.boolean(),
+    from: startSchema(),
+  });
 
 /** What a cursor is good for. Pages may differ in length, so limits are not part of it. */
 function boundTo({ path }: Args): unknown {

@@ -2,10 +2,11 @@ import { z } from "zod";
 import type { FileBefore } from "../contract/context.ts";
 import { ToolError } from "../protocol/errors.ts";
 
-export const sha256Argument = z
-  .string()
-  .regex(/^[0-9a-f]{64}$/i, "expected 64 hexadecimal digits")
-  .describe("sha256 that read gave; refused if the file has changed since");
+export const sha256Argument = () =>
+  z
+    .string()
+    .regex(/^[0-9a-f]{64}$/i, "expected 64 hexadecimal digits")
+    .describe("sha256 that read gave; refused if the file has changed since");
 
 /** A change that was planned on other content than there is does not happen. */
 export async function refuseStale(before: FileBefore, wanted: string | undefined, deed: string): Promise<void> {

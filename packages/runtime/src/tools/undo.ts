@@ -8,22 +8,24 @@ import { describeUndo } from "./changed.ts";
 import { netOf } from "./net-change.ts";
 import type { NetChange } from "./net-change.ts";
 
-const args = z
-  .strictObject({
-    undo_id: z.string().min(1).optional().describe("The change to take back, as its result named it"),
-    run_id: z.string().min(1).optional().describe("Instead: every change of that run"),
-    force: z.boolean().default(false).describe("Put the old content back even where the file has changed since"),
-  })
-  .refine(({ undo_id, run_id }) => (undo_id === undefined) !== (run_id === undefined), {
-    message: 'name either "undo_id" or "run_id"',
-  });
+const args = () =>
+  z
+    .strictObject({
+      undo_id: z.string().min(1).optional().describe("The change to take back, as its result named it"),
+      run_id: z.string().min(1).optional().describe("Instead: every change of that run"),
+      force: z.boolean().default(false).describe("Put the old content back even where the file has changed since"),
+    })
+    .refine(({ undo_id, run_id }) => (undo_id === undefined) !== (run_id === undefined), {
+      message: 'name either "undo_id" or "run_id"',
+    });
 
-const returns = z.strictObject({
-  undone: z.array(z.string()).describe("undo_ids, newest first"),
-  restored: z.array(z.string()).describe("Files whose old content is back"),
-  removed: z.array(z.string()).describe("Files that were not there before"),
-  unchanged: z.array(z.string()).describe("Files that were as before already"),
-});
+const returns = () =>
+  z.strictObject({
+    undone: z.array(z.string()).describe("undo_ids, newest first"),
+    restored: z.array(z.string()).describe("Files whose old content is back"),
+    removed: z.array(z.string()).describe("Files that were not there before"),
+    unchanged: z.array(z.string()).describe("Files that were as before already"),
+  });
 
 export const undo = defineTool({
   name: "undo",
@@ -98,7 +100,7 @@ async function changeBack({ path, before, not_kept, folders }: NetChange, log: U
   });
 }
 
-function sortOut(nets: readonly NetChange[], { files }: Changed): Omit<z.output<typeof returns>, "undone"> {
+function sortOut(nets: readonly NetChange[], { files }: Changed): Omit<z.output<ReturnType<typeof returns>>, "undone"> {
   const afterByPath = new Map(files.map(({ path, after }) => [path, after]));
   const pathsWhere = (wanted: (after: FileVersion | null | undefined) => boolean): string[] =>
     nets.filter(({ path }) => wanted(afterByPath.get(path))).map(({ path }) => path);
@@ -109,7 +111,7 @@ function sortOut(nets: readonly NetChange[], { files }: Changed): Omit<z.output<
   };
 }
 
-function describe({ restored, removed, unchanged }: Omit<z.output<typeof returns>, "undone">): string {
+function describe({ restored, removed, unchanged }: Omit<z.output<ReturnType<typeof returns>>, "undone">): string {
   const rows = [
     ...restored.map((path) => `restored ${makeVisible(path)}`),
     ...removed.map((path) => `removed ${makeVisible(path)}`),

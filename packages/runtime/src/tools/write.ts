@@ -9,24 +9,26 @@ import { ToolError } from "../protocol/errors.ts";
 import { describeUndo } from "./changed.ts";
 import { refuseStale, sha256Argument } from "./stale.ts";
 
-const args = z.strictObject({
-  path: z.string().min(1).describe("File to write, relative to the workspace; missing folders are made"),
-  content: z.string().describe("The whole content, or with append what to add at the end"),
-  mode: z
-    .enum(["overwrite", "append", "create"])
-    .default("overwrite")
-    .describe("create refuses a file that is there already"),
-  if_sha256: sha256Argument.optional(),
-});
-type Args = z.output<typeof args>;
+const args = () =>
+  z.strictObject({
+    path: z.string().min(1).describe("File to write, relative to the workspace; missing folders are made"),
+    content: z.string().describe("The whole content, or with append what to add at the end"),
+    mode: z
+      .enum(["overwrite", "append", "create"])
+      .default("overwrite")
+      .describe("create refuses a file that is there already"),
+    if_sha256: sha256Argument().optional(),
+  });
+type Args = z.output<ReturnType<typeof args>>;
 
-const returns = z.strictObject({
-  path: z.string(),
-  bytes_written: z.int(),
-  created: z.boolean(),
-  size: z.int(),
-  sha256: z.string(),
-});
+const returns = () =>
+  z.strictObject({
+    path: z.string(),
+    bytes_written: z.int(),
+    created: z.boolean(),
+    size: z.int(),
+    sha256: z.string(),
+  });
 
 export const write = defineTool({
   name: "write",

@@ -1,4 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { UndoLog, UndoRecord, UndoTarget } from "../../contract/undo.ts";
 import { ToolError } from "../../protocol/errors.ts";
@@ -10,25 +10,26 @@ import type { UndoObjects } from "./undo-objects.ts";
 /** Reads the logs of all processes that work, or worked, with a state folder. */
 export function createUndoLog(state_dir: string, objects: UndoObjects): UndoLog {
   return {
+    // oxlint-disable-next-line typescript/require-await -- see docs/decisions/0004
     async find(target) {
-      const records = await findRecords(state_dir, target);
+      const records = findRecords(state_dir, target);
       if (records.length > 0) return records;
       const [name, id] = "undo_id" in target ? ["undo_id", target.undo_id] : ["run_id", target.run_id];
       throw new ToolError("NotFound", `Cannot find the change of ${name} "${id}": there is none on record`, {
         [name]: id,
       });
     },
-    content: async (sha256) => objects.read(sha256) ?? (await findPacked(state_dir, sha256)),
+    content: (sha256) => Promise.resolve(objects.read(sha256) ?? findPacked(state_dir, sha256)),
   };
 }
 
-async function findRecords(state_dir: string, target: UndoTarget): Promise<UndoRecord[]> {
+function findRecords(state_dir: string, target: UndoTarget): UndoRecord[] {
   const records = new Map<string, UndoRecord>();
   const id = "undo_id" in target ? target.undo_id : target.run_id;
-  for (const log of await findLogs(state_dir)) {
+  for (const log of findLogs(state_dir)) {
     // Ids sort by time, and a log is named by one that is older than all in it.
     if ("undo_id" in target && log.id > id) continue;
-    const text = await readLog(state_dir, log);
+    const text = readLog(state_dir, log);
     if (!text.includes(JSON.stringify(id))) continue;
     for (const record of recordsIn(text)) {
       if (("undo_id" in target ? record.undo_id : record.run_id) === id) records.set(record.undo_id, record);
@@ -38,9 +39,9 @@ async function findRecords(state_dir: string, target: UndoTarget): Promise<UndoR
   return [...records.values()].sort((a, b) => (a.undo_id < b.undo_id ? 1 : -1));
 }
 
-async function findPacked(state_dir: string, sha256: string): Promise<Buffer | undefined> {
-  for (const log of await findLogs(state_dir)) {
-    const text = await readLog(state_dir, log);
+function findPacked(state_dir: string, sha256: string): Buffer | undefined {
+  for (const log of findLogs(state_dir)) {
+    const text = readLog(state_dir, log);
     if (!text.includes(JSON.stringify(sha256))) continue;
     for (const line of parseLines(text)) {
       const packed = "change" in line ? line.packed?.find((each) => each.sha256 === sha256) : undefined;
@@ -68,28 +69,28 @@ interface FoundLog {
 }
 
 /** Newest first. Open logs are looked for first: one that is put away meanwhile is then found in its new place. */
-async function findLogs(state_dir: string): Promise<FoundLog[]> {
+function findLogs(state_dir: string): FoundLog[] {
   const { open, closed } = stateFolders(state_dir);
   const paths = new Map<string, string>();
   for (const folder of [open, closed]) {
-    for (const name of (await orNothing(readdir(folder))) ?? []) {
+    for (const name of orNothing(() => readdirSync(folder)) ?? []) {
       if (name.endsWith(".jsonl")) paths.set(parseLogName(name).id, join(folder, name));
     }
   }
   return [...paths].map(([id, path]) => ({ id, path })).sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 
-async function readLog(state_dir: string, log: FoundLog): Promise<string> {
-  return (await readIfThere(log.path)) ?? (await readIfThere(closedPath(state_dir, log))) ?? "";
+function readLog(state_dir: string, log: FoundLog): string {
+  return readIfThere(log.path) ?? readIfThere(closedPath(state_dir, log)) ?? "";
 }
 
-function readIfThere(path: string): Promise<string | undefined> {
-  return orNothing(readFile(path, "utf8"));
+function readIfThere(path: string): string | undefined {
+  return orNothing(() => readFileSync(path, "utf8"));
 }
 
-async function orNothing<T>(work: Promise<T>): Promise<T | undefined> {
+function orNothing<T>(work: () => T): T | undefined {
   try {
-    return await work;
+    return work();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
