@@ -18,7 +18,7 @@ export function checkArgs(call: GateCall, { redactor }: DecidingParts): void {
   const tool = need(call.tool, "tool");
   const adapted = call.adapters.reduce((args, adapt) => runAdapter(tool, adapt, args), call.request.args);
   const parsed = tool.args.safeParse(adapted);
-  if (!parsed.success) throw wrongArguments(tool, parsed.error);
+  if (!parsed.success) throw wrongArguments(tool, parsed.error, adapted);
   call.args = parsed.data;
   const { value, redacted } = redactor.redactValue(parsed.data);
   call.params = value;
@@ -73,14 +73,14 @@ function runAdapter(tool: Tool, adapt: ArgsAdapter, args: ToolCallRequest["args"
 
 const MAX_ISSUES = 10;
 
-function wrongArguments(tool: Tool, error: z.ZodError): ToolError {
-  const fields = error.issues.slice(0, MAX_ISSUES).flatMap(describeIssue);
+function wrongArguments(tool: Tool, error: z.ZodError, given: unknown): ToolError {
+  const fields = error.issues.slice(0, MAX_ISSUES).flatMap((issue) => describeIssue(issue, given));
   const list = fields.map(({ field, problem }) => `"${field}" ${problem}`).join("; ");
   return new ToolError("InvalidArguments", `Cannot call "${tool.name}": ${list}`, { fields });
 }
 
 /** What is wrong with which field. Never repeats a value: it may be a secret. */
-function describeIssue(issue: z.core.$ZodIssue): { field: string; problem: string }[] {
+function describeIssue(issue: z.core.$ZodIssue, given: unknown): { field: string; problem: string }[] {
   const at = issue.path.map(String).join(".");
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => ({
@@ -88,5 +88,10 @@ function describeIssue(issue: z.core.$ZodIssue): { field: string; problem: strin
       problem: "is not an argument of this tool",
     }));
   }
-  return [{ field: at === "" ? "args" : at, problem: `is wrong: ${issue.message}` }];
+  const isMissing = issue.code === "invalid_type" && valueAt(given, issue.path) === undefined;
+  return [{ field: at === "" ? "args" : at, problem: isMissing ? "is missing" : `is wrong: ${issue.message}` }];
+}
+
+function valueAt(given: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => (Object(value) as Record<PropertyKey, unknown>)[key], given);
 }

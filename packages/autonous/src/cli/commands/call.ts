@@ -1,4 +1,4 @@
-import type { ApprovalRequest, Runtime, ToolCallInput, ToolCallResult } from "@autonous/runtime";
+import type { ApprovalRequest, Progress, Runtime, ToolCallInput, ToolCallResult } from "@autonous/runtime";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT, exitCodeOfResult } from "../exit-codes.ts";
@@ -18,13 +18,26 @@ export async function call(input: CommandInput): Promise<ExitCode> {
   const runtime = await openRuntime(input, digest === undefined ? {} : { onApproval: approveExactly(digest) });
   try {
     if (request === undefined) return await callLines(runtime, input);
-    const result = await runtime.call(request, { signal, onProgress: ({ detail }) => print.note(detail) });
+    const result = await runtime.call(request, { signal, onProgress: tellProgress(print) });
     if (print.json) print.document(result);
     else showResult(result, print);
     return exitCodeOfResult(result);
   } finally {
     await runtime.close();
   }
+}
+
+const PROGRESS_EVERY_MS = 1000;
+
+/** How far a call is, once in a while: who waits wants to see that something happens, not all of it. */
+function tellProgress(print: Print): (progress: Progress) => void {
+  let next = 0;
+  return ({ fraction, detail }) => {
+    const now = performance.now();
+    if (now < next) return;
+    next = now + PROGRESS_EVERY_MS;
+    print.note(fraction === null ? detail : `${detail}: ${Math.floor(fraction * 100)} %`);
+  };
 }
 
 /** The arguments of one call from the command line. Anything that is JSON is passed on: the gate judges it. */
