@@ -77,8 +77,11 @@ export interface OpenedFile {
   readonly size: number;
   /** Differs whenever the content may differ: made of device, inode, size and times. */
   readonly identity: string;
-  /** The bytes from `position` on: `length` of them, or fewer where the file ends. */
-  read(position: number, length: number): Promise<Buffer>;
+  /**
+   * The bytes from `position` on: `length` of them, or fewer where the file ends. Whoever reads much gives the buffer
+   * that they are put `into`.
+   */
+  read(position: number, length: number, into?: Buffer): Promise<Buffer>;
   close(): void;
 }
 

@@ -51,12 +51,13 @@ export async function surveyFile(
   const whole = file.size <= MAX_SURVEYED;
   if (!whole && "byte" in start) return { sha256: null, total_lines: null, place: { at: start.byte, line: null } };
   const digest = createHash("sha256");
+  const into = Buffer.allocUnsafeSlow(CHUNK);
   let place: Place | undefined;
   let feeds = 0;
   let open = false;
   let chunks = 0;
   for (let at = 0; at < file.size;) {
-    const chunk = await readExactly(file, { path, at, length: Math.min(CHUNK, file.size - at) });
+    const chunk = await readExactly(file, { path, at, length: Math.min(CHUNK, file.size - at), into });
     const feedsAfter = feeds + countLineFeeds(chunk);
     // Looking for a line in a chunk takes longer than counting its lines: only the one that it begins in is looked at.
     if ("byte" in start || start.line - 1 <= feedsAfter) place ??= placeIn(chunk, start, { at, feeds });
@@ -72,12 +73,16 @@ export async function surveyFile(
   return { sha256: whole ? digest.digest("hex") : null, total_lines: feeds + (open ? 1 : 0), place };
 }
 
+interface Wanted {
+  readonly path: string;
+  readonly at: number;
+  readonly length: number;
+  readonly into?: Buffer;
+}
+
 /** What was there when the file was opened. Throws `Stale` where it is there no more. */
-export async function readExactly(
-  file: OpenedFile,
-  { path, at, length }: { readonly path: string; readonly at: number; readonly length: number },
-): Promise<Buffer> {
-  const bytes = await file.read(at, length);
+export async function readExactly(file: OpenedFile, { path, at, length, into }: Wanted): Promise<Buffer> {
+  const bytes = await file.read(at, length, into);
   if (bytes.length === length) return bytes;
   throw new ToolError("Stale", `Cannot read "${path}": it became shorter while it was read`, { path });
 }

@@ -8,11 +8,13 @@ export const AT_ONCE_BYTES = 1 << 20;
 export interface Span {
   readonly position: number;
   readonly length: number;
+  /** Where to put the bytes. Left out: into a new buffer. */
+  readonly into?: Buffer | undefined;
 }
 
 /** The bytes of a span, or fewer where the file ends. */
-export async function readSpan(fd: number, { position, length }: Span, signal: AbortSignal): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(length);
+export async function readSpan(fd: number, { position, length, into }: Span, signal: AbortSignal): Promise<Buffer> {
+  const bytes = into?.subarray(0, length) ?? Buffer.allocUnsafe(length);
   let filled = 0;
   while (filled < length) {
     signal.throwIfAborted();
@@ -69,8 +71,10 @@ export async function hashPieces(fd: number, signal: AbortSignal): Promise<Hash>
   return sum;
 }
 
-interface Piece extends Span {
+interface Piece {
   readonly offset: number;
+  readonly length: number;
+  readonly position: number;
 }
 
 function readPiece(fd: number, buffer: Buffer, piece: Piece): Promise<number> {

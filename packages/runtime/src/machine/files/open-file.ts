@@ -25,10 +25,10 @@ export function openFile(handle: number, path: string, signal: AbortSignal): Ope
   return {
     size,
     identity: identityOf(stats),
-    async read(position, length) {
+    async read(position, length, into) {
       if (!isOpen) throw new Error(`Cannot read "${path}": it was closed`);
       // Some files of the system say that they are empty and are not.
-      const span = { position, length: size === 0 ? length : Math.max(0, Math.min(length, size - position)) };
+      const span = { position, length: size === 0 ? length : Math.max(0, Math.min(length, size - position)), into };
       const bytes = await readSpan(fd, span, signal);
       untilTurn -= bytes.length;
       if (untilTurn <= 0) {
