@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { RunFolder } from "../contract/journal.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { isStorageRef } from "../protocol/storage-ref.ts";
@@ -41,12 +41,10 @@ export function makeRunFolder(path: string): void {
 export function openRunFolder(path: string): RunFolder {
   return {
     putAside(name, text) {
-      const folder = join(path, "observations");
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
       // Callers may name their calls as they like; a reference is told from a path of the workspace by how it begins.
-      const file = name.startsWith("call_") ? name : `call_${name}`;
-      writeFileSync(join(folder, file), text, { mode: 0o600 });
-      return { storage_ref: `observations/${file}`, sha256: hash("sha256", text, "hex") };
+      const storage_ref = `observations/${name.startsWith("call_") ? name : `call_${name}`}`;
+      writeIn(path, storage_ref, text);
+      return { storage_ref, sha256: hash("sha256", text, "hex") };
     },
     pathOf(storage_ref) {
       const file = join(path, storage_ref);
@@ -57,6 +55,18 @@ export function openRunFolder(path: string): RunFolder {
       });
     },
   };
+}
+
+/** The folder is there but for the first time. */
+function writeIn(path: string, name: string, text: string): void {
+  const file = join(path, name);
+  try {
+    writeFileSync(file, text, { mode: 0o600 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(file, text, { mode: 0o600 });
+  }
 }
 
 /** Makes the name of a new file survive a power cut. */
