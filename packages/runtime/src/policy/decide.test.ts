@@ -5,17 +5,22 @@ import { PERMISSIONS, PERMISSION_CLASSES, RISKS, SIDE_EFFECTS } from "../protoco
 import { PROFILE_NAMES } from "../protocol/configuration.ts";
 import type { PolicyRule, ProfileName } from "../protocol/configuration.ts";
 import { decide } from "./decide.ts";
-import type { CallFacts, Decision, ResolvedTouch, ToolFacts, WorkspaceContext } from "./decide.ts";
+import { parseCommands } from "../shell/parse-commands.ts";
+import { judgeCommands } from "./check-command.ts";
+import type { CallFacts, Decision, NamedCommand, ResolvedTouch, ToolFacts, WorkspaceContext } from "./decide.ts";
 
 const CHECK_NAMES = [
   "tools_in_force",
   "roots",
   "sensitive_places",
+  "destructive_commands",
   "checkpoint",
   "rules",
   "files_that_run_later",
   "hidden_names",
   "many_files",
+  "risky_commands",
+  "network_commands",
   "profile",
 ];
 
@@ -46,6 +51,8 @@ const WORKSPACE: WorkspaceContext = {
   sandbox: "none",
 };
 
+const SANDBOXED = { sandbox: "bwrap" } as const;
+
 function manyFiles(count: number): readonly Partial<ResolvedTouch>[] {
   return Array.from({ length: count }, (_, i) => ({ path: `${i}`, real: `/work/${i}`, access: "write" }));
 }
@@ -57,7 +64,15 @@ interface Given {
   readonly profile?: ProfileName;
   readonly rules?: readonly PolicyRule[];
   readonly tools?: readonly string[];
+  readonly command?: string;
+  readonly network?: boolean;
   readonly workspace?: Partial<WorkspaceContext>;
+}
+
+function commandOf(text: string, network: boolean): NamedCommand {
+  const parsed = parseCommands(text);
+  const folder = "/work";
+  return { parsed, verdict: judgeCommands(parsed, { roots: ["/work"], home: "/home/ann", folder }), folder, network };
 }
 
 function decideOn({
@@ -67,6 +82,8 @@ function decideOn({
   profile = "guarded",
   rules = [],
   tools,
+  command,
+  network = false,
   workspace,
 }: Given): Decision {
   const call: CallFacts = {
@@ -80,6 +97,7 @@ function decideOn({
       exists: true,
       ...touch,
     })),
+    ...(command !== undefined && { commands: [commandOf(command, network)] }),
   };
   const configuration = { rules: [...rules], quotas: {}, ...(tools && { tools: [...tools] }) };
   return decide(call, { ...WORKSPACE, ...workspace }, { profile, configuration });
@@ -121,7 +139,24 @@ const CASES: readonly (Given & { title: string; effect: Decision["effect"]; code
   { title: "a generic tool with a rule",                    tool: "plugin", rules: [{ effect: "allow", tool: "plugin" }],               effect: "ALLOW", rule: "rule:1 (allow tool=plugin)" },
   { title: "a generic tool that writes, under readonly",    tool: "plugin", profile: "readonly",                                        effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
   { title: "a generic tool that only sends, under readonly", tool: "note", risk: "high", profile: "readonly",                           effect: "REQUIRE_CONFIRMATION", rule: "class:generic" },
-  { title: "a command",                                     tool: "bash", profile: "autonomous", rules: [{ effect: "allow", tool: "bash" }], effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force", says: /no check/ },
+  { title: "an everyday command in a sandbox",              tool: "bash", command: "npm test", workspace: SANDBOXED,                    effect: "ALLOW", rule: "profile:guarded:run" },
+  { title: "an everyday command without a sandbox",         tool: "bash", command: "npm test",                                          effect: "REQUIRE_CONFIRMATION", rule: "profile:guarded:run" },
+  { title: "an everyday command, under readonly",           tool: "bash", command: "npm test", profile: "readonly",                     effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
+  { title: "a destructive command",                         tool: "bash", command: "rm -rf /", workspace: SANDBOXED,                    effect: "DENY", code: "CommandDenied", rule: "floor:destructive_commands" },
+  { title: "a destructive command, under autonomous",       tool: "bash", command: "sudo rm -rf /", profile: "autonomous",              effect: "DENY", code: "CommandDenied", rule: "floor:destructive_commands" },
+  { title: "a destructive command, with a rule for it",     tool: "bash", command: "rm -rf /", rules: [{ effect: "allow", command: "rm *" }], effect: "DENY", code: "CommandDenied", rule: "floor:destructive_commands" },
+  { title: "a risky command",                               tool: "bash", command: "git push --force", workspace: SANDBOXED,            effect: "REQUIRE_CONFIRMATION", rule: "builtin:risky_commands" },
+  { title: "a risky command, under autonomous",             tool: "bash", command: "git push --force", profile: "autonomous",           effect: "ALLOW", rule: "profile:autonomous:run" },
+  { title: "a risky command, with a rule for the tool",     tool: "bash", command: "git push --force", rules: [{ effect: "allow", tool: "bash" }], effect: "REQUIRE_CONFIRMATION", rule: "builtin:risky_commands" },
+  { title: "a risky command, with a rule for it",           tool: "bash", command: "git push --force", rules: [{ effect: "allow", command: "git push *" }], effect: "ALLOW", rule: "rule:1 (allow command=git push *)" },
+  { title: "a rule for one command of two",                 tool: "bash", command: "git push && npm publish", rules: [{ effect: "allow", command: "git push *" }], effect: "REQUIRE_CONFIRMATION", rule: "builtin:risky_commands" },
+  { title: "a rule for a command, before what carries it",  tool: "bash", command: "sudo git push", rules: [{ effect: "allow", command: "git push *" }], effect: "REQUIRE_CONFIRMATION", rule: "builtin:risky_commands" },
+  { title: "a deny rule for a command, somewhere inside",   tool: "bash", command: "make && env A=1 npm run x", workspace: SANDBOXED, rules: [{ effect: "deny", command: "npm run *" }], effect: "DENY", code: "ToolNotAllowed", rule: "rule:1 (deny command=npm run *)" },
+  { title: "a rule for a command, of a call without one",   tool: "ls",   rules: [{ effect: "deny", command: "ls" }],                    effect: "ALLOW", rule: "profile:guarded:look" },
+  { title: "an opaque command",                             tool: "bash", command: 'eval "$X"', workspace: SANDBOXED,                   effect: "REQUIRE_CONFIRMATION", rule: "builtin:opaque_commands" },
+  { title: "an opaque command, with a rule for it",         tool: "bash", command: 'eval "$X"', workspace: SANDBOXED, rules: [{ effect: "allow", command: "eval *" }], effect: "REQUIRE_CONFIRMATION", rule: "builtin:opaque_commands" },
+  { title: "a command that asks for the network",           tool: "bash", command: "npm ci", network: true, workspace: SANDBOXED,       effect: "REQUIRE_CONFIRMATION", rule: "builtin:network_commands" },
+  { title: "the same, under autonomous",                    tool: "bash", command: "npm ci", network: true, profile: "autonomous",      effect: "ALLOW", rule: "profile:autonomous:run" },
   { title: "a fetch",                                       tool: "webfetch", profile: "autonomous",                                    effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force", says: /no check/ },
   { title: "a tool that is not configured",                 tool: "ls", tools: ["write"],                                               effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
 
@@ -200,11 +235,14 @@ test("every check is told, also those after the one that decided", () => {
     "tools_in_force PASS",
     "roots DENY",
     "sensitive_places DENY",
+    "destructive_commands PASS",
     "checkpoint PASS",
     "rules REQUIRE_CONFIRMATION",
     "files_that_run_later REQUIRE_CONFIRMATION",
     "hidden_names PASS",
     "many_files PASS",
+    "risky_commands PASS",
+    "network_commands PASS",
     "profile REQUIRE_CONFIRMATION",
   ]);
   expect(checks.every(({ reason }) => reason.length > 0)).toBe(true);

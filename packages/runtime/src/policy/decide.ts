@@ -2,23 +2,26 @@ import type { Effect, Scope } from "../protocol/decision.ts";
 import type { ErrorCode } from "../protocol/errors.ts";
 import { findLaterPlace, judgeRoots, judgeSensitivity } from "./check-path.ts";
 import type { ClosedPlace } from "./check-path.ts";
+import type { CommandFinding } from "./check-command.ts";
 import type { CallFacts, DecisionSettings, ResolvedTouch, ToolFacts, WorkspaceContext } from "./facts.ts";
 import {
   DEEDS,
   HIDDEN_NAMES,
   MANY_CHANGES,
   MANY_FILES,
+  NETWORK_COMMANDS,
   PROFILES,
   reachOfCall,
   reachOfDeeds,
   reachOfTouches,
+  RISKY_COMMANDS,
 } from "./profiles.ts";
 import type { ProfileEffect } from "./profiles.ts";
 import { findRule, namesPlace } from "./rules.ts";
 import type { CompiledRule } from "./rules.ts";
 import { isInForce, isReachInForce } from "./tools-in-force.ts";
 
-export type { CallFacts, DecisionSettings, ResolvedTouch, ToolFacts, WorkspaceContext } from "./facts.ts";
+export type { CallFacts, DecisionSettings, NamedCommand, ResolvedTouch, ToolFacts, WorkspaceContext } from "./facts.ts";
 
 /** What one check said, also where another one decided. */
 export interface CheckVerdict {
@@ -68,11 +71,14 @@ const CHECKS: readonly Check[] = [
   { check: "tools_in_force",       judge: checkToolsInForce },
   { check: "roots",                judge: checkRoots },       // the floor: what no profile allows
   { check: "sensitive_places",     judge: checkSensitivity }, // the floor
+  { check: "destructive_commands", judge: checkDestructive }, // the floor
   { check: "checkpoint",           judge: checkCheckpoint },  // the floor
   { check: "rules",                judge: checkRules },
   { check: "files_that_run_later", judge: checkRunLater },
   { check: "hidden_names",         judge: checkHiddenNames },
   { check: "many_files",           judge: checkManyFiles },
+  { check: "risky_commands",       judge: checkRisky },
+  { check: "network_commands",     judge: checkNetwork },
   { check: "profile",              judge: judgeByProfile, yieldsToRules: true },
 ];
 
@@ -126,6 +132,16 @@ function checkSensitivity({ call, workspace }: Subject): Verdict | string {
   return "No path leads to a closed place";
 }
 
+function checkDestructive({ call }: Subject): Verdict | string {
+  const found = findingsOf(call).find(({ level }) => level === "destructive");
+  if (found === undefined) return "No command is plainly destructive";
+  return deny("CommandDenied", `Cannot run ${quote(found.command)}: ${found.reason}`, "floor:destructive_commands");
+}
+
+function findingsOf({ commands = [] }: CallFacts): readonly CommandFinding[] {
+  return commands.flatMap(({ verdict }) => verdict.findings);
+}
+
 function checkCheckpoint({ call, workspace }: Subject): Verdict | string {
   if (!call.tool.requires_checkpoint || workspace.checkpoint_handler) return "No checkpoint stands in the way";
   const reason = `Cannot use "${call.tool.name}": it waits for a checkpoint, and no handler is registered`;
@@ -164,6 +180,21 @@ function checkHiddenNames({ call, settings, rule }: Subject): Verdict | string {
   if (effect === "confirm") return confirm(`Listing ${quote(touch.path)} would show names that are kept back`, id);
   const reason = `Cannot show hidden names in ${quote(touch.path)}: the profile "${settings.profile}" keeps them back`;
   return deny("ToolNotAllowed", reason, id);
+}
+
+/** A rule that allows in general does not mean these; one that names the command does. */
+function checkRisky({ call, settings, rule }: Subject): Verdict | string {
+  const found = findingsOf(call).find(({ level }) => level !== "destructive");
+  if (found === undefined) return "No command is risky, and of each it is known what it would do";
+  if (RISKY_COMMANDS[settings.profile] !== "confirm") return `The profile "${settings.profile}" runs risky commands`;
+  if (rule?.effect === "allow" && rule.namesCommand) return "A rule for this command allows it";
+  return confirm(`To run ${quote(found.command)}: ${found.reason}`, `builtin:${found.level}_commands`);
+}
+
+function checkNetwork({ call, settings }: Subject): Verdict | string {
+  if (call.commands?.some(({ network }) => network) !== true) return "No command asks for the network";
+  if (NETWORK_COMMANDS[settings.profile] !== "confirm") return `The profile "${settings.profile}" lets commands ask`;
+  return confirm("The command asks for the network", "builtin:network_commands");
 }
 
 /** Asked for whatever rules allow in general: a rule speaks of files, not of how many at once. */

@@ -1,6 +1,8 @@
 import type { Access, Tool } from "../contract/tool.ts";
 import type { Risk } from "../protocol/call.ts";
 import type { PolicyConfiguration, ProfileName } from "../protocol/configuration.ts";
+import type { CommandVerdict } from "./check-command.ts";
+import type { ParsedShell } from "../shell/parsed-shell.ts";
 
 /** What of a tool plays a part in a decision. The labels `read_only` and `destructive` do not (spec 1). */
 export type ToolFacts = Pick<
@@ -19,10 +21,21 @@ export interface ResolvedTouch {
   readonly exists: boolean;
 }
 
+/** A command that a call would run. */
+export interface NamedCommand {
+  readonly parsed: ParsedShell;
+  /** What `judgeCommands` says of it. */
+  readonly verdict: CommandVerdict;
+  /** Where the folder that it would run in really is. */
+  readonly folder: string;
+  readonly network: boolean;
+}
+
 export interface CallFacts {
   readonly tool: ToolFacts;
   readonly risk: Risk;
   readonly touches: readonly ResolvedTouch[];
+  readonly commands?: readonly NamedCommand[];
   readonly chat?: string;
   readonly user?: string;
 }

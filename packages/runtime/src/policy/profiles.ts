@@ -29,6 +29,22 @@ export const HIDDEN_NAMES = {
   autonomous: "allow",
 } as const satisfies Record<ProfileName, ProfileEffect>;
 
+/** Commands that are risky, or of which it cannot be known what they would do (spec 3, Commands). */
+// oxfmt-ignore
+export const RISKY_COMMANDS = {
+  readonly:   "hide",
+  guarded:    "confirm",
+  autonomous: "allow",
+} as const satisfies Record<ProfileName, ProfileEffect>;
+
+/** Commands that ask for the network. It leads to the allowlist only, whoever says yes. */
+// oxfmt-ignore
+export const NETWORK_COMMANDS = {
+  readonly:   "hide",
+  guarded:    "confirm",
+  autonomous: "allow",
+} as const satisfies Record<ProfileName, ProfileEffect>;
+
 /** Changing more files at once than `MANY_FILES`. */
 // oxfmt-ignore
 export const MANY_CHANGES = {

@@ -2,7 +2,8 @@ import type { Permission, Risk } from "../protocol/call.ts";
 import type { PolicyConfiguration, PolicyRule } from "../protocol/configuration.ts";
 import { compileGlob } from "../paths/glob.ts";
 import { isInside } from "../paths/inside.ts";
-import type { CallFacts, ResolvedTouch } from "./facts.ts";
+import { commandPattern } from "./command-pattern.ts";
+import type { CallFacts, NamedCommand, ResolvedTouch } from "./facts.ts";
 import { foldPath } from "./fold-name.ts";
 import type { Place } from "./places.ts";
 import { isFarther, reachOfPermission, riskOfCall } from "./profiles.ts";
@@ -30,13 +31,15 @@ const WILDCARD = /[*?[\]{}\\]/;
 const NOT_LITERAL = /\[[^[\]]*\]|\{[^{}]*\}|[*?[\]{}\\]/g;
 
 /** The conditions of a rule, in the order in which a rule is told. */
-const CONDITIONS = ["tool", "permission", "risk", "path", "chat", "user"] as const;
+const CONDITIONS = ["tool", "permission", "risk", "path", "command", "chat", "user"] as const;
 
 export interface CompiledRule {
   readonly effect: PolicyRule["effect"];
   /** "rule:3 (deny tool=ls path=secret/**)": counted from 1, in the order of the configuration. */
   readonly id: string;
   readonly reason: string | undefined;
+  /** It speaks of certain commands. */
+  readonly namesCommand: boolean;
   /** The names of the path pattern, in the form in which names are compared. */
   readonly pathNames?: readonly string[];
   /** How specific the rule is for this call; undefined where it does not apply. */
@@ -97,6 +100,7 @@ function compileRule(rule: PolicyRule, index: number): CompiledRule {
       effect: "deny",
       id: idOf(rule, index),
       reason: `Rule ${index + 1} of the configuration cannot be read: its pattern is too long or stands for too much`,
+      namesCommand: false,
       specificityFor: () => (rule.effect === "allow" ? undefined : Infinity),
     };
   }
@@ -106,6 +110,7 @@ function compileReadable(rule: PolicyRule, index: number): CompiledRule {
   const { effect, reason, risk, permission, user, chat } = rule;
   const tool = rule.tool === undefined ? undefined : compileTool(rule.tool);
   const path = rule.path === undefined ? undefined : compilePath(rule.path, effect);
+  const command = rule.command === undefined ? undefined : compileCommand(rule.command, effect);
   const weight =
     (tool === undefined ? 0 : tool.weight) +
     (permission === undefined ? 0 : WEIGHTS.permission) +
@@ -116,6 +121,7 @@ function compileReadable(rule: PolicyRule, index: number): CompiledRule {
     effect,
     id: idOf(rule, index),
     reason,
+    namesCommand: command !== undefined,
     ...(rule.path !== undefined && { pathNames: foldPath(rule.path).split("/") }),
     specificityFor(call, facts) {
       if (user !== undefined && user !== call.user) return undefined;
@@ -123,9 +129,9 @@ function compileReadable(rule: PolicyRule, index: number): CompiledRule {
       if (risk !== undefined && risk !== facts.risk) return undefined;
       if (tool?.matches(call.tool.name) === false) return undefined;
       if (permission !== undefined && !appliesToPermission(permission, effect, call)) return undefined;
-      if (path === undefined) return weight;
-      const closeness = path.closenessFor(call.touches, facts.roots);
-      return closeness === undefined ? undefined : weight + closeness;
+      const byCommand = command === undefined ? 0 : command.closenessFor(call.commands ?? []);
+      const byPath = path === undefined ? 0 : path.closenessFor(call.touches, facts.roots);
+      return byCommand === undefined || byPath === undefined ? undefined : weight + byCommand + byPath;
     },
   };
 }
@@ -198,6 +204,28 @@ function compilePath(given: string, effect: PolicyRule["effect"]): CompiledPath 
         if (each !== undefined) best = pick(effect, best, each);
       }
       return best;
+    },
+  };
+}
+
+interface CompiledCommand {
+  /** What the command adds to the rule's weight; undefined where the commands do not match. */
+  closenessFor(commands: readonly NamedCommand[]): number | undefined;
+}
+
+/**
+ * A rule that allows applies when it covers every command that would run, and all of them are known; one that refuses
+ * or asks applies when it covers any.
+ */
+function compileCommand(given: string, effect: PolicyRule["effect"]): CompiledCommand {
+  const pattern = commandPattern(given);
+  const weight = closeness(given.replaceAll("*", "").length);
+  return {
+    closenessFor(named) {
+      const commands = named.flatMap(({ parsed }) => parsed.commands).filter(({ words }) => words.length > 0);
+      if (effect !== "allow") return commands.some((each) => pattern.matches(each)) ? weight : undefined;
+      const isKnown = commands.length > 0 && named.every(({ parsed }) => parsed.opaque.length === 0);
+      return isKnown && commands.every((each) => pattern.matches(each)) ? weight : undefined;
     },
   };
 }

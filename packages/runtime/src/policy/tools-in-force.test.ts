@@ -55,7 +55,7 @@ test("a class that has no check is closed under every profile, whoever lists the
   for (const permission_class of PERMISSION_CLASSES) {
     for (const profile of PROFILE_NAMES) {
       const { inForce, reason } = isInForce({ ...ls, permission_class }, workspace, { ...configured(["ls"]), profile });
-      const hasCheck = permission_class !== "bash" && permission_class !== "webfetch";
+      const hasCheck = permission_class !== "webfetch";
       expect(inForce).toBe(hasCheck);
       if (!hasCheck) expect(reason).toContain(`no check for tools of class "${permission_class}"`);
     }

@@ -16,7 +16,7 @@ const HAS_CHECK = {
   file:     true,
   readonly: true,
   generic:  true,
-  bash:     false,
+  bash:     true,
   webfetch: false,
 } as const satisfies Record<PermissionClass, boolean>;
 

@@ -1,0 +1,137 @@
+import { commandLine } from "../shell/describe.ts";
+import { gitSubcommand } from "../shell/git.ts";
+import { hasOption, optionValues, readArguments } from "../shell/options.ts";
+import type { Arguments } from "../shell/options.ts";
+import type { ParsedShell, ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
+import { COMMAND_DANGERS, OPTION_TABLES } from "./command-dangers.ts";
+import type { Danger } from "./command-dangers.ts";
+import { DEEDS, judgeWrites } from "./command-deeds.ts";
+import type { Remark } from "./command-deeds.ts";
+import { declaredAssignments, judgeAssignment } from "./command-environment.ts";
+import { readDenylist } from "./command-pattern.ts";
+import type { CommandGround } from "./command-places.ts";
+
+export type CommandLevel = "destructive" | "risky" | "opaque" | "everyday";
+
+export interface CommandFinding {
+  readonly level: Exclude<CommandLevel, "everyday">;
+  /** The command as a person should see it; empty where it is about the whole text. */
+  readonly command: string;
+  /** A clause about the command: "it deletes the whole workspace". */
+  readonly reason: string;
+}
+
+export interface CommandVerdict {
+  readonly level: CommandLevel;
+  readonly findings: readonly CommandFinding[];
+}
+
+export interface CommandContext extends CommandGround {
+  /** `AUTONOUS_TOOL_BASH_DENYLIST`: patterns of words, between commas or line breaks. */
+  readonly denylist?: string;
+}
+
+const LEVELS = ["destructive", "risky", "opaque"] as const satisfies readonly CommandLevel[];
+
+/**
+ * How dangerous a parsed text is: as much as the worst of its commands (spec 3, Commands). Each command is judged by its own
+ * words; nothing is matched on text. Pure, and never throws.
+ */
+export function judgeCommands(parsed: ParsedShell, context: CommandContext): CommandVerdict {
+  const denied = context.denylist === undefined ? [] : readDenylist(context.denylist);
+  const findings: CommandFinding[] = parsed.opaque.map(({ reason, text }) => ({
+    level: "opaque",
+    command: text,
+    reason,
+  }));
+  for (const command of parsed.commands) {
+    const line = commandLine(command);
+    for (const { pattern, words } of denied) {
+      if (words.matches(command))
+        findings.push({ level: "destructive", command: line, reason: `the denylist names it ("${pattern}")` });
+    }
+    for (const { level, reason } of remarksOn(command, context)) findings.push({ level, command: line, reason });
+  }
+  const level = LEVELS.find((each) => findings.some((finding) => finding.level === each)) ?? "everyday";
+  return { level, findings: withoutRepeats(findings) };
+}
+
+function withoutRepeats(findings: readonly CommandFinding[]): readonly CommandFinding[] {
+  const seen = new Map(findings.map((finding) => [`${finding.level}\0${finding.command}\0${finding.reason}`, finding]));
+  return [...seen.values()].sort((one, other) => LEVELS.indexOf(one.level) - LEVELS.indexOf(other.level));
+}
+
+function* remarksOn(
+  command: SimpleCommand,
+  ground: CommandGround,
+): Generator<Remark | { level: "opaque"; reason: string }> {
+  if (command.multiplies) yield { level: "destructive", reason: "it starts more and more of itself" };
+  const written = command.redirections.filter(({ operator }) => operator.includes(">") && operator !== "<&");
+  const targets = written.filter(({ operator, target }) => operator !== ">&" || !/^(?:\d+-?|-)$/.test(target.value));
+  yield* judgeWrites(
+    command,
+    ground,
+    targets.map(({ target }) => target),
+  );
+  if (command.redirections.some(({ target }) => /^\/dev\/(?:tcp|udp)\//.test(target.value))) {
+    yield { level: "risky", reason: "it opens a connection" };
+  }
+  for (const assignment of [...command.assignments, ...declaredAssignments(command)]) {
+    const reason = judgeAssignment(assignment, command);
+    if (reason !== undefined) yield { level: "opaque", reason };
+  }
+  const [name] = command.words;
+  if (name === undefined || name.isDynamic) return;
+  yield* byTables(name, command, ground);
+}
+
+function* byTables(
+  name: ShellWord,
+  command: SimpleCommand,
+  ground: CommandGround,
+): Generator<Remark | { level: "opaque"; reason: string }> {
+  const base = name.value.slice(name.value.lastIndexOf("/") + 1);
+  const rows = dangersByName.get(base) ?? [];
+  const given = rows.length === 0 ? undefined : argumentsOf(base, command.words);
+  for (const { danger, subcommands } of rows) {
+    if (given !== undefined && fits(danger, subcommands, given)) yield { level: danger.level, reason: danger.why };
+  }
+  const needsSubcommand = rows.some(({ subcommands }) => subcommands.length > 0);
+  if (needsSubcommand && given?.operands[0]?.isDynamic === true && given.operands[0].value === "") {
+    yield { level: "opaque", reason: `what ${base} does is known only when it runs` };
+  }
+  yield* DEEDS[base]?.(command, ground) ?? [];
+}
+
+interface Row {
+  readonly danger: Danger;
+  /** For each word after the name, its choices. */
+  readonly subcommands: readonly (readonly string[])[];
+}
+
+const dangersByName = new Map<string, Row[]>();
+for (const danger of COMMAND_DANGERS) {
+  const [names = "", ...rest] = danger.run.split(" ");
+  const row: Row = { danger, subcommands: rest.map((choices) => choices.split("|")) };
+  for (const name of names.split("|")) dangersByName.set(name, [...(dangersByName.get(name) ?? []), row]);
+}
+
+function argumentsOf(base: string, words: readonly ShellWord[]): Arguments {
+  if (base !== "git") return readArguments(words, OPTION_TABLES[base]);
+  const rest = gitSubcommand(words);
+  const { options, operands, ...more } = readArguments(rest, { short: "m", long: ["message"] });
+  return { ...more, options, operands: [...rest.slice(0, 1), ...operands] };
+}
+
+function fits(danger: Danger, subcommands: Row["subcommands"], { options, operands }: Arguments): boolean {
+  if (!subcommands.every((choices, index) => choices.includes(operands[index]?.value ?? ""))) return false;
+  if (danger.without !== undefined && hasOption(options, ...danger.without)) return false;
+  if (danger.with !== undefined && !hasOption(options, ...danger.with)) return false;
+  if (
+    danger.value !== undefined &&
+    !optionValues(options, ...(danger.with ?? [])).some(({ value }) => danger.value?.test(value))
+  )
+    return false;
+  const rest = operands.slice(subcommands.length);
+  return danger.operand === undefined || rest.some(({ value }) => danger.operand?.test(value) === true);
+}

@@ -1,0 +1,109 @@
+/** More words than this from one pair of braces are not spelled out: the word is dynamic. */
+const MAX_WORDS = 64;
+/** Nor more braces in one word: each is looked at from each of those around it. */
+const MAX_BRACES = 32;
+
+/**
+ * The words that braces stand for, as source text: `a{b,c}` gives `ab` and `ac`. Undefined where there are too many or
+ * the braces hold something that is not plain. Quoted text stays as it is.
+ */
+export function expandBraces(text: string): readonly string[] | undefined {
+  if (text.split("{", MAX_BRACES + 2).length > MAX_BRACES + 1) return undefined;
+  let words = [""];
+  let at = 0;
+  while (at < text.length) {
+    const next = readPiece(text, at);
+    if (next === undefined) return undefined;
+    words = words.flatMap((word) => next.choices.map((choice) => word + choice));
+    if (words.length > MAX_WORDS) return undefined;
+    at = next.end;
+  }
+  return words;
+}
+
+interface Piece {
+  readonly choices: readonly string[];
+  readonly end: number;
+}
+
+function readPiece(text: string, at: number): Piece | undefined {
+  const character = text.charAt(at);
+  if (character === "{" && text.charAt(at - 1) !== "$") {
+    const inner = readBraces(text, at);
+    if (inner !== undefined)
+      return inner.choices === undefined ? undefined : { choices: inner.choices, end: inner.end };
+  }
+  const end = endOfQuoted(text, at);
+  return { choices: [text.slice(at, end)], end };
+}
+
+/** One character, or a whole quoted text or expansion. */
+function endOfQuoted(text: string, at: number): number {
+  const character = text.charAt(at);
+  if (character === "\\") return Math.min(at + 2, text.length);
+  if (character === "'" || character === '"' || character === "`") {
+    let end = at + 1;
+    while (end < text.length && text.charAt(end) !== character) {
+      if (text.charAt(end) === "\\" && character !== "'") end++;
+      end++;
+    }
+    return Math.min(end + 1, text.length);
+  }
+  if (character === "$" && /[({]/.test(text.charAt(at + 1))) return endOfExpansion(text, at + 1);
+  return at + 1;
+}
+
+function endOfExpansion(text: string, at: number): number {
+  let open = 0;
+  for (let end = at; end < text.length; end++) {
+    const character = text.charAt(end);
+    if (character === "(" || character === "{") open++;
+    else if (character === ")" || character === "}") open--;
+    if (open === 0) return end + 1;
+  }
+  return text.length;
+}
+
+/** Undefined where these are no braces that expand; `choices` undefined where they are but stand for too much. */
+function readBraces(
+  text: string,
+  at: number,
+): { readonly choices: readonly string[] | undefined; readonly end: number } | undefined {
+  const parts: string[] = [];
+  let start = at + 1;
+  let open = 1;
+  let end = start;
+  while (end < text.length && open > 0) {
+    const character = text.charAt(end);
+    if (character === "{") open++;
+    else if (character === "}") open--;
+    else if (character === "," && open === 1) {
+      parts.push(text.slice(start, end));
+      start = end + 1;
+    }
+    end = "{},".includes(character) ? end + 1 : endOfQuoted(text, end);
+  }
+  if (open > 0) return undefined;
+  parts.push(text.slice(start, end - 1));
+  if (parts.length === 1) return readRange(parts[0] ?? "", end);
+  if (parts.length > MAX_WORDS) return { choices: undefined, end };
+  const choices: string[] = [];
+  for (const part of parts) {
+    const inner = expandBraces(part);
+    if (inner === undefined || choices.length > MAX_WORDS) return { choices: undefined, end };
+    choices.push(...inner);
+  }
+  return { choices, end };
+}
+
+function readRange(inner: string, end: number): { choices: readonly string[] | undefined; end: number } | undefined {
+  const range = /^(?:(-?\d{1,9})\.\.(-?\d{1,9})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.-?\d+)?$/.exec(inner);
+  if (range === null) return undefined;
+  const isLetters = range[3] !== undefined;
+  const from = isLetters ? (range[3] ?? "").charCodeAt(0) : Number(range[1]);
+  const to = isLetters ? (range[4] ?? "").charCodeAt(0) : Number(range[2]);
+  if (Math.abs(to - from) >= MAX_WORDS) return { choices: undefined, end };
+  const direction = to < from ? -1 : 1;
+  const numbers = Array.from({ length: Math.abs(to - from) + 1 }, (_, index) => from + index * direction);
+  return { choices: numbers.map((number) => (isLetters ? String.fromCharCode(number) : String(number))), end };
+}

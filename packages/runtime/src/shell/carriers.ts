@@ -1,0 +1,261 @@
+import type { OptionTable } from "./options.ts";
+import { hasOption, optionValues, readArguments } from "./options.ts";
+import type { ShellAssignment, ShellWord } from "./parsed-shell.ts";
+import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
+import { joinWords, nameOf } from "./runner.ts";
+import { runInput } from "./shells.ts";
+
+interface CarrierRow extends OptionTable {
+  readonly names: readonly string[];
+  /** Words between the options and the command: the duration of `timeout`, the folder of `chroot`. */
+  readonly skip?: number;
+  /** `NAME=value` may stand before the command. */
+  readonly takesAssignments?: boolean;
+  /** Options whose value is read as shell. */
+  readonly runsText?: readonly string[];
+  /** Words that must come first: `run` of `uv run`. */
+  readonly after?: readonly string[];
+}
+
+/** Programs that run the rest of their words as a command. */
+// oxfmt-ignore
+const ROWS: readonly CarrierRow[] = [
+  { names: ["sudo", "doas", "sudoedit"],       short: "ugphCcrtTUDR", long: ["user", "group", "prompt", "host", "close-from", "chdir", "chroot", "role", "type", "other-user", "command-timeout"], takesAssignments: true },
+  { names: ["pkexec"],                         long: ["user"] },
+  { names: ["gosu", "su-exec", "setuidgid"],   skip: 1 },
+  { names: ["runuser"],                        short: "ugGcsw", long: ["user", "group", "command", "shell"], runsText: ["-c", "--command"] },
+  { names: ["setpriv"],                        long: ["reuid", "regid", "groups", "inh-caps", "ambient-caps", "bounding-set", "securebits", "selinux-label"] },
+  { names: ["nice"],                           short: "n", long: ["adjustment"] },
+  { names: ["ionice"],                         short: "cnpPu", long: ["class", "classdata"] },
+  { names: ["chrt"],                           short: "TPD", skip: 1 },
+  { names: ["taskset"],                        skip: 1 },
+  { names: ["numactl", "prlimit"],             short: "" },
+  { names: ["nohup", "setsid", "catchsegv", "fakeroot", "unbuffer", "torsocks", "torify", "dbus-run-session", "xvfb-run", "setarch", "linux64", "linux32", "firejail", "eatmydata", "caffeinate", "noglob", "nocorrect", "-"], short: "sen" },
+  { names: ["proxychains", "proxychains4"],    short: "f" },
+  { names: ["timeout", "gtimeout"],            short: "ks", long: ["kill-after", "signal"], skip: 1 },
+  { names: ["time", "gtime"],                  short: "fo", long: ["format", "output"] },
+  { names: ["stdbuf"],                         short: "ioe", long: ["input", "output", "error"] },
+  { names: ["chroot"],                         long: ["userspec", "groups"], skip: 1 },
+  { names: ["unshare"],                        short: "RwSGl", long: ["root", "wd", "setuid", "setgid", "propagation", "setgroups", "map-user", "map-group", "map-users", "map-groups", "monotonic", "boottime"] },
+  { names: ["nsenter"],                        short: "tSGW", long: ["target", "setuid", "setgid", "wdns"] },
+  { names: ["strace", "ltrace"],               short: "eopsSuIEPXOab", long: ["trace", "output", "attach", "user", "string-limit"] },
+  { names: ["perf"],                           after: ["stat", "record", "trace"], short: "eorIF" },
+  { names: ["valgrind", "heaptrack", "hyperfine-run"], short: "" },
+  { names: ["systemd-run"],                    short: "pEudrHM", long: ["unit", "property", "description", "slice", "uid", "gid", "setenv", "working-directory", "on-active", "on-calendar", "host", "machine"] },
+  { names: ["systemd-inhibit"],                long: ["what", "who", "why", "mode"] },
+  { names: ["cpulimit"],                       short: "lpe", long: ["limit", "pid", "exe"] },
+  { names: ["cgexec"],                         short: "g" },
+  { names: ["bwrap"],                          long: ["ro-bind", "bind", "dev-bind", "proc", "dev", "tmpfs", "chdir", "setenv", "unsetenv", "symlink", "dir"] },
+  { names: ["proot"],                          short: "rbwqk" },
+  { names: ["rlwrap"],                         short: "fHsl" },
+  { names: ["cross-env", "cross-env-shell", "dotenv", "dotenvx"], takesAssignments: true, short: "ef" },
+  { names: ["busybox", "toybox"] },
+  { names: ["npx", "bunx", "pnpx"],            short: "pwc", long: ["call", "package", "workspace", "cache", "registry", "userconfig"], runsText: ["-c", "--call"] },
+  { names: ["uvx", "pipx-run"],                short: "p", long: ["from", "with", "python"] },
+  { names: ["uv", "poetry", "pdm", "hatch", "rye", "pixi", "pipenv", "rtx", "mise", "asdf", "conda", "mamba", "micromamba"], after: ["run", "exec", "x"], short: "pnC", long: ["with", "from", "python", "package", "group", "extra", "env-file", "project", "directory", "name", "prefix"] },
+  { names: ["bundle"],                         after: ["exec"] },
+  { names: ["nix"],                            after: ["develop", "shell", "run"], short: "c", long: ["command"], runsText: ["-c", "--command"] },
+  { names: ["direnv"],                         after: ["exec"], skip: 1 },
+  { names: ["pnpm"],                           after: ["exec", "dlx"], short: "CF", long: ["filter", "dir", "package"] },
+  { names: ["yarn"],                           after: ["exec", "dlx"], short: "p", long: ["cwd", "package"] },
+  { names: ["bun"],                            after: ["x"] },
+  { names: ["ip"],                             after: ["netns"], skip: 2 },
+  { names: ["start-stop-daemon"],              short: "xapncug", long: ["exec", "startas", "pidfile", "name", "chuid", "user", "group", "chdir"] },
+  { names: ["entr"],                           short: "" },
+  { names: ["aws-vault"],                      after: ["exec"], skip: 1 },
+  { names: ["doppler", "infisical", "op", "chamber"], after: ["run"] },
+];
+
+export const CARRIERS: readonly (readonly [string, Unwrap])[] = [
+  ...ROWS.flatMap((row) => row.names.map((name) => [name, unwrapRow(row)] as const)),
+  ["env", unwrapEnv],
+  ["su", unwrapSu],
+  ["script", unwrapOption({ short: "cEIOTBm", long: ["command"] }, "-c", "--command")],
+  ["watch", unwrapText({ short: "nqs", long: ["interval"] })],
+  ["flock", unwrapFlock],
+  ["npm", unwrapNpm],
+  ["nix-shell", unwrapOption({ short: "pAIE", long: ["run", "command", "packages"] }, "--run", "--command")],
+  ["at", unwrapSchedule],
+  ["batch", unwrapSchedule],
+  ["hyperfine", unwrapEach],
+  ["concurrently", unwrapEach],
+  ["tmux", unwrapTerminal],
+  ["screen", unwrapTerminal],
+  ["expect", unwrapExpect],
+];
+
+function unwrapRow(row: CarrierRow): Unwrap {
+  return (command, runner) => {
+    let { words } = command;
+    if (row.after !== undefined) {
+      const at = words.findIndex(({ value }, index) => index > 0 && row.after?.includes(value) === true);
+      if (at < 0) return false;
+      words = words.slice(at);
+    }
+    const { firstOperand, isUnsure, options } = readArguments(words, row, { stopsEarly: true });
+    const texts = row.runsText === undefined ? [] : optionValues(options, ...row.runsText);
+    for (const text of texts) runner.runWord(text);
+    return carry(words.slice(firstOperand), { row, isUnsure, command, runner }) || texts.length > 0;
+  };
+}
+
+function carry(
+  rest: readonly ShellWord[],
+  { row, isUnsure, command, runner }: { row: CarrierRow; isUnsure: boolean; command: PlainCommand; runner: Runner },
+): boolean {
+  const { assignments, inner } = takeAssignments(rest, row.takesAssignments === true);
+  const words = inner.slice(row.skip ?? 0);
+  if (words[0]?.value === "--") words.shift();
+  if (isUnsure) {
+    runner.opaque(`what ${runner.name} runs is known only when it runs`);
+    return true;
+  }
+  runner.run(words, { assignments: [...command.assignments, ...assignments] });
+  return words.length > 0;
+}
+
+function takeAssignments(
+  words: readonly ShellWord[],
+  isAllowed: boolean,
+): { readonly assignments: readonly ShellAssignment[]; readonly inner: ShellWord[] } {
+  if (!isAllowed) return { assignments: [], inner: [...words] };
+  const assignments: ShellAssignment[] = [];
+  let at = 0;
+  for (; at < words.length; at++) {
+    const word = words[at];
+    const name = word && /^([A-Za-z_][^=]*)=/.exec(word.value)?.[1];
+    if (word === undefined || name === undefined) break;
+    assignments.push({ name, value: { ...word, value: word.value.slice(name.length + 1) } });
+  }
+  return { assignments, inner: words.slice(at) };
+}
+
+const ENV: CarrierRow = {
+  names: ["env"],
+  short: "uCSP",
+  long: ["unset", "chdir", "split-string"],
+  takesAssignments: true,
+};
+
+/** `env -S 'rm -rf /'` splits its text itself: much like a shell, and never more than one. */
+function unwrapEnv(command: PlainCommand, runner: Runner): boolean {
+  const { options, firstOperand, isUnsure } = readArguments(command.words, ENV, { stopsEarly: true });
+  const rest = command.words.slice(firstOperand);
+  const [split] = optionValues(options, "-S", "--split-string");
+  if (split === undefined) return carry(rest, { row: ENV, isUnsure, command, runner });
+  if (split.isDynamic || isUnsure || rest.some(({ isDynamic }) => isDynamic)) {
+    runner.opaque("what env runs is known only when it runs");
+    return true;
+  }
+  const text = [split.value, ...rest.map(({ value }) => quote(value))].join(" ");
+  runner.runText(`env ${text}`);
+  return true;
+}
+
+function quote(value: string): string {
+  return `'${value.replaceAll("'", "'\\''")}'`;
+}
+
+function unwrapSu({ words }: PlainCommand, runner: Runner): boolean {
+  const { options } = readArguments(words, { short: "cgGsw", long: ["command", "group", "shell"] });
+  for (const text of optionValues(options, "-c", "--command")) runner.runWord(text);
+  const isRead = !hasOption(options, "-c", "--command") && runner.scope.input.kind !== "none";
+  return isRead ? runInput(runner) : true;
+}
+
+/** A program that runs the text of one option. */
+function unwrapOption(table: OptionTable, ...names: readonly string[]): Unwrap {
+  return ({ words }, runner) => {
+    const texts = optionValues(readArguments(words, table).options, ...names);
+    for (const text of texts) runner.runWord(text);
+    return texts.length > 0;
+  };
+}
+
+/** A program that joins its words and runs them as shell. */
+function unwrapText(table: OptionTable): Unwrap {
+  return ({ words }, runner) => {
+    const { operands, isUnsure } = readArguments(words, table, { stopsEarly: true });
+    const text = isUnsure ? undefined : joinWords(operands);
+    if (text === undefined) runner.opaque(`the text that ${runner.name} runs is known only when it runs`);
+    else runner.runText(text);
+    return operands.length > 0;
+  };
+}
+
+function unwrapFlock(command: PlainCommand, runner: Runner): boolean {
+  const { operands } = readArguments(
+    command.words,
+    { short: "wE", long: ["timeout", "conflict-exit-code"] },
+    { stopsEarly: true },
+  );
+  const [, ...inner] = operands;
+  if (inner[0]?.value === "-c" || inner[0]?.value === "--command") runner.runWord(inner[1]);
+  else runner.run(inner);
+  return inner.length > 0;
+}
+
+/** `npm exec -- tool`, `npm x -c 'text'`; all else of npm is its own. */
+function unwrapNpm({ words }: PlainCommand, runner: Runner): boolean {
+  const at = words.findIndex(({ value }) => value === "exec" || value === "x");
+  if (at < 0) return false;
+  const table = { short: "cpw", long: ["call", "package", "workspace"] };
+  const { options, operands } = readArguments(words.slice(at), table, { stopsEarly: true });
+  for (const text of optionValues(options, "-c", "--call")) runner.runWord(text);
+  runner.run(operands);
+  return true;
+}
+
+function unwrapSchedule({ words }: PlainCommand, runner: Runner): boolean {
+  return words.some(({ value }) => /^-[lrdcV]$/.test(value)) ? false : runInput(runner);
+}
+
+/** Each operand is a command of its own. */
+function unwrapEach({ words }: PlainCommand, runner: Runner): boolean {
+  const table = {
+    short: "wrmMpSnc",
+    long: [
+      "warmup",
+      "runs",
+      "min-runs",
+      "max-runs",
+      "prepare",
+      "cleanup",
+      "setup",
+      "names",
+      "prefix-colors",
+      "export-json",
+      "export-markdown",
+    ],
+  };
+  const { options, operands } = readArguments(words, table);
+  for (const text of [...operands, ...optionValues(options, "--prepare", "--cleanup", "--setup")]) runner.runWord(text);
+  return operands.length > 0;
+}
+
+/** `tmux new-session -d 'text'`, `screen -dmS name program`. Keys that are typed into a terminal are opaque. */
+function unwrapTerminal({ words }: PlainCommand, runner: Runner): boolean {
+  const at =
+    nameOf(words[0]) === "screen"
+      ? 0
+      : words.findIndex(({ value }) =>
+          /^(?:new|new-session|new-window|neww|split-window|splitw|respawn-pane|run|run-shell|if-shell)$/.test(value),
+        );
+  if (words.some(({ value }) => /^(?:send-keys|send|stuff|pipe-pane)$/.test(value)))
+    runner.opaque("it types into another terminal");
+  if (at < 0) return false;
+  const { operands } = readArguments(words.slice(at), { short: "sntcFxySe" }, { stopsEarly: true });
+  if (operands.length === 1) runner.runWord(operands[0]);
+  else runner.run(operands);
+  return operands.length > 0;
+}
+
+function unwrapExpect({ words }: PlainCommand, runner: Runner): boolean {
+  const texts = optionValues(readArguments(words, { short: "c" }).options, "-c");
+  for (const text of texts) {
+    const spawned = /\bspawn\s+([^;\n]+)/.exec(text.value)?.[1];
+    if (spawned !== undefined && !text.isDynamic) runner.runText(spawned);
+    else runner.opaque("the text that expect runs cannot be read");
+  }
+  return texts.length > 0;
+}

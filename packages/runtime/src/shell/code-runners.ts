@@ -1,0 +1,107 @@
+import { commandsInAwk, commandsInSed } from "./filters.ts";
+import { readCode } from "./code.ts";
+import type { OptionTable } from "./options.ts";
+import { optionValues, readArguments } from "./options.ts";
+import { knownWord } from "./parsed-shell.ts";
+import type { ShellWord } from "./parsed-shell.ts";
+import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
+
+interface LanguageRow extends OptionTable {
+  readonly names: readonly string[];
+  /** Options whose value is code. */
+  readonly code: readonly string[];
+  /** Options after which standard input is data, not code. */
+  readonly module?: readonly string[];
+  /** A word that must come first: `deno eval`. */
+  readonly after?: string;
+}
+
+// oxfmt-ignore
+const LANGUAGES: readonly LanguageRow[] = [
+  { names: ["python", "pypy", "ipython"],       code: ["-c"], module: ["-m"], short: "cmWX" },
+  { names: ["node", "nodejs", "tsx", "ts-node"], code: ["-e", "-p", "--eval", "--print"], module: ["-c", "--check", "--test", "--run"], short: "eprC", long: ["eval", "print", "require", "import", "loader", "conditions", "run"] },
+  { names: ["bun"],                             code: ["-e", "--eval", "-p", "--print"], short: "ep", long: ["eval", "print"] },
+  { names: ["deno"],                            code: [], after: "eval" },
+  { names: ["perl"],                            code: ["-e", "-E"], short: "eEIMm" },
+  { names: ["ruby", "jruby"],                   code: ["-e"], short: "eIrC" },
+  { names: ["php"],                             code: ["-r", "-B", "-R", "-E"], short: "rBREdcf" },
+  { names: ["lua", "luajit"],                   code: ["-e"], short: "el" },
+  { names: ["Rscript", "R"],                    code: ["-e"], short: "e" },
+  { names: ["julia", "elixir", "groovy", "scala", "kotlin"], code: ["-e", "-E", "--eval"], short: "eE", long: ["eval"] },
+  { names: ["osascript"],                       code: ["-e"], short: "e" },
+  { names: ["emacs"],                           code: ["--eval", "--execute"], long: ["eval", "execute"], short: "lf" },
+  { names: ["tclsh", "guile", "racket", "sbcl"], code: ["-c", "-e", "--eval"], short: "ce", long: ["eval"] },
+];
+
+export const CODE_RUNNERS: readonly (readonly [string, Unwrap])[] = [
+  ...LANGUAGES.flatMap((row) => row.names.map((name) => [name, unwrapLanguage(row)] as const)),
+  ...["awk", "gawk", "mawk", "nawk", "original-awk"].map((name) => [name, unwrapAwk] as const),
+  ...["sed", "gsed"].map((name) => [name, unwrapSed] as const),
+];
+
+/** Names of programs that run code given as text. */
+function unwrapLanguage(row: LanguageRow): Unwrap {
+  return ({ words }, runner) => {
+    const { options, operands, isUnsure } = readArguments(words, row, { stopsEarly: true });
+    if (isUnsure) {
+      runner.opaque(`what ${runner.name} runs is known only when it runs`);
+      return true;
+    }
+    const codes = [...optionValues(options, ...row.code)];
+    if (row.after !== undefined && operands[0]?.value === row.after) codes.push(...operands.slice(1));
+    for (const code of codes) runCode(code, runner);
+    const isModule = row.module?.some((name) => options.some((option) => option.name === name)) === true;
+    const isFile = operands.length > 0 && operands[0]?.value !== "-";
+    const isAnswer = options.some(({ name }) => /^(?:--version|--help|-V|-v|-h)$/.test(name));
+    const written = operands[0] && runner.walk.written.get(operands[0].value.replace(/^\.\//, ""));
+    if (isFile && written !== undefined) runCode(knownWord(written), runner);
+    if (codes.length === 0 && !isModule && !isFile && !isAnswer) return runInputAsCode(runner);
+    return codes.length > 0;
+  };
+}
+
+function runInputAsCode(runner: Runner): boolean {
+  const { input } = runner.scope;
+  if (input.kind === "unknown") runner.opaque(`the code that ${runner.name} runs comes from elsewhere`);
+  if (input.kind === "known") runCode(knownWord(input.text), runner);
+  return input.kind !== "none";
+}
+
+function runCode(code: ShellWord, runner: Runner): void {
+  if (code.isDynamic) runner.opaque(`the code that ${runner.name} runs is known only when it runs`);
+  const { texts, commands, targets, opaque } = readCode(code.value);
+  for (const text of texts) runner.runText(text);
+  for (const words of commands) runner.run(words);
+  const redirections = targets.map((target) => ({ operator: ">", target: knownWord(target) }));
+  if (redirections.length > 0) runner.run([knownWord("true")], { redirections });
+  if (opaque !== undefined) runner.opaque(opaque);
+}
+
+function unwrapAwk({ words }: PlainCommand, runner: Runner): boolean {
+  const { options, operands } = readArguments(
+    words,
+    { short: "vfFieE", long: ["assign", "file", "field-separator", "include", "exec", "source"] },
+    { stopsEarly: true },
+  );
+  const isFile = options.some(({ name }) => /^(?:-f|-E|--file|--exec)$/.test(name));
+  const programs = [...optionValues(options, "-e", "--source"), ...(isFile ? [] : operands.slice(0, 1))];
+  return programs.map((program) => runFilter(program, commandsInAwk(program.value), runner)).some(Boolean);
+}
+
+function unwrapSed({ words }: PlainCommand, runner: Runner): boolean {
+  const { options, operands } = readArguments(words, { short: "efl", long: ["expression", "file", "line-length"] });
+  const given = optionValues(options, "-e", "--expression");
+  const isFile = options.some(({ name }) => name === "-f" || name === "--file");
+  const scripts = given.length > 0 || isFile ? given : operands.slice(0, 1);
+  return scripts.map((script) => runFilter(script, commandsInSed(script.value), runner)).some(Boolean);
+}
+
+/** A filter whose text is only partly known is everyday (`sed "s/a/$b/"`); one that is wholly unknown is not. */
+function runFilter(program: ShellWord, found: ReturnType<typeof commandsInSed>, runner: Runner): boolean {
+  if (program.isDynamic && program.value === "") runner.opaque(`what ${runner.name} does is known only when it runs`);
+  if (found.opaque !== undefined) runner.opaque(found.opaque);
+  for (const text of found.texts) runner.runText(text);
+  const redirections = found.targets.map((target) => ({ operator: ">", target: knownWord(target) }));
+  if (redirections.length > 0) runner.run([knownWord("true")], { redirections });
+  return found.texts.length > 0;
+}

@@ -1,0 +1,132 @@
+import { knownWord } from "./parsed-shell.ts";
+import type { ShellWord } from "./parsed-shell.ts";
+
+/** What a piece of code in another language plainly does to the machine. */
+export interface CodeFound {
+  /** Read as shell. */
+  readonly texts: readonly string[];
+  readonly commands: readonly (readonly ShellWord[])[];
+  /** Files that are opened for writing. */
+  readonly targets: readonly string[];
+  readonly opaque: string | undefined;
+}
+
+/** Calls that start a program: the first text is a command line, or the texts of a list are its words. */
+const STARTS =
+  /(?:\b(?:system|popen[23]?|exec\w*|spawn\w*|shell_exec|passthru|proc_open|getoutput|getstatusoutput|check_output|check_call|check_run|run|call|Popen|Command|Deno\.Command|os\.execute|io\.popen|sh|execa|\$)\s*\(|\b(?:system|exec|spawn)\s+(?=["'q]))/g;
+/** Calls that delete whole folders. */
+const DELETES =
+  /\b(?:rmtree|rm_rf|rm_r|rmSync|rmdirSync|rimraf|rimrafSync|remove_tree|remove_dir_all|remove_entry_secure|RemoveAll|removeSync|emptyDirSync|fs\.rm|fsPromises\.rm|fs\.promises\.rm|promises\.rm|Deno\.remove|Deno\.removeSync|deleteDirectory|delete_tree|FileUtils\.rm)\s*[( ]/g;
+const DELETES_ONE =
+  /\b(?:unlink|unlinkSync|os\.remove|remove|File\.delete|Path|pathlib\.Path)\s*\(|\bunlink\s+(?:glob\s*\(?\s*)?(?=["'])/g;
+const OPENS =
+  /\b(?:open|fopen|File\.open|openSync|writeFile|writeFileSync|appendFileSync|createWriteStream|write_text|write_bytes|file_put_contents|File\.write)\s*\(/g;
+const BACKTICKS = /`((?:[^`\\$]|\\.)+)`|\bqx\s*[{(/|]([^})/|]+)[})/|]|%x[{([]([^})\]]+)[})\]]/g;
+const STRING = /(?<![A-Za-z0-9])[rbuf]?(?:"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)')/y;
+const HOME =
+  /(?:os\.path\.)?expanduser\(\s*["']~["']\s*\)|Path\.home\(\)|require\(["'](?:node:)?os["']\)\.homedir\(\)|os\.homedir\(\)|homedir\(\)|process\.env\.HOME|process\.env\[["']HOME["']\]|os\.environ\[["']HOME["']\]|os\.environ\.get\(["']HOME["']\)|os\.getenv\(["']HOME["']\)|Dir\.home|ENV\[["']HOME["']\]|\$ENV\{["']?HOME["']?\}|getenv\(["']HOME["']\)/g;
+const FORKS =
+  /\bfork\b[^;]{0,40}\b(?:while|until)\b[^;]{0,40}\b(?:fork|1|true)|\b(?:while|for|loop|until)\b[^;]{0,60}\bfork\b|while\s+fork/i;
+const DISGUISED =
+  /\b(?:eval|exec|compile|instance_eval|class_eval|loadstring|Function|vm\.runIn\w+)\s*\(?\s*(?![)"'\w ]*["'][^"']*["']\s*\))[^;\n]*(?:decode|unhexlify|fromhex|from\(|atob|pack\(|unpack|chr\(|fromCharCode|rot13|decompress|b64|base64)|__import__\(\s*["'](?:os|subprocess|shutil)|getattr\(\s*(?:os|shutil|subprocess|__import__)/;
+
+/** How the shell says what a loop of forks does. */
+const FORK_BOMB = ":(){ :|:& };:";
+const MAX_TEXTS = 32;
+/** How far behind a call's bracket its arguments are looked for. */
+const MAX_REACH = 400;
+
+/**
+ * Finds destructive calls that are spelled out: `os.system("…")`, `shutil.rmtree("/")`, `fs.rmSync("/")`. Code that
+ * does the same in another way is contained by the sandbox, like the code in a file.
+ */
+export function readCode(code: string): CodeFound {
+  const plain = code.replace(HOME, '"~"');
+  const texts: string[] = [];
+  const commands: (readonly ShellWord[])[] = [];
+  const targets: string[] = [];
+  for (const list of argumentsAfter(plain, STARTS)) {
+    const [first, ...rest] = list.texts;
+    if (first === undefined) continue;
+    if (rest.length === 0 || /\s/.test(first)) texts.push(first);
+    else commands.push(list.texts.map((text) => knownWord(text)));
+  }
+  for (const list of argumentsAfter(plain, DELETES)) {
+    const path = list.texts.length === 0 ? { ...knownWord(""), isDynamic: true } : knownWord(pathOf(list.texts));
+    commands.push([knownWord("rm"), knownWord("-rf"), path]);
+  }
+  for (const {
+    texts: [path],
+  } of argumentsAfter(plain, DELETES_ONE)) {
+    if (path !== undefined && /\b(?:unlink|remove|delete)/.test(plain))
+      commands.push([knownWord("rm"), knownWord("-f"), knownWord(path)]);
+  }
+  for (const {
+    texts: [path, mode],
+    name,
+  } of argumentsAfter(plain, OPENS)) {
+    if (path !== undefined && (/write|append|put/i.test(name) || /^[rb]*[wax+]|^>/.test(mode ?? "")))
+      targets.push(path);
+  }
+  for (const [, one, two, three] of plain.matchAll(BACKTICKS)) texts.push(one ?? two ?? three ?? "");
+  if (FORKS.test(plain)) texts.unshift(FORK_BOMB);
+  const isTooMuch = texts.length + commands.length + targets.length > MAX_TEXTS;
+  const opaque = isTooMuch
+    ? "the code starts more than can be looked at"
+    : DISGUISED.test(plain)
+      ? "the code runs a text that it makes itself"
+      : undefined;
+  return {
+    texts: texts.slice(0, MAX_TEXTS),
+    commands: commands.slice(0, MAX_TEXTS),
+    targets: targets.slice(0, MAX_TEXTS),
+    opaque,
+  };
+}
+
+/** `os.path.join("/", "home")` and the like: what they lead to. */
+function pathOf(texts: readonly string[]): string {
+  return texts.filter((text) => !/^(?:recursive|force|utf-?8)$/i.test(text)).join("/");
+}
+
+interface CallFound {
+  readonly name: string;
+  readonly texts: readonly string[];
+}
+
+/** The texts in quotes among the arguments of each call that a shape finds. */
+function* argumentsAfter(code: string, shape: RegExp): Generator<CallFound> {
+  let count = 0;
+  for (const match of code.matchAll(shape)) {
+    if (++count > MAX_TEXTS * 2) return;
+    yield { name: match[0], texts: textsFrom(code, match.index + match[0].length) };
+  }
+}
+
+function textsFrom(code: string, from: number): readonly string[] {
+  const texts: string[] = [];
+  const end = Math.min(code.length, from + MAX_REACH);
+  let open = 0;
+  for (let at = from; at < end;) {
+    STRING.lastIndex = at;
+    const found = STRING.exec(code);
+    if (found !== null) {
+      texts.push(unescapeString(found[1] ?? found[2] ?? ""));
+      at += found[0].length;
+      continue;
+    }
+    const character = code.charAt(at++);
+    if ("([{".includes(character)) open++;
+    else if (")]}".includes(character) && --open < 0) break;
+    else if (character === ";" || character === "\n") break;
+  }
+  return texts;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r" };
+
+function unescapeString(text: string): string {
+  return text.replace(/\\(?:x([0-9a-fA-F]{2})|(["'\\/`ntr]))/g, (_, hex, plain) =>
+    typeof hex === "string" ? String.fromCharCode(Number.parseInt(hex, 16)) : (ESCAPES[String(plain)] ?? String(plain)),
+  );
+}

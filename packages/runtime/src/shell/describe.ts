@@ -1,0 +1,43 @@
+import type { ParsedShell, ShellWord, SimpleCommand } from "./parsed-shell.ts";
+
+const PLAIN = /^[\w@%+=:,./~*?[\]{}!^#-]+$/;
+
+/**
+ * What would run, one line for each command, as a person should see it: values instead of disguises, and how the
+ * command is reached. Nothing in it is hidden: other characters than plain ones are written out.
+ */
+export function describeCommands({ commands, opaque }: ParsedShell): readonly string[] {
+  const lines = new Set<string>();
+  for (const command of commands) if (!command.isCarrier) lines.add(describeCommand(command));
+  for (const { reason, text } of opaque)
+    lines.add(`Not known before it runs: ${reason}${text === "" ? "" : ` (${visible(text)})`}`);
+  return [...lines];
+}
+
+/** One command on one line, without how it is reached. */
+export function commandLine({ words, assignments, redirections }: SimpleCommand): string {
+  return [
+    ...assignments.map(({ name, value }) => `${name}=${showWord(value)}`),
+    ...words.map(showWord),
+    ...redirections.map(({ operator, target }) => `${operator} ${showWord(target)}`),
+  ].join(" ");
+}
+
+function describeCommand(command: SimpleCommand): string {
+  const { reached, folder } = command;
+  const ways = reached.filter((way, index) => way !== "pipe" && way !== "-c" && reached.indexOf(way) === index);
+  if (folder.path === undefined) ways.push("in a folder that is not known");
+  else if (folder.path !== ".") ways.push(`in ${visible(folder.path)}`);
+  return commandLine(command) + (ways.length === 0 ? "" : `  (${ways.map(visible).join(", ")})`);
+}
+
+function showWord({ value, text, isDynamic }: ShellWord): string {
+  if (isDynamic) return visible(text);
+  return PLAIN.test(value) ? value : `'${visible(value).replaceAll("'", "'\\''")}'`;
+}
+
+function visible(text: string): string {
+  return text.replace(/[^\x20-\x7e]/gu, (character) =>
+    /[\p{L}\p{N}\p{P}\p{S}]/u.test(character) ? character : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  );
+}

@@ -1,0 +1,126 @@
+/** What a program of sed or awk would run and write. */
+export interface FilterFound {
+  /** Read as shell. */
+  readonly texts: readonly string[];
+  /** Files that are written. */
+  readonly targets: readonly string[];
+  readonly opaque: string | undefined;
+}
+
+const LETTERS_WITH_FILE = "wWrR";
+const LETTERS_WITH_TEXT = "aic";
+const LETTERS_WITH_LABEL = "btT:";
+
+/** The `e` and `w` commands of a sed script, and the same as flags of `s`. */
+export function commandsInSed(script: string): FilterFound {
+  const texts: string[] = [];
+  const targets: string[] = [];
+  let opaque: string | undefined;
+  let at = 0;
+  const restOfLine = (): string => {
+    const end = script.indexOf("\n", at);
+    const rest = script.slice(at, end < 0 ? script.length : end);
+    at += rest.length;
+    return rest.trim();
+  };
+  while (at < script.length) {
+    at = skipAddress(script, at);
+    const letter = script.charAt(at++);
+    if (letter === "s" || letter === "y") {
+      at = skipDelimited(script, at, 2);
+      const flags = /^[gpiIeEmM\d]*/.exec(script.slice(at, at + 40))?.[0] ?? "";
+      at += flags.length;
+      if (letter === "s" && flags.includes("e")) opaque = "sed runs what its replacement gives";
+      if (script.charAt(at) === "w") {
+        at++;
+        targets.push(restOfLine());
+      }
+    } else if (letter === "e") {
+      const text = restOfLine();
+      if (text === "") opaque = "sed runs the lines that it reads";
+      else texts.push(text);
+    } else if (LETTERS_WITH_FILE.includes(letter)) {
+      const target = restOfLine();
+      if (letter === "w" || letter === "W") targets.push(target);
+    } else if (LETTERS_WITH_TEXT.includes(letter)) {
+      while (restOfLine().endsWith("\\") && at < script.length) at++;
+    } else if (LETTERS_WITH_LABEL.includes(letter)) {
+      while (at < script.length && !/[;\n}]/.test(script.charAt(at))) at++;
+    }
+  }
+  return { texts, targets, opaque };
+}
+
+/** Past spaces, separators, braces and addresses, to the letter of a command. */
+function skipAddress(script: string, from: number): number {
+  let at = from;
+  while (at < script.length) {
+    const character = script.charAt(at);
+    if (/[\s;{}!,\d$~+]/.test(character)) at++;
+    else if (character === "/") at = skipFlags(script, skipDelimited(script, at, 1));
+    else if (character === "\\") at = skipFlags(script, skipDelimited(script, at + 1, 1));
+    else if (character === "#") at = endOfLine(script, at);
+    else return at;
+  }
+  return at;
+}
+
+function skipFlags(script: string, at: number): number {
+  let end = at;
+  while (/[IM]/.test(script.charAt(end))) end++;
+  return end;
+}
+
+function endOfLine(script: string, at: number): number {
+  const end = script.indexOf("\n", at);
+  return end < 0 ? script.length : end;
+}
+
+/** Past `count` parts that a delimiter closes; the delimiter stands at `at`. */
+function skipDelimited(script: string, at: number, count: number): number {
+  const delimiter = script.charAt(at);
+  let end = at + 1;
+  for (let part = 0; part < count; part++) {
+    let inSet = false;
+    for (; end < script.length; end++) {
+      const character = script.charAt(end);
+      if (character === "\\") end++;
+      else if (character === "[" && part === 0) inSet = true;
+      else if (character === "]") inSet = false;
+      else if (character === delimiter && !inSet) break;
+    }
+    end++;
+  }
+  return Math.min(end, script.length);
+}
+
+const AWK_STRING = String.raw`"((?:[^"\\\n]|\\.)*)"`;
+const AWK_SYSTEM = new RegExp(String.raw`\bsystem\s*\(\s*(?:${AWK_STRING}\s*\))?`, "g");
+const AWK_PIPE_TO = new RegExp(String.raw`\|&?\s*${AWK_STRING}`, "g");
+const AWK_PIPE_FROM = new RegExp(String.raw`${AWK_STRING}\s*\|&?\s*getline`, "g");
+const AWK_WRITE = new RegExp(String.raw`\bprintf?\b[^;}\n]*?>>?\s*${AWK_STRING}`, "g");
+
+/** `system("…")`, `"…" | getline`, `print | "…"` and `print > "…"` of an awk program. */
+export function commandsInAwk(program: string): FilterFound {
+  const texts: string[] = [];
+  let opaque: string | undefined;
+  for (const [, text] of program.matchAll(AWK_SYSTEM)) {
+    if (text === undefined) opaque = "awk runs a text that it puts together";
+    else texts.push(unescapeString(text));
+  }
+  for (const shape of [AWK_PIPE_TO, AWK_PIPE_FROM]) {
+    for (const [, text = ""] of program.matchAll(shape)) texts.push(unescapeString(text));
+  }
+  if (
+    /(?<!\|)\|(?!\|)/.test(program.replace(/"(?:[^"\\\n]|\\.)*"|\/(?:[^/\\\n]|\\.)+\//g, '""')) &&
+    texts.length === 0
+  ) {
+    opaque = "awk runs a text that it puts together";
+  }
+  const targets = Array.from(program.matchAll(AWK_WRITE), ([, text = ""]) => unescapeString(text));
+  return { texts, targets: targets.filter((target) => !target.startsWith("/dev/std")), opaque };
+}
+
+function unescapeString(text: string): string {
+  return text.replace(/\\(["\\/])/g, "$1");
+}

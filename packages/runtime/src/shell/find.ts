@@ -1,0 +1,201 @@
+import { hasOption, optionValues, readArguments } from "./options.ts";
+import { dynamicWord, knownWord } from "./parsed-shell.ts";
+import type { ShellRedirection, ShellWord } from "./parsed-shell.ts";
+import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
+import { joinWords, nameOf } from "./runner.ts";
+import { childScope } from "./scope.ts";
+
+/** Programs that run a command for each of many names. */
+export const FILE_FINDERS: readonly (readonly [string, Unwrap])[] = [
+  ["find", unwrapFind],
+  ["gfind", unwrapFind],
+  ["bfs", unwrapFind],
+  ["fd", unwrapFd],
+  ["fdfind", unwrapFd],
+  ["xargs", unwrapXargs],
+  ["gxargs", unwrapXargs],
+  ["parallel", unwrapParallel],
+];
+
+const RUNS = /^-(?:exec|execdir|ok|okdir)$/;
+const WRITES = /^-(?:fprint|fprint0|fprintf|fls)$/;
+/** What narrows a search. `-type` and `-maxdepth` do not: what is left is still nearly all. */
+const NARROWS =
+  /^-(?:i?name|i?path|i?wholename|i?regex|i?lname|size|[acm]time|[acm]min|newer.*|empty|user|group|perm|inum|samefile|links)$/;
+
+function unwrapFind({ words }: PlainCommand, runner: Runner): boolean {
+  const start = words.findIndex(({ value }, index) => index > 0 && !/^-[HLPDO]/.test(value) && /^[-(!]/.test(value));
+  const begins = words.slice(1, start < 0 ? undefined : start).filter(({ value }) => !/^-[HLP]$/.test(value));
+  const expression = start < 0 ? [] : words.slice(start);
+  const found = foundWords(begins.length === 0 ? [knownWord(".")] : begins, expression);
+  const redirections: ShellRedirection[] = [];
+  let carries = false;
+  for (let at = 0; at < expression.length; at++) {
+    const value = expression[at]?.value ?? "";
+    if (RUNS.test(value)) {
+      const end = expression.findIndex(
+        (word, index) =>
+          index > at && (word.value === ";" || (word.value === "+" && expression[index - 1]?.value === "{}")),
+      );
+      const inner = expression.slice(at + 1, end < 0 ? undefined : end);
+      runner.run(inner.flatMap((word) => fillIn(word, found)));
+      carries = true;
+      at = end < 0 ? expression.length : end;
+    } else if (value === "-delete") {
+      runner.run([knownWord("rm"), knownWord(found.some(({ isDynamic }) => isDynamic) ? "-f" : "-rf"), ...found]);
+      carries = true;
+    } else if (WRITES.test(value)) {
+      redirections.push({ operator: ">", target: expression[at + 1] ?? knownWord("") });
+    }
+  }
+  if (expression.some(({ isDynamic, canSplit }) => isDynamic && canSplit))
+    runner.opaque("what find does is known only when it runs");
+  if (redirections.length > 0) runner.run([knownWord("true")], { redirections });
+  return carries;
+}
+
+/** What `{}` stands for: the places themselves without a narrowing test, else something below them. */
+function foundWords(begins: readonly ShellWord[], expression: readonly ShellWord[]): readonly ShellWord[] {
+  const at = expression.findIndex(({ value }) => NARROWS.test(value));
+  if (at < 0) return begins;
+  const isNamed = /^-i?name$/.test(expression[at]?.value ?? "");
+  const name =
+    isNamed && !expression.some(({ value }) => value === "-o" || value === "!" || value === "-not")
+      ? expression[at + 1]
+      : undefined;
+  const isPlain = name !== undefined && !name.isDynamic && !/[*?[]/.test(name.value);
+  const isAll = name !== undefined && /^[*?.]*$/.test(name.value) && !name.isDynamic;
+  if (isAll) return begins;
+  return begins.map(({ value }) =>
+    isPlain ? knownWord(`${value}/${name.value}`) : dynamicWord(`${value.replace(/\/$/, "")}/`, "{}"),
+  );
+}
+
+function fillIn(word: ShellWord, found: readonly ShellWord[]): readonly ShellWord[] {
+  if (word.value === "{}" && !word.isDynamic) return found;
+  if (!word.value.includes("{}")) return [word];
+  const only = found.length === 1 && found[0]?.isDynamic === false ? found[0].value : undefined;
+  if (only !== undefined) return [{ ...word, value: word.value.replaceAll("{}", () => only) }];
+  return [dynamicWord(word.value.slice(0, word.value.indexOf("{}")), word.text)];
+}
+
+const FD = {
+  short: "tedExXcSjo",
+  long: [
+    "type",
+    "extension",
+    "max-depth",
+    "min-depth",
+    "exclude",
+    "size",
+    "threads",
+    "base-directory",
+    "changed-within",
+    "changed-before",
+    "color",
+  ],
+};
+
+function unwrapFd({ words }: PlainCommand, runner: Runner): boolean {
+  const at = words.findIndex(({ value }) => /^(?:-x|-X|--exec|--exec-batch)$/.test(value));
+  if (at < 0) return false;
+  const { operands } = readArguments(words.slice(0, at), FD);
+  const root = operands[1]?.value ?? ".";
+  const found = [/^[.*^$]*$/.test(operands[0]?.value ?? "") ? knownWord(root) : dynamicWord(`${root}/`, "{}")];
+  const inner = words.slice(at + 1).filter(({ value }) => value !== ";");
+  runner.run(
+    inner.some(({ value }) => value.includes("{"))
+      ? inner.flatMap((word) => fillIn(word, found))
+      : [...inner, ...found],
+  );
+  return true;
+}
+
+const XARGS = {
+  short: "IJELPnsdaR",
+  long: [
+    "max-args",
+    "max-procs",
+    "max-lines",
+    "max-chars",
+    "delimiter",
+    "arg-file",
+    "replace",
+    "eof",
+    "process-slot-var",
+  ],
+};
+
+/** The command with what comes in at its end, or in place of what `-I` says. */
+function unwrapXargs({ words }: PlainCommand, runner: Runner): boolean {
+  const { options, operands, isUnsure } = readArguments(words, XARGS, { stopsEarly: true });
+  if (operands.length === 0) return false;
+  if (isUnsure) {
+    runner.opaque("what xargs runs is known only when it runs");
+    return true;
+  }
+  const { input } = runner.scope;
+  const texts = input.kind === "known" ? input.text.split(/[\s\0]+/).filter((text) => text !== "") : undefined;
+  const added: readonly ShellWord[] =
+    texts === undefined
+      ? [{ value: "", text: "…", isDynamic: true, canSplit: true, isPattern: false }]
+      : texts.slice(0, 64).map((text) => knownWord(text));
+  const replaced =
+    optionValues(options, "-I", "-J", "--replace")[0]?.value ?? (hasOption(options, "-i") ? "{}" : undefined);
+  const inner =
+    replaced === undefined ? [...operands, ...added] : operands.flatMap((word) => replaceIn(word, replaced, texts));
+  runner.run(inner, { scope: childScope(runner.scope, { input: { kind: "none" } }) });
+  return true;
+}
+
+function replaceIn(word: ShellWord, replaced: string, texts: readonly string[] | undefined): readonly ShellWord[] {
+  if (!word.value.includes(replaced)) return [word];
+  if (texts === undefined || texts.length !== 1)
+    return [dynamicWord(word.value.slice(0, word.value.indexOf(replaced)), word.text)];
+  return [{ ...word, value: word.value.replaceAll(replaced, () => texts[0] ?? "") }];
+}
+
+const PARALLEL = {
+  short: "jaSILnNdCE",
+  long: [
+    "jobs",
+    "arg-file",
+    "max-procs",
+    "sshlogin",
+    "colsep",
+    "delimiter",
+    "results",
+    "joblog",
+    "timeout",
+    "retries",
+    "delay",
+    "tmpdir",
+    "workdir",
+  ],
+};
+
+/** GNU parallel puts its words together and hands them to a shell. */
+function unwrapParallel({ words }: PlainCommand, runner: Runner): boolean {
+  const at = words.findIndex(({ value }) => /^:{3,4}\+?$/.test(value));
+  const { operands } = readArguments(words.slice(0, at < 0 ? undefined : at), PARALLEL, { stopsEarly: true });
+  const given = at < 0 || words[at]?.value.startsWith("::::") === true ? undefined : words.slice(at + 1);
+  if (operands.length === 0 && given !== undefined) {
+    for (const text of given) runner.runWord(text);
+    return true;
+  }
+  const text = joinWords(operands);
+  if (operands.length === 0 || text === undefined) {
+    runner.opaque("what parallel runs is known only when it runs");
+    return true;
+  }
+  if (given !== undefined && given.every(({ isDynamic }) => !isDynamic)) {
+    const list = given.filter(({ value }) => !/^:{3,4}\+?$/.test(value)).slice(0, 64);
+    for (const { value } of list)
+      runner.runText(text.includes("{}") ? text.replaceAll("{}", () => value) : `${text} ${value}`);
+    return true;
+  }
+  const name = nameOf(operands[0]);
+  if (/\s/.test(operands[0]?.value ?? "")) runner.runText(text.replaceAll("{}", '"$1"'));
+  else if (name !== "") runner.run([...operands, dynamicWord("", "{}")]);
+  return true;
+}

@@ -1,0 +1,140 @@
+import { optionValues, readArguments } from "./options.ts";
+import type { ShellWord } from "./parsed-shell.ts";
+import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
+import { joinWords } from "./runner.ts";
+
+export const GIT: readonly (readonly [string, Unwrap])[] = [["git", unwrapGit]];
+
+const BEFORE = {
+  short: "Cc",
+  long: ["git-dir", "work-tree", "namespace", "exec-path", "super-prefix", "config-env", "attr-source"],
+};
+
+/** Settings whose value is a program. */
+const RUNS =
+  /^(?:core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|askpass|gitproxy|alternaterefscommand)|sequence\.editor|pager\..+|diff\.(?:.+\.)?(?:external|textconv|command)|(?:merge|diff)tool\..+\.(?:cmd|path)|merge\..+\.driver|filter\..+\.(?:clean|smudge|process)|credential\.(?:.+\.)?helper|gpg\.(?:.+\.)?program|interactive\.difffilter|uploadpack\.packobjectshook|remote\..+\.(?:uploadpack|receivepack|vcs|proxy)|protocol\..*allow|includeif?\..*path|include\.path|init\.templatedir|browser\..+\.(?:cmd|path)|man\..+\.(?:cmd|path)|sendemail\..*cmd|ssh\.variant|trailer\..+\.(?:command|cmd)|http\.proxy)$/i;
+/** Values that run nothing of consequence: people use them to keep git from asking or paging. */
+const HARMLESS = /^(?:cat|less|more|true|false|:|)$/;
+
+/** Words of git up to its subcommand left out: `["push", "--force"]`. */
+export function gitSubcommand(words: readonly ShellWord[]): readonly ShellWord[] {
+  const { firstOperand } = readArguments(words, BEFORE, { stopsEarly: true });
+  return words.slice(firstOperand);
+}
+
+function unwrapGit({ words }: PlainCommand, runner: Runner): boolean {
+  const { options, isUnsure, operands } = readArguments(words, BEFORE, { stopsEarly: true });
+  if (isUnsure) runner.opaque("what git does is known only when it runs");
+  let carries = false;
+  for (const setting of optionValues(options, "-c", "--config-env"))
+    carries = unwrapSetting(setting, runner) || carries;
+  if (optionValues(options, "--exec-path").length > 0) runner.opaque("git would look for its programs elsewhere");
+  const [subcommand] = operands;
+  return (SUBCOMMANDS[subcommand?.value ?? ""]?.(operands, runner) ?? false) || carries;
+}
+
+/** `-c alias.x='!rm -rf /'`, `-c core.pager='rm -rf /'`. */
+function unwrapSetting(setting: ShellWord, runner: Runner): boolean {
+  const equals = setting.value.indexOf("=");
+  const key = equals < 0 ? setting.value : setting.value.slice(0, equals);
+  const value = equals < 0 ? "" : setting.value.slice(equals + 1);
+  const isAlias = /^alias\./i.test(key);
+  if (!isAlias && !RUNS.test(key)) return false;
+  if (setting.isDynamic) {
+    runner.opaque("what git runs by this setting is known only when it runs");
+    return true;
+  }
+  if (isAlias) runner.runText(value.startsWith("!") ? value.slice(1) : `git ${value}`);
+  else if (HARMLESS.test(value)) return false;
+  else {
+    runner.opaque(`git runs what the setting "${key}" says`);
+    runner.runText(value.replace(/^!/, ""));
+  }
+  return true;
+}
+
+type Hand = (operands: readonly ShellWord[], runner: Runner) => boolean;
+
+const SUBCOMMANDS: Readonly<Record<string, Hand | undefined>> = {
+  __proto__: null as never,
+  submodule: (operands, runner) => runRest(operands, "foreach", runner),
+  bisect: (operands, runner) => runRest(operands, "run", runner),
+  rebase: (operands, runner) => runOption(operands, runner, { short: "xsXC", long: ["exec"], names: ["-x", "--exec"] }),
+  difftool: (operands, runner) =>
+    runOption(operands, runner, { short: "xt", long: ["extcmd"], names: ["-x", "--extcmd"] }),
+  grep: (operands, runner) =>
+    runOption(operands, runner, { short: "eOfABCm", long: [], names: ["-O", "--open-files-in-pager"] }),
+  clone: runPacks,
+  fetch: runPacks,
+  pull: runPacks,
+  push: runPacks,
+  "ls-remote": runPacks,
+  "filter-branch": (operands, runner) =>
+    runOption(operands, runner, { short: "d", long: FILTERS, names: FILTERS.map((name) => `--${name}`) }),
+  config: noteSetting,
+};
+
+const FILTERS = [
+  "env-filter",
+  "tree-filter",
+  "index-filter",
+  "parent-filter",
+  "msg-filter",
+  "commit-filter",
+  "tag-name-filter",
+  "setup",
+];
+
+function runRest(operands: readonly ShellWord[], after: string, runner: Runner): boolean {
+  const at = operands.findIndex(({ value }) => value === after);
+  if (at < 0) return false;
+  const inner = operands.slice(at + 1).filter(({ value }, index) => !(index === 0 && value === "--recursive"));
+  const text = joinWords(inner);
+  if (inner.length === 1 || text === undefined)
+    runner.runWord(
+      inner.length === 1 ? inner[0] : { value: "", text: "", isDynamic: true, canSplit: true, isPattern: false },
+    );
+  else runner.run(inner);
+  return inner.length > 0;
+}
+
+function runOption(
+  operands: readonly ShellWord[],
+  runner: Runner,
+  { short, long, names }: { short: string; long: readonly string[]; names: readonly string[] },
+): boolean {
+  const texts = optionValues(readArguments(operands, { short, long }).options, ...names);
+  for (const text of texts) runner.runWord(text);
+  return texts.length > 0;
+}
+
+/** A program at the other end, and addresses of the form `ext::sh -c …`. */
+function runPacks(operands: readonly ShellWord[], runner: Runner): boolean {
+  const { options, operands: rest } = readArguments(operands, {
+    short: "ucobj",
+    long: ["upload-pack", "receive-pack", "exec", "config", "origin", "branch", "depth"],
+  });
+  const isExternal = rest.filter(({ value }) => /^ext::/i.test(value));
+  for (const { value, ...word } of isExternal) runner.runWord({ ...word, value: value.slice(5) });
+  let carries = isExternal.length > 0;
+  for (const text of optionValues(options, "--upload-pack", "--receive-pack", "--exec")) {
+    runner.runWord(text);
+    carries = true;
+  }
+  for (const setting of operands[0]?.value === "clone" ? optionValues(options, "-c", "--config") : []) {
+    carries = unwrapSetting(setting, runner) || carries;
+  }
+  return carries;
+}
+
+/** A setting that is stored runs later. */
+function noteSetting(operands: readonly ShellWord[], runner: Runner): boolean {
+  const { operands: rest } = readArguments(operands, { short: "f", long: ["file", "type", "default"] });
+  const [key, value] = rest[0]?.value === "set" ? rest.slice(1) : rest;
+  if (key === undefined || value === undefined) return false;
+  if (/^alias\..*/i.test(key.value) && !value.value.startsWith("!") && !value.isDynamic) return false;
+  if ((/^alias\./i.test(key.value) || RUNS.test(key.value)) && !HARMLESS.test(value.value)) {
+    runner.opaque(`git would later run what the setting "${key.value}" says`);
+  }
+  return false;
+}

@@ -1,0 +1,33 @@
+/** What makes a command look like another one. Emoji keep their joiners. */
+// oxfmt-ignore
+const HIDDEN = [
+  { why: "it holds a carriage return, which hides what stands before it", shape: /\r/ },
+  { why: "it holds a control character",                                  shape: /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/ },
+  { why: "it holds characters that turn the direction of text",           shape: /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/ },
+  { why: "it holds characters that cannot be seen",                       shape: /\u034f|[\u00ad\u115f\u1160\u180e\u200b\u200c\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]|[\u{17b4}\u{17b5}\u{180b}-\u{180d}]|(?<!\p{Extended_Pictographic}\ufe0f?|[\u{1f3fb}-\u{1f3ff}])\u200d/u },
+  { why: "it holds a line separator that shells do not know",             shape: /[\u0085\u2028\u2029]/ },
+] as const;
+
+const PLAIN = /^[\t\n\x20-\x7e]*$/;
+const ODD_SPACE = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u2800]/;
+/** Letters of other alphabets that look like Latin ones, beside Latin ones; and the wide and mathematical copies of ASCII. */
+const LOOK_ALIKE =
+  /[A-Za-z][\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Cherokee}\p{Script=Armenian}]|[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Cherokee}\p{Script=Armenian}][A-Za-z]|[\uff01-\uff5e\u{1d400}-\u{1d7ff}\u2044\u2215\u29f8\u2010-\u2012\u2212\ufe58\ufe63]/u;
+
+/** Why a text may show something else than what runs, or undefined. Line breaks and tabs are what they seem. */
+export function hidesSomething(text: string): string | undefined {
+  if (PLAIN.test(text)) return undefined;
+  return HIDDEN.find(({ shape }) => shape.test(text))?.why;
+}
+
+/** The same for text outside quotes, where spaces and look-alikes of letters mislead as well. */
+export function misleads(unquoted: string): string | undefined {
+  if (PLAIN.test(unquoted)) return undefined;
+  if (ODD_SPACE.test(unquoted)) return "it holds a space that shells do not take for one";
+  return LOOK_ALIKE.test(unquoted) ? "it holds letters that look like others" : undefined;
+}
+
+/** A command's name in other letters than ASCII is taken for a look-alike of one. */
+export function isPlainName(name: string): boolean {
+  return PLAIN.test(name);
+}

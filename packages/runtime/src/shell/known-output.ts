@@ -1,0 +1,183 @@
+import type { Command, ParsedScript, PipelineNode } from "unbash";
+import { expandWhole, expandWord, textOfParts } from "./expand.ts";
+import type { ShellWord } from "./parsed-shell.ts";
+import { NO_INPUT, UNKNOWN_INPUT } from "./scope.ts";
+import type { Input, Scope } from "./scope.ts";
+
+/**
+ * What a command substitution gives, where that can be told without running it: `$(echo rm)`, `$(printf '%s' rm)`,
+ * `$(echo cm0= | base64 -d)`, `$(which rm)`. Undefined for all else.
+ */
+export function outputOf({ commands, errors }: ParsedScript, scope: Scope): string | undefined {
+  if (errors !== undefined && errors.length > 0) return undefined;
+  const [only] = commands;
+  if (commands.length !== 1 || only === undefined || only.command.type === "AndOr") return undefined;
+  let input: Input = NO_INPUT;
+  for (const node of stagesOf(only.command)) {
+    if (node.type !== "Command") return undefined;
+    input = passOn(node, wordsOf(node, scope), { ...scope, input });
+    if (input.kind !== "known") return undefined;
+  }
+  return input.kind === "known" ? input.text.replace(/\n+$/, "") : undefined;
+}
+
+export function stagesOf(node: PipelineNode): readonly PipelineNode[] {
+  return node.type === "Pipeline" ? node.commands : [node];
+}
+
+/** The words of a command. An assignment among the arguments (`export A=b`) is a word as well. */
+export function wordsOf({ name, suffix }: Command, scope: Scope): readonly ShellWord[] {
+  if (name === undefined) return [];
+  const words = [...expandWord(name, scope)];
+  for (const item of suffix) {
+    if (item.type === "Word") words.push(...expandWord(item, scope));
+    else if (item.type === "Assignment") words.push(assignmentWord(item, scope));
+  }
+  return words;
+}
+
+function assignmentWord(item: Extract<Command["suffix"][number], { type: "Assignment" }>, scope: Scope): ShellWord {
+  if (item.value.type === "ArrayValue")
+    return { value: `${item.name}=`, text: item.text, isDynamic: true, canSplit: false, isPattern: false };
+  const value = expandWhole(item.value, scope);
+  return { ...value, value: `${item.name}=${value.value}`, text: item.text };
+}
+
+/** What comes in on a command's standard input: its own here-document or file, else what the pipe brings. */
+export function inputOf({ redirects }: Command, scope: Scope): Input {
+  let input = scope.input;
+  for (const redirect of redirects) {
+    if (redirect.descriptor !== undefined && !isStandardInput(redirect.descriptor)) continue;
+    if (redirect.type === "HereDoc") {
+      const { body, delimiter } = redirect;
+      const isPlain = delimiter?.quoted === true || body.parts === undefined;
+      input = known(isPlain ? body.text : textOfParts(body.parts ?? [], scope));
+    } else if (redirect.type === "HereString") {
+      const word = redirect.target && expandWhole(redirect.target, scope);
+      input = known(word === undefined || word.isDynamic ? undefined : `${word.value}\n`);
+    } else if (redirect.operator.startsWith("<")) {
+      input = redirect.target?.value === "/dev/null" ? NO_INPUT : UNKNOWN_INPUT;
+    }
+  }
+  return input;
+}
+
+function isStandardInput(descriptor: NonNullable<Command["redirects"][number]["descriptor"]>): boolean {
+  return descriptor.type === "FileDescriptor" && descriptor.value === 0;
+}
+
+function known(text: string | undefined): Input {
+  return text === undefined ? UNKNOWN_INPUT : { kind: "known", text };
+}
+
+/** What the next command of a pipe gets. */
+export function passOn(node: Command, words: readonly ShellWord[], scope: Scope): Input {
+  const [name, ...rest] = words;
+  if (name === undefined || words.some(({ isDynamic }) => isDynamic)) return UNKNOWN_INPUT;
+  if (name.value === "pwd") return known(scope.where.folder.path);
+  const make = OUTPUTS[name.value.replace(/^.*\//, "")];
+  return make === undefined
+    ? UNKNOWN_INPUT
+    : known(
+        make(
+          rest.map(({ value }) => value),
+          inputOf(node, scope),
+        ),
+      );
+}
+
+type Make = (args: readonly string[], input: Input) => string | undefined;
+
+// oxfmt-ignore
+const OUTPUTS: Readonly<Record<string, Make | undefined>> = {
+  __proto__: null as never,
+  echo:    echo,
+  printf:  printf,
+  cat:     (args, input) => (args.length === 0 || args[0] === "-" ? textOf(input) : undefined),
+  base64:  (args, input) => (/^(?:-d|-D|--decode|-di|-id)$/.test(args[0] ?? "") && args.length === 1 ? decodeBase64(textOf(input)) : undefined),
+  xxd:     (args, input) => (args.join(" ") === "-r -p" || args.join(" ") === "-p -r" ? decodeHex(textOf(input)) : undefined),
+  rev:     (args, input) => (args.length === 0 ? textOf(input)?.split("\n").map((line) => Array.from(line).reverse().join("")).join("\n") : undefined),
+  tr:      (args, input) => transliterate(args, textOf(input)),
+  ls:      (args) => listed(args),
+  which:   (args) => (args.length === 1 ? args[0] : undefined),
+  command: (args) => (args.length === 2 && args[0] === "-v" ? args[1] : undefined),
+  type:    (args) => (args.length === 2 && args[0] === "-p" ? args[1] : undefined),
+};
+
+/** Patterns stand for the names that they match: `ls | xargs rm -rf` deletes `*`. */
+function listed(args: readonly string[]): string | undefined {
+  const options = args.filter((arg) => arg.startsWith("-"));
+  const operands = args.filter((arg) => !arg.startsWith("-"));
+  if (options.some((option) => !/^-[1ad]+$/.test(option))) return undefined;
+  const isThemselves = options.join("").includes("d") || operands.some((operand) => /[*?[]/.test(operand));
+  return isThemselves ? operands.join("\n") : "*";
+}
+
+function textOf(input: Input): string | undefined {
+  return input.kind === "known" ? input.text : undefined;
+}
+
+function echo(args: readonly string[]): string | undefined {
+  const start = args.findIndex((arg) => !/^-[neE]+$/.test(arg));
+  const options = args.slice(0, start < 0 ? args.length : start).join("");
+  const text = args.slice(start < 0 ? args.length : start).join(" ");
+  const end = options.includes("n") ? "" : "\n";
+  return (options.includes("e") ? unescape(text) : text) + end;
+}
+
+function printf([format = "", ...args]: readonly string[]): string | undefined {
+  if (format.startsWith("-")) return undefined;
+  const slots = format.match(/%[sb]/g)?.length ?? 0;
+  if (/%(?![sb%])/.test(format) || format.length * (args.length + 1) > 8192) return undefined;
+  let text = "";
+  let left = [...args];
+  do {
+    text += unescape(format).replace(/%[sb%]/g, (slot) => (slot === "%%" ? "%" : (left.shift() ?? "")));
+    if (slots === 0) left = [];
+  } while (left.length > 0);
+  return text;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", "\\": "\\", r: "\r", e: "\u001b", a: "\u0007" };
+
+function unescape(text: string): string {
+  return text.replace(/\\(?:x([0-9a-fA-F]{1,2})|0?([0-7]{1,3})|([ntrea\\]))/g, (_, hex, octal, letter) => {
+    if (typeof hex === "string") return String.fromCharCode(Number.parseInt(hex, 16));
+    if (typeof octal === "string") return String.fromCharCode(Number.parseInt(octal, 8) & 0xff);
+    return ESCAPES[String(letter)] ?? "";
+  });
+}
+
+function decodeBase64(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return atob(text);
+  } catch {
+    // Not base64: what the program would then print is not known.
+    return undefined;
+  }
+}
+
+function decodeHex(text: string | undefined): string | undefined {
+  const digits = text?.replace(/\s+/g, "");
+  if (digits === undefined || digits.length % 2 === 1 || /[^0-9a-fA-F]/.test(digits)) return undefined;
+  return digits.replace(/../g, (pair) => String.fromCharCode(Number.parseInt(pair, 16)));
+}
+
+/** `tr a-z b-za` and the like: two plain sets of the same length, or ranges of letters. */
+function transliterate(args: readonly string[], text: string | undefined): string | undefined {
+  const [from, to] = args.map(spellSet);
+  if (text === undefined || args.length !== 2 || from === undefined || to === undefined || to === "") return undefined;
+  return Array.from(text, (character) => {
+    const at = from.lastIndexOf(character);
+    return at < 0 ? character : (to[at] ?? to.at(-1) ?? "");
+  }).join("");
+}
+
+function spellSet(set: string): string | undefined {
+  if (/[\\[]/.test(set) || set.startsWith("-")) return undefined;
+  return set.replace(/([A-Za-z0-9])-([A-Za-z0-9])/g, (_, from: string, to: string) => {
+    const length = Math.max(0, to.charCodeAt(0) - from.charCodeAt(0) + 1);
+    return Array.from({ length }, (_, index) => String.fromCharCode(from.charCodeAt(0) + index)).join("");
+  });
+}

@@ -1,0 +1,38 @@
+import { parse } from "unbash";
+import { hidesSomething } from "./hidden-text.ts";
+import { outputOf } from "./known-output.ts";
+import { tooCostly } from "./limits.ts";
+import type { ParsedShell } from "./parsed-shell.ts";
+import { openScope, openWalk, TooMuchError } from "./scope.ts";
+import { walkScript } from "./walk.ts";
+
+/** As much of a text as is shown beside a reason. */
+const SHOWN = 200;
+
+/**
+ * What a text would run if a shell were given it: each simple command with its words, what carriers like `sudo` and
+ * `bash -c` run included, and what of it cannot be known. One parse for decision and display. Never throws, and takes
+ * bounded time on any text: what would take longer is opaque as a whole.
+ */
+export function parseCommands(text: string): ParsedShell {
+  const costly = tooCostly(text);
+  if (costly !== undefined) return opaqueWhole(costly, text);
+  const walk = openWalk();
+  try {
+    walkScript(parse(text), openScope(outputOf), walk);
+  } catch (error) {
+    // RangeError: nested deeper than the stack. Anything else would be a fault of the parser: not known either.
+    return opaqueWhole(error instanceof TooMuchError ? error.message : "it cannot be read as shell", text);
+  }
+  const hidden = hidesSomething(text);
+  const opaque = [...walk.opaque];
+  if (hidden !== undefined) opaque.push({ reason: hidden, text: text.slice(0, SHOWN) });
+  if (walk.evaluates && walk.holdsSubstitution) {
+    opaque.push({ reason: "a text in quotes may be run a second time", text: text.slice(0, SHOWN) });
+  }
+  return { commands: walk.commands, opaque };
+}
+
+function opaqueWhole(reason: string, text: string): ParsedShell {
+  return { commands: [], opaque: [{ reason, text: text.slice(0, SHOWN) }] };
+}

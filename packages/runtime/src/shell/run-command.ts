@@ -1,0 +1,140 @@
+import { parse } from "unbash";
+import type { Function as FunctionNode, ParsedScript } from "unbash";
+import { BUILTINS } from "./builtins.ts";
+import { CARRIERS } from "./carriers.ts";
+import { CODE_RUNNERS } from "./code-runners.ts";
+import { FILE_FINDERS } from "./find.ts";
+import { GIT } from "./git.ts";
+import { isPlainName } from "./hidden-text.ts";
+import { tooCostly } from "./limits.ts";
+import { OPTION_CARRIERS } from "./option-carriers.ts";
+import type { ShellWord } from "./parsed-shell.ts";
+import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
+import { nameOf } from "./runner.ts";
+import { addOpaque, childScope, copyScope, deeper, reachedBy, step, TooMuchError, withAssignments } from "./scope.ts";
+import type { Scope, Walk } from "./scope.ts";
+import { runWritten, SHELLS } from "./shells.ts";
+import { REMOTES } from "./remotes.ts";
+
+/** What the walk lends, so that a carrier's text is walked like any other. */
+interface Walker {
+  readonly walk: Walk;
+  walkScript(script: ParsedScript, scope: Scope, walk: Walk): void;
+  walkBody(body: FunctionNode["body"], scope: Scope, walk: Walk): void;
+}
+
+/** All of the texts that are read, those inside texts included, are at most this long. */
+const MAX_PARSED = 65_536;
+
+const UNWRAPPERS: ReadonlyMap<string, Unwrap> = new Map(
+  [BUILTINS, SHELLS, CARRIERS, FILE_FINDERS, OPTION_CARRIERS, CODE_RUNNERS, GIT, REMOTES].flatMap((table) => [
+    ...table,
+  ]),
+);
+
+/** Programs that carry others. A rule or a grant for one of them would stand for every command. */
+export function isCarrierName(name: string): boolean {
+  return UNWRAPPERS.has(plainName(name));
+}
+
+/** Adds a command to the list, and after it what it carries, to any depth. */
+export function runCommand(command: PlainCommand, scope: Scope, walker: Walker): void {
+  const { walk } = walker;
+  step(walk);
+  const [name] = command.words;
+  const index = walk.commands.length;
+  const own = {
+    ...command,
+    folder: scope.where.folder,
+    reached: scope.reached,
+    isCarrier: false,
+    multiplies: multiplies(name, scope),
+  };
+  walk.commands.push(own);
+  if (name === undefined) return;
+  const text = command.words.map((word) => word.text).join(" ");
+  if (name.isDynamic || name.isPattern) {
+    addOpaque(walk, "the name of the command is known only when it runs", text);
+    return;
+  }
+  if (!isPlainName(name.value)) addOpaque(walk, "the name of the command is not in plain letters", text);
+  callFunction(command, scope, walker);
+  const unwrap = UNWRAPPERS.get(plainName(nameOf(name))) ?? (walk.written.size > 0 ? runWrittenName : undefined);
+  if (unwrap === undefined) return;
+  let isCarrier = false;
+  deeper(walk, () => {
+    isCarrier = unwrap(command, runnerFor(command, scope, walker));
+  });
+  if (isCarrier) walk.commands[index] = { ...own, isCarrier };
+}
+
+/** `./script.sh` that was written a moment before. */
+function runWrittenName({ words: [name] }: PlainCommand, runner: Runner): boolean {
+  return name !== undefined && runWritten(name, runner);
+}
+
+/** `python3.11` and `/usr/bin/gawk` are told by what they are. */
+function plainName(name: string): string {
+  return name.replace(/(?<=^(?:python|pypy|perl|ruby|lua|php|node|nodejs|tclsh|bash|ksh|zsh))-?\d[\d.]*$/, "");
+}
+
+/** A function that starts itself beside itself, or a loop without end that leaves something behind each time. */
+function multiplies(name: ShellWord | undefined, scope: Scope): boolean {
+  if (name === undefined) return false;
+  if (scope.isParallel && (scope.within.includes(name.value) || /^\$\{?0\}?$/.test(name.text))) return true;
+  const { reached } = scope;
+  return scope.isEndless && reached.lastIndexOf("background") > reached.lastIndexOf("loop");
+}
+
+function callFunction({ words, assignments }: PlainCommand, scope: Scope, { walk, walkBody }: Walker): void {
+  const name = words[0]?.value ?? "";
+  const body = scope.functions.get(name)?.body;
+  if (body === undefined || scope.within.includes(name)) return;
+  const inner = reachedBy(scope, `function ${name}`, {
+    positionals: words,
+    within: [...scope.within, name],
+    isParallel: false,
+  });
+  withAssignments(assignments, inner, () => deeper(walk, () => walkBody(body, inner, walk)));
+}
+
+function runnerFor(command: PlainCommand, outer: Scope, walker: Walker): Runner {
+  const { walk } = walker;
+  const name = nameOf(command.words[0]);
+  const scope = reachedBy(outer, name);
+  const text = command.words.map((word) => word.text).join(" ");
+  const opaque = (reason: string): void => addOpaque(walk, reason, text);
+  const runText = (source: string, inner: Scope = childOf(scope, command)): void => {
+    walk.parsedLength += source.length;
+    const reason = tooCostly(source);
+    if (reason !== undefined) throw new TooMuchError(reason);
+    if (walk.parsedLength > MAX_PARSED) throw new TooMuchError("it holds more text than can be read with care");
+    walker.walkScript(parse(source), inner, walk);
+  };
+  return {
+    walk,
+    scope,
+    name,
+    opaque,
+    runText,
+    run(words, more = {}) {
+      const { scope: inner = scope, assignments = command.assignments, redirections = [] } = more;
+      if (words.length > 0) runCommand({ words, assignments, redirections }, inner, walker);
+    },
+    runWord(word) {
+      if (word === undefined) return;
+      if (word.isDynamic) opaque(`the text that ${name} runs is known only when it runs`);
+      else runText(word.value);
+    },
+  };
+}
+
+/** The shell that a carrier starts sees what is exported, and what stands before the command. */
+function childOf(scope: Scope, { assignments }: PlainCommand): Scope {
+  const child = childScope(scope, {});
+  for (const { name, value } of assignments) {
+    child.variables.set(name, value.isDynamic ? undefined : [value.value]);
+    child.exported.add(name);
+  }
+  return copyScope(child);
+}

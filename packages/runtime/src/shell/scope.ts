@@ -1,0 +1,147 @@
+import type { Function as FunctionNode, ParsedScript } from "unbash";
+import type { OpaquePart, ShellAssignment, ShellFolder, ShellWord, SimpleCommand } from "./parsed-shell.ts";
+
+/** What comes in on standard input: nothing, a text that is known, or one that is not. */
+export type Input = { readonly kind: "none" | "unknown" } | { readonly kind: "known"; readonly text: string };
+
+export const NO_INPUT: Input = { kind: "none" };
+export const UNKNOWN_INPUT: Input = { kind: "unknown" };
+
+/** The values that a variable may be known to hold; several for an array. Undefined: not known. */
+export type Values = readonly string[] | undefined;
+
+/** What the shell knows at one point of a script. Changed as the script is walked; subshells get a copy. */
+export interface Scope {
+  readonly variables: Map<string, Values>;
+  readonly exported: Set<string>;
+  readonly functions: Map<string, FunctionNode>;
+  /** `$0`, `$1` … where they are known. */
+  positionals: readonly ShellWord[] | undefined;
+  /** Shared by the parts of one shell, so that a `cd` in one is seen by those after it. */
+  readonly where: { folder: ShellFolder };
+  input: Input;
+  reached: readonly string[];
+  /** Functions whose bodies are being walked, the innermost last. */
+  readonly within: readonly string[];
+  /** Whether several of it may run at once: a part of a pipe, or in the background. */
+  isParallel: boolean;
+  /** Inside a loop that does not end by itself. */
+  isEndless: boolean;
+  /** What a command substitution is known to give. */
+  readonly outputOf: OutputOf;
+}
+
+export type OutputOf = (script: ParsedScript, scope: Scope) => string | undefined;
+
+/** What is gathered while a script is walked. */
+export interface Walk {
+  readonly commands: SimpleCommand[];
+  readonly opaque: OpaquePart[];
+  /** Something evaluates text a second time: arithmetic, `${!x}`, `[[ -v … ]]`, `declare` … */
+  evaluates: boolean;
+  /** A text in quotes holds a command substitution, which would run if it were evaluated a second time. */
+  holdsSubstitution: boolean;
+  /** Files that a command before wrote, with their text, so that running one is running its text. */
+  readonly written: Map<string, string>;
+  steps: number;
+  parsedLength: number;
+  depth: number;
+}
+
+export function openScope(outputOf: OutputOf): Scope {
+  return {
+    variables: new Map(),
+    exported: new Set(),
+    functions: new Map(),
+    positionals: undefined,
+    where: { folder: { path: ".", isCertain: true } },
+    input: NO_INPUT,
+    reached: [],
+    within: [],
+    isParallel: false,
+    isEndless: false,
+    outputOf,
+  };
+}
+
+export function openWalk(): Walk {
+  return {
+    commands: [],
+    opaque: [],
+    evaluates: false,
+    holdsSubstitution: false,
+    written: new Map(),
+    steps: 0,
+    parsedLength: 0,
+    depth: 0,
+  };
+}
+
+export function copyScope(scope: Scope, changes: Partial<Scope> = {}): Scope {
+  return {
+    ...scope,
+    variables: new Map(scope.variables),
+    exported: new Set(scope.exported),
+    functions: new Map(scope.functions),
+    where: { ...scope.where },
+    ...changes,
+  };
+}
+
+/** The same scope, reached by one more way. What it changes stays changed. */
+export function reachedBy(scope: Scope, by: string, changes: Partial<Scope> = {}): Scope {
+  return { ...scope, reached: [...scope.reached, by], ...changes };
+}
+
+/** A shell of its own: only exported variables reach it, and functions do not. */
+export function childScope(scope: Scope, changes: Partial<Scope>): Scope {
+  const variables = new Map<string, Values>();
+  for (const name of scope.exported) variables.set(name, scope.variables.get(name));
+  // What is not exported may still be set in the environment, so it is unknown rather than unset.
+  return copyScope(scope, { variables, functions: new Map(), positionals: undefined, ...changes });
+}
+
+/** After something that may or may not have run: what differs is not known any more. */
+export function join(scope: Scope, other: Scope): void {
+  for (const name of new Set([...scope.variables.keys(), ...other.variables.keys()])) {
+    const isSame =
+      scope.variables.has(name) && scope.variables.get(name)?.join("\0") === other.variables.get(name)?.join("\0");
+    if (!isSame) scope.variables.set(name, undefined);
+  }
+  for (const name of other.exported) scope.exported.add(name);
+  for (const [name, body] of other.functions) scope.functions.set(name, body);
+  const { folder } = other.where;
+  if (folder.path !== scope.where.folder.path) scope.where.folder = { path: undefined, isCertain: false };
+  else if (!folder.isCertain) scope.where.folder = folder;
+}
+
+/** What stands before a builtin or a function holds while that runs; whether it stays depends on the shell. */
+export function withAssignments(assignments: readonly ShellAssignment[], scope: Scope, action: () => void): void {
+  for (const { name, value } of assignments) scope.variables.set(name, value.isDynamic ? undefined : [value.value]);
+  action();
+  for (const { name } of assignments) scope.variables.set(name, undefined);
+}
+
+/** Thrown when a text asks for more work than a person's command ever does; the whole is opaque then. */
+export class TooMuchError extends Error {}
+
+/** As many commands as this are looked at, expansions of functions and loops included. */
+const MAX_STEPS = 2_000;
+const MAX_DEPTH = 40;
+
+export function step(walk: Walk): void {
+  if (++walk.steps > MAX_STEPS) throw new TooMuchError("it runs more commands than can be looked at with care");
+}
+
+/** Does something one level further in. */
+export function deeper(walk: Walk, action: () => void): void {
+  if (walk.depth >= MAX_DEPTH) throw new TooMuchError("it is nested too deeply to be read with care");
+  walk.depth++;
+  action();
+  walk.depth--;
+}
+
+export function addOpaque(walk: Walk, reason: string, text: string): void {
+  if (walk.opaque.some((part) => part.reason === reason && part.text === text)) return;
+  walk.opaque.push({ reason, text });
+}
