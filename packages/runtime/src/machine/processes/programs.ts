@@ -20,6 +20,8 @@ interface ProgramRow {
 export const PROGRAMS = {
   rg: { use: "grep and find",                   names: ["rg"],           bundled: true, needed: true,  install: "apt-get install ripgrep" },
   fd: { use: "folders, links and times in find", names: ["fd", "fdfind"],                needed: false, install: "apt-get install fd-find" },
+  bash: { use: "commands",                      names: ["bash"],                         needed: true,  install: "apt-get install bash" },
+  bwrap: { use: "the sandbox of commands",      names: ["bwrap"],                        needed: false, install: "apt-get install bubblewrap" },
 } as const satisfies Record<string, ProgramRow>;
 export type ProgramName = keyof typeof PROGRAMS;
 

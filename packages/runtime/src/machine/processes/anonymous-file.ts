@@ -1,0 +1,24 @@
+import { randomUUID } from "node:crypto";
+import { closeSync, constants, mkdirSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { procPath } from "../files/handle.ts";
+
+/** A file with no name, to hand to a child as a descriptor. The caller closes it. */
+export function anonymousFile(folder: string, content: Uint8Array): number {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, `.${randomUUID()}`);
+  const fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600);
+  try {
+    unlinkSync(path);
+    if (content.length > 0) writeSync(fd, content);
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+  return fd;
+}
+
+/** The same file with a position of its own, from the start, for reading. The caller closes it. */
+export function reopen(fd: number): number {
+  return openSync(procPath(fd), constants.O_RDONLY);
+}

@@ -1,0 +1,58 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { BackgroundFacts } from "../../contract/processes.ts";
+import { lifeOf } from "../files/process-owner.ts";
+
+/** What is kept of a background command on the disk. */
+export interface BackgroundRecord extends BackgroundFacts {
+  /** The process that started it. */
+  readonly owner: string;
+}
+
+const ID = /^bg_[0-9a-z]+$/;
+
+/** How many that have ended are kept, with their logs. */
+const KEPT = 50;
+
+export function backgroundFolder(state_dir: string): string {
+  const folder = join(state_dir, "background");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return folder;
+}
+
+export function writeRecord(folder: string, record: BackgroundRecord): void {
+  const path = join(folder, `${record.background_id}.json`);
+  const aside = `${path}.new`;
+  writeFileSync(aside, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+  renameSync(aside, path);
+}
+
+/** By the order of their start. One whose worker is gone is `lost`. */
+export function readRecords(folder: string): readonly BackgroundRecord[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".json") && ID.test(name.slice(0, -".json".length)))
+    .flatMap((name) => readRecord(folder, name.slice(0, -".json".length)) ?? [])
+    .sort((one, other) => one.started_at.localeCompare(other.started_at));
+}
+
+export function readRecord(folder: string, id: string): BackgroundRecord | undefined {
+  if (!ID.test(id)) return undefined;
+  let text: string;
+  try {
+    text = readFileSync(join(folder, `${id}.json`), "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  const record = JSON.parse(text) as BackgroundRecord;
+  return record.state === "running" && lifeOf(record.owner) === "gone" ? { ...record, state: "lost" } : record;
+}
+
+/** Makes room: the oldest of those that have ended go, with their logs. Gives the ones that went. */
+export function dropOld(folder: string): readonly string[] {
+  const ended = readRecords(folder).filter(({ state }) => state !== "running");
+  const names = readdirSync(folder);
+  const old = ended.slice(0, Math.max(0, ended.length - KEPT)).map(({ background_id }) => background_id);
+  for (const id of old) for (const name of names) if (name.startsWith(`${id}.`)) unlinkSync(join(folder, name));
+  return old;
+}

@@ -1,0 +1,199 @@
+import { randomBytes } from "node:crypto";
+import type {
+  Background,
+  BackgroundFacts,
+  BackgroundOutput,
+  Command,
+  CommandLimits,
+} from "../../contract/processes.ts";
+import { ToolError } from "../../protocol/errors.ts";
+import { ownProcess } from "../files/process-owner.ts";
+import { backgroundFolder, dropOld, readRecord, readRecords, writeRecord } from "./background-records.ts";
+import type { BackgroundRecord } from "./background-records.ts";
+import { startChild } from "./child.ts";
+import type { Child, ChildEnd } from "./child.ts";
+import type { Launch } from "./launch.ts";
+import { LogWriter, logEnd, readLog } from "./log-segments.ts";
+
+export interface BackgroundOptions {
+  readonly state_dir: string;
+  readonly limits: CommandLimits;
+  readonly launch: (command: Command) => Launch;
+  /** Of the log of one command. Default 16 MiB. */
+  readonly log_bytes?: number;
+  /** That run at once. Default 20. */
+  readonly most?: number;
+}
+
+const LOG_BYTES = 16_777_216;
+const MOST = 20;
+/** Given back at once. */
+const OUTPUT_BYTES = 1_048_576;
+
+/** A command of this process, also after its end. */
+interface Own {
+  record: BackgroundRecord;
+  readonly child: Child;
+  readonly log: LogWriter;
+  isStopped: boolean;
+  /** Those who wait for something new. */
+  readonly waiting: Set<() => void>;
+  done: Promise<void>;
+}
+
+/** Runs commands that outlast their calls, for as long as this process lives. `close` ends them. */
+export class BackgroundCommands implements Background {
+  readonly #options: BackgroundOptions;
+  readonly #own = new Map<string, Own>();
+  #folder: string | undefined;
+
+  constructor(options: BackgroundOptions) {
+    this.#options = options;
+  }
+
+  async start(command: Command): Promise<BackgroundFacts> {
+    const { limits, launch, log_bytes = LOG_BYTES, most = MOST } = this.#options;
+    if ([...this.#own.values()].filter(({ record }) => record.state === "running").length >= most) {
+      throw new ToolError("LimitReached", `Cannot start the command: ${most} are running in the background already`, {
+        limit: most,
+        hint: "Stop one of them first.",
+      });
+    }
+    const folder = this.#openFolder();
+    for (const id of dropOld(folder)) this.#own.delete(id);
+    const background_id = `bg_${randomBytes(6).toString("hex")}`;
+    const log = new LogWriter({ folder, id: background_id, limit_bytes: log_bytes });
+    const launched = launch(command);
+    const waiting = new Set<() => void>();
+    const child = startChild(launched, {
+      call_id: background_id,
+      limits,
+      onOutput(_stream, piece) {
+        log.add(piece);
+        for (const wake of waiting) wake();
+      },
+    });
+    const record: BackgroundRecord = {
+      background_id,
+      state: "running",
+      pid: child.pid,
+      run: command.run,
+      cwd: command.cwd,
+      sandbox: launched.sandbox,
+      started_at: new Date().toISOString(),
+      owner: ownProcess(),
+    };
+    const own: Own = { record, child, log, isStopped: false, waiting, done: Promise.resolve() };
+    own.done = this.#finish(own);
+    this.#own.set(background_id, own);
+    try {
+      writeRecord(folder, record);
+    } catch (error) {
+      await this.stop(background_id);
+      throw error; // what is not recorded does not run
+    }
+    return factsOf(record);
+  }
+
+  async output(
+    background_id: string,
+    { position, wait_ms, signal }: { position: number; wait_ms: number; signal: AbortSignal },
+  ): Promise<BackgroundOutput> {
+    const folder = this.#openFolder();
+    this.#find(background_id);
+    const own = this.#own.get(background_id);
+    if (own?.record.state === "running" && wait_ms > 0 && logEnd(folder, background_id) <= position) {
+      await newsOf(own, { wait_ms, signal });
+    }
+    const facts = factsOf(this.#find(background_id));
+    return { facts, ...readLog({ folder, id: background_id }, { position, limit_bytes: OUTPUT_BYTES }) };
+  }
+
+  async stop(background_id: string): Promise<BackgroundFacts> {
+    this.#find(background_id);
+    const own = this.#own.get(background_id);
+    if (own?.record.state === "running") {
+      own.isStopped = true;
+      own.child.stop();
+      await own.done;
+    }
+    return factsOf(this.#find(background_id));
+  }
+
+  list(): readonly BackgroundFacts[] {
+    const records = readRecords(this.#openFolder());
+    return records.map((record) => factsOf(this.#own.get(record.background_id)?.record ?? record));
+  }
+
+  /** Ends them all. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#own.keys()].map((id) => this.stop(id)));
+  }
+
+  #openFolder(): string {
+    return (this.#folder ??= backgroundFolder(this.#options.state_dir));
+  }
+
+  #find(background_id: string): BackgroundRecord {
+    const record = this.#own.get(background_id)?.record ?? readRecord(this.#openFolder(), background_id);
+    if (record !== undefined) return record;
+    throw new ToolError(
+      "NotFound",
+      `Cannot find the background command "${background_id}": there is none of that name`,
+      {
+        background_id,
+        hint: "background_list names those that there are.",
+      },
+    );
+  }
+
+  async #finish(own: Own): Promise<void> {
+    let end: ChildEnd | undefined;
+    try {
+      end = await own.child.ended;
+    } catch (error) {
+      own.log.add(Buffer.from(`${(error as Error).message}\n`)); // it never ran; why is what there is to read of it
+    }
+    own.log.close();
+    own.record = { ...own.record, ...endFacts(own, end), ended_at: new Date().toISOString() };
+    try {
+      writeRecord(this.#openFolder(), own.record);
+    } catch {
+      // The disk is full: this process still knows how it ended, and after it the command counts as lost, which is true.
+    }
+    for (const wake of own.waiting) wake();
+  }
+}
+
+function endFacts({ isStopped, log }: Own, end: ChildEnd | undefined): Partial<BackgroundFacts> {
+  return {
+    state: end === undefined ? "failed" : isStopped ? "stopped" : "exited",
+    ...(end === undefined ? {} : { exit_code: end.exit_code }),
+    ...(typeof end?.signal === "string" ? { signal: end.signal } : {}),
+    ...(end?.limit_reached === undefined ? {} : { limit_reached: end.limit_reached }),
+    ...(log.isCut ? { log_cut: true } : {}),
+  };
+}
+
+function factsOf({ owner: _owner, ...facts }: BackgroundRecord): BackgroundFacts {
+  return facts;
+}
+
+async function newsOf(
+  { waiting }: Own,
+  { wait_ms, signal }: { readonly wait_ms: number; readonly signal: AbortSignal },
+): Promise<void> {
+  let wake = (): void => {};
+  const news = new Promise<void>((resolve) => (wake = resolve));
+  const timer = setTimeout(wake, wait_ms);
+  waiting.add(wake);
+  signal.addEventListener("abort", wake, { once: true });
+  try {
+    await news;
+  } finally {
+    clearTimeout(timer);
+    waiting.delete(wake);
+    signal.removeEventListener("abort", wake);
+  }
+  signal.throwIfAborted();
+}

@@ -1,0 +1,250 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess, StdioOptions } from "node:child_process";
+import { closeSync } from "node:fs";
+import { constants } from "node:os";
+import type { Readable } from "node:stream";
+import type { CommandLimits, LimitReached, OutputStream } from "../../contract/processes.ts";
+import { ToolError } from "../../protocol/errors.ts";
+import type { Launch } from "./launch.ts";
+import { killMarked, MARK, markedProcesses, newMark, markValue } from "./marks.ts";
+import type { Marked } from "./marks.ts";
+import { isAlive, sessionOf, signalProcess, treeOf } from "./process-tree.ts";
+import { watch } from "./watchdog.ts";
+
+/** From asking the processes to end to ending them. */
+const GRACE_MS = 1_000;
+/** From the end of the first process to giving up on the rest of the output, and on the end of the others. */
+const DRAIN_MS = 500;
+const GONE_MS = 900;
+const MOST_SIGNALLED = 10_000;
+/** Between two looks for processes that left both the tree and the session: it takes reading every environment. */
+const FAR_MS = 1_000;
+const COMPLAINT_LENGTH = 500;
+
+export interface ChildOptions {
+  readonly call_id: string;
+  readonly limits: CommandLimits;
+  readonly onOutput: (stream: OutputStream, piece: Buffer) => void;
+}
+
+export interface ChildEnd {
+  readonly exit_code: number;
+  readonly signal: string | null;
+  readonly limit_reached?: LimitReached;
+}
+
+export interface Child {
+  readonly pid: number;
+  /** Resolves when nothing of the command is left. Throws `SandboxUnavailable` where it was never begun. */
+  readonly ended: Promise<ChildEnd>;
+  /** Asks all of its processes to end and then makes them, which is done at the latest 2 s later. */
+  stop(): void;
+}
+
+/**
+ * Starts a command in a session of its own. A child that it leaves behind neither keeps it from ending nor outlives it:
+ * in a sandbox the kernel ends it with the first process, without one it is found by its mark.
+ */
+export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildOptions): Child {
+  const mark = newMark(call_id);
+  const { child, outputs, release } = spawnChild(launch, markValue(mark));
+  const { pid } = child;
+  if (pid === undefined) return { pid: 0, ended: failedStart(child).finally(release), stop() {} };
+  const marked: Marked = { mark, pid, began: performance.now() };
+  const tree = launch.sandbox === "none" ? bareTree(marked) : sandboxTree(pid, launch);
+  let limit_reached: LimitReached | undefined;
+  let isStopping = false;
+  let grace: NodeJS.Timeout | undefined;
+  let complaint = "";
+  outputs.stdout?.on("data", (piece: Buffer) => onOutput("stdout", piece));
+  outputs.stderr?.on("data", (piece: Buffer) => {
+    if (complaint.length < COMPLAINT_LENGTH) complaint += piece.toString("utf8", 0, COMPLAINT_LENGTH);
+    onOutput("stderr", piece);
+  });
+  const onReached = (reached: LimitReached): void => {
+    limit_reached = reached;
+    tree.kill();
+  };
+  const stopWatching = watch({ ...tree, limits, onReached });
+  const conclude = async (): Promise<ChildEnd> => {
+    try {
+      const raw = await endOf(child, Object.values(outputs), tree);
+      if (limit_reached === undefined && !isStopping && !launch.wasBegun()) throw cannotStart(complaint);
+      const end = exitOf(raw, launch);
+      return limit_reached === undefined ? end : { ...end, limit_reached };
+    } finally {
+      stopWatching();
+      clearTimeout(grace);
+      release();
+    }
+  };
+  const ended = conclude();
+  ended.catch(() => {}); // told to whoever asks for it
+  return {
+    pid,
+    ended,
+    stop() {
+      if (isStopping) return;
+      isStopping = true;
+      tree.terminate();
+      grace = setTimeout(() => tree.kill(), GRACE_MS);
+    },
+  };
+}
+
+interface Spawned {
+  readonly child: ChildProcess;
+  readonly outputs: Readonly<Record<OutputStream, Readable | null>>;
+  /** Gives back what was opened for it. */
+  release(): void;
+}
+
+function spawnChild(launch: Launch, mark: string): Spawned {
+  const { program, args, cwd, environment, descriptors } = launch;
+  const pipes = [launch.pipes.take(), launch.pipes.take()] as const;
+  const stdio: StdioOptions = ["ignore", ...pipes.map((pipe) => pipe?.writer ?? ("pipe" as const)), ...descriptors];
+  const release = (): void => {
+    for (const pipe of pipes) pipe?.release();
+    launch.close();
+  };
+  try {
+    const child = spawn(program, args, { cwd, env: { ...environment, [MARK]: mark }, stdio, detached: true });
+    const [stdout, stderr] = [pipes[0]?.output ?? child.stdout, pipes[1]?.output ?? child.stderr];
+    return { child, outputs: { stdout, stderr }, release };
+  } catch (error) {
+    release();
+    throw notStarted(error);
+  } finally {
+    for (const pipe of pipes) if (pipe !== undefined) closeSync(pipe.writer);
+  }
+}
+
+async function failedStart(child: ChildProcess): Promise<never> {
+  return await new Promise((_, reject) => child.once("error", (error) => reject(notStarted(error))));
+}
+
+function notStarted(error: unknown): ToolError {
+  const { code = "unknown" } = error as NodeJS.ErrnoException;
+  const why = code === "E2BIG" ? "it is too long" : code;
+  return new ToolError("IOError", `Cannot start the command: ${why}`, { reason: code }, error);
+}
+
+function cannotStart(complaint: string): ToolError {
+  const reason = complaint.trim().split("\n")[0] ?? "";
+  return new ToolError(
+    "SandboxUnavailable",
+    `Cannot run the command: the sandbox did not start${reason === "" ? "" : ` (${reason})`}`,
+    { reason },
+  );
+}
+
+/** The processes of a command, to be signalled together. */
+interface Tree {
+  /** All of them, or at least more than `most`. */
+  members(most: number): readonly number[];
+  freeze(): void;
+  thaw(): void;
+  terminate(): void;
+  kill(): void;
+  /** Whether none is left. Those that are get killed. */
+  isGone(): boolean;
+}
+
+function bareTree(marked: Marked): Tree {
+  const kill = (): boolean => {
+    signalProcess(-marked.pid, "SIGKILL");
+    return killMarked(marked);
+  };
+  let far: readonly number[] = [];
+  let lookedFar = marked.began;
+  return {
+    members(most) {
+      const near = [...treeOf(marked.pid, most), ...sessionOf(marked.pid)];
+      if (near.length <= 2 * most && performance.now() - lookedFar > FAR_MS) {
+        far = markedProcesses(marked);
+        lookedFar = performance.now();
+      }
+      return [...new Set([...near, ...far])];
+    },
+    freeze: () => void signalProcess(-marked.pid, "SIGSTOP"),
+    thaw: () => void signalProcess(-marked.pid, "SIGCONT"),
+    terminate() {
+      signalProcess(-marked.pid, "SIGTERM");
+      for (const pid of markedProcesses(marked)) signalProcess(pid, "SIGTERM");
+    },
+    kill,
+    isGone: kill,
+  };
+}
+
+function sandboxTree(pid: number, launch: Launch): Tree {
+  const kill = (): void => {
+    const inner = launch.inner();
+    if (inner !== undefined) signalProcess(inner, "SIGKILL");
+    signalProcess(pid, "SIGKILL");
+  };
+  return {
+    members(most) {
+      const inner = launch.inner();
+      return inner === undefined ? [] : treeOf(inner, most);
+    },
+    // All that it made hangs below its first process, so a part of it is enough to see what it is.
+    freeze() {},
+    thaw() {},
+    terminate() {
+      const inner = launch.inner();
+      if (inner === undefined) return kill();
+      // The first process inside is the sandbox program's own: it ends when the others have.
+      for (const each of treeOf(inner, MOST_SIGNALLED).slice(1)) signalProcess(each, "SIGTERM");
+    },
+    kill,
+    isGone() {
+      const inner = launch.inner();
+      if (inner === undefined || !isAlive(inner)) return true;
+      signalProcess(inner, "SIGKILL");
+      return false;
+    },
+  };
+}
+
+interface RawEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** The end of the first process, then of the rest, then of the output: each waited for only so long. */
+async function endOf(child: ChildProcess, outputs: readonly (Readable | null)[], tree: Tree): Promise<RawEnd> {
+  const closed = Promise.all(outputs.map(async (output) => await closeOf(output)));
+  const end = await new Promise<RawEnd>((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
+  const until = performance.now() + GONE_MS;
+  tree.isGone();
+  await Promise.race([closed, pause(DRAIN_MS)]);
+  for (let wait_ms = 1; !tree.isGone() && performance.now() < until; wait_ms = Math.min(2 * wait_ms, 50)) {
+    await pause(wait_ms);
+  }
+  for (const output of outputs) output?.destroy();
+  return end;
+}
+
+async function closeOf(output: Readable | null): Promise<void> {
+  await new Promise<void>((resolve) => {
+    if (output === null) resolve();
+    else output.once("close", resolve).once("error", () => resolve()); // what was read by then is all there is
+  });
+}
+
+async function pause(ms: number): Promise<void> {
+  await new Promise<void>((resolve) => setTimeout(resolve, ms).unref());
+}
+
+/** A sandbox tells a signal as shells do, by a number above 128. */
+function exitOf({ code, signal }: RawEnd, launch: Launch): ChildEnd {
+  if (signal !== null) return { exit_code: 128 + constants.signals[signal], signal };
+  const exit_code = code ?? 0;
+  const told = launch.sandbox === "none" ? undefined : SIGNALS.get(exit_code - 128);
+  return { exit_code, signal: told ?? null };
+}
+
+const SIGNALS: ReadonlyMap<number, string> = new Map(
+  Object.entries(constants.signals).map(([name, number]) => [number, name]),
+);

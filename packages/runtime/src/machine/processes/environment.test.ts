@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { scratchFolder } from "../../../../../test/support/scratch.ts";
+import { commandEnvironment } from "./environment.ts";
+
+test("a command gets the usual variables and nothing else", () => {
+  const { variables } = commandEnvironment(
+    { PATH: "/bin", HOME: "/home/me", LC_ALL: "C", LC_MY_TOKEN: "t", DATABASE_URL: "x", EDITOR: "vi", TERM: "xterm" },
+    { pass: [] },
+  );
+
+  expect(variables).toEqual({ PATH: "/bin", HOME: "/home/me", LC_ALL: "C", TERM: "xterm", LANG: "C.UTF-8" });
+});
+
+// oxfmt-ignore
+const SECRETS = ["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "API_KEY", "NPM_AUTH", "SSH_KEY", "TOKEN", "my_secret", "LC_SECRET"];
+
+for (const name of SECRETS) {
+  test(`${name} passes only where it is named`, () => {
+    const own = { [name]: "value", PATH: "/bin" };
+
+    expect(commandEnvironment(own, { pass: [] }).variables).not.toHaveProperty(name);
+    expect(commandEnvironment(own, { pass: [name] }).variables).toMatchObject({ [name]: "value" });
+    expect(commandEnvironment(own, { pass: ["*", "OTHER"] }).variables).not.toHaveProperty(name);
+  });
+}
+
+test("what changes the program that starts a command waits until the command is inside", () => {
+  const environment = commandEnvironment(
+    { LD_PRELOAD: "x.so", BASH_ENV: "x.sh" },
+    { pass: ["LD_PRELOAD", "BASH_ENV"] },
+  );
+
+  expect(environment.inside_only).toEqual({ LD_PRELOAD: "x.so" });
+  expect(environment.variables).toEqual({ PATH: expect.any(String), LANG: "C.UTF-8" });
+});
+
+test("in a sandbox the home is a private one, and tools of the real home are still found", async () => {
+  const { path, make } = await scratchFolder();
+  await make({ ".gitconfig": "", ".rustup/": "" });
+  const { variables } = commandEnvironment({ HOME: path, TMPDIR: "/var/tmp" }, { pass: [], sandbox_home: "/tmp/home" });
+
+  expect(variables).toMatchObject({ HOME: "/tmp/home", TMPDIR: "/tmp", RUSTUP_HOME: `${path}/.rustup` });
+  expect(variables["GIT_CONFIG_GLOBAL"]).toBe(`${path}/.gitconfig`);
+  expect(variables).not.toHaveProperty("NVM_DIR");
+});

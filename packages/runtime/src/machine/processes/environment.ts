@@ -1,0 +1,78 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+/** What a command gets of our own environment. Everything else has to be named one by one. */
+// oxfmt-ignore
+const PASSED = [
+  "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "COLORTERM", "NO_COLOR", "TZ", "TMPDIR", "CI",
+  "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+] as const;
+const PASSED_BEGINNING = "LC_";
+
+/** Never passed by the list above, whatever is added to it. */
+const SECRET_NAME = /(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|KEY|KEYS|PAT|AUTH)$/i;
+/** No name that a shell could take for one. */
+const USABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+/** They change what the programs do that we ourselves start, so they wait until a command is inside. */
+const FOR_THE_LOADER = /^(?:LD_|GLIBC_TUNABLES$|MALLOC_)/;
+/** How we start bash and find its processes again. */
+const OURS = new Set(["BASH_ENV", "ENV", "AUTONOUS_CALL"]);
+
+const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/** Where tools of the person's own home are, for commands whose home is another: read-only there, as all of it. */
+// oxfmt-ignore
+const IN_REAL_HOME = [
+  { name: "GIT_CONFIG_GLOBAL", path: ".gitconfig" },
+  { name: "RUSTUP_HOME",       path: ".rustup" },
+  { name: "PYENV_ROOT",        path: ".pyenv" },
+  { name: "NVM_DIR",           path: ".nvm" },
+  { name: "RBENV_ROOT",        path: ".rbenv" },
+  { name: "SDKMAN_DIR",        path: ".sdkman" },
+  { name: "VOLTA_HOME",        path: ".volta" },
+] as const;
+
+export interface EnvironmentOptions {
+  /** Names that pass although they are not on the list, even where they look like a secret's. */
+  readonly pass: readonly string[];
+  /** The home inside the sandbox; left out where there is none. */
+  readonly sandbox_home?: string;
+}
+
+export interface CommandEnvironment {
+  readonly variables: Readonly<Record<string, string>>;
+  /** Only for the command, not for the program that starts it. */
+  readonly inside_only: Readonly<Record<string, string>>;
+}
+
+/** The environment of a command (spec 3, Sandbox): a short list, and nothing that is named like a secret. */
+export function commandEnvironment(
+  own: Readonly<Record<string, string | undefined>>,
+  { pass, sandbox_home }: EnvironmentOptions,
+): CommandEnvironment {
+  const named = new Set(pass);
+  const variables: Record<string, string> = { PATH: DEFAULT_PATH, LANG: "C.UTF-8" };
+  const inside_only: Record<string, string> = {};
+  for (const [name, value] of Object.entries(own)) {
+    if (value === undefined || !USABLE_NAME.test(name) || OURS.has(name)) continue;
+    if (!named.has(name) && !isPassed(name)) continue;
+    (FOR_THE_LOADER.test(name) ? inside_only : variables)[name] = value;
+  }
+  if (sandbox_home === undefined) return { variables, inside_only };
+  return { variables: { ...variables, ...inSandbox(variables["HOME"], sandbox_home) }, inside_only };
+}
+
+function isPassed(name: string): boolean {
+  if (SECRET_NAME.test(name)) return false;
+  return name.startsWith(PASSED_BEGINNING) || (PASSED as readonly string[]).includes(name);
+}
+
+/** The real home is read-only in there, and programs keep caches and settings at home. */
+function inSandbox(realHome: string | undefined, home: string): Record<string, string> {
+  const tools = IN_REAL_HOME.filter(({ path }) => realHome !== undefined && existsSync(join(realHome, path)));
+  return {
+    ...Object.fromEntries(tools.map(({ name, path }) => [name, join(realHome ?? "", path)])),
+    HOME: home,
+    TMPDIR: "/tmp",
+  };
+}

@@ -1,0 +1,79 @@
+import { lifeOf, ownProcess } from "../files/process-owner.ts";
+import { allPids, environmentOf, isAlive, pidsSince, signalProcess } from "./process-tree.ts";
+
+/** The variable by which the processes of a command are found again, wherever they went. */
+export const MARK = "AUTONOUS_CALL";
+const INHERITED = process.env[MARK];
+const ENTRY = /^[\w.-]+@[\w.-]+$/;
+
+let marks = 0;
+
+/** What the processes of one command carry: the call and who runs it. No two are alike, whatever calls are named. */
+export function newMark(call_id: string): string {
+  return `${call_id.replace(/[^\w-]/g, "_")}.${++marks}@${ownProcess()}`;
+}
+
+/** The variable's value: a runtime that is itself a command of another keeps that one's mark too. */
+export function markValue(mark: string): string {
+  const outer = (INHERITED ?? "").split(",").filter((entry) => ENTRY.test(entry));
+  return [...outer, mark].join(",");
+}
+
+function marksOf(pid: number): readonly string[] {
+  const text = environmentOf(pid);
+  const at = text.startsWith(`${MARK}=`) ? 0 : text.indexOf(`\0${MARK}=`) + 1;
+  if (at === 0 && !text.startsWith(`${MARK}=`)) return [];
+  const end = text.indexOf("\0", at);
+  return text.slice(at + MARK.length + 1, end < 0 ? undefined : end).split(",");
+}
+
+export interface Marked {
+  readonly mark: string;
+  /** The command's first process. */
+  readonly pid: number;
+  /** When it began, in the clock of `performance.now`. */
+  readonly began: number;
+}
+
+/** Numbers of processes go round: after this long it cannot be told any more which are younger. */
+const SURE_MS = 2_000;
+
+export function markedProcesses({ mark, pid, began }: Marked): readonly number[] {
+  const candidates = performance.now() - began < SURE_MS ? pidsSince(pid) : allPids();
+  return candidates.filter((each) => each !== process.pid && marksOf(each).includes(mark));
+}
+
+/**
+ * Ends every process that carries a mark. They may make new ones meanwhile, so it looks again until there are no new
+ * ones. Says whether all are gone already: those that were just ended need a moment, in which we must not be in the way.
+ */
+export function killMarked(marked: Marked): boolean {
+  const ended = new Set<number>();
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const left = markedProcesses(marked);
+    const fresh = left.filter((pid) => !ended.has(pid));
+    if (fresh.length === 0) return left.length === 0;
+    // Stopped ones make no new ones while the others are looked for.
+    for (const pid of fresh) signalProcess(pid, "SIGSTOP");
+    for (const pid of fresh) signalProcess(pid, "SIGKILL");
+    for (const pid of fresh) ended.add(pid);
+  }
+  return false;
+}
+const MOST_ROUNDS = 50;
+
+/**
+ * Ends what the commands of a worker left that is gone: killed with no chance to clear up, and without a sandbox that
+ * would have died with it. Done when a runtime starts. Gives the processes it ended.
+ */
+export function sweepLost(): readonly number[] {
+  const lost = allPids().filter((pid) => pid !== process.pid && marksOf(pid).some(isOrphan));
+  for (const pid of lost) signalProcess(pid, "SIGSTOP");
+  for (const pid of lost) signalProcess(pid, "SIGKILL");
+  return lost.filter((pid) => isAlive(pid));
+}
+
+function isOrphan(mark: string): boolean {
+  if (!ENTRY.test(mark)) return false;
+  return lifeOf(mark.slice(mark.indexOf("@") + 1)) === "gone";
+}

@@ -1,0 +1,131 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** What the system says of a process; undefined once it is gone, also where it only waits to be counted as gone. */
+function read(pid: number | string, file: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "latin1");
+  } catch {
+    return undefined; // gone, or another user's
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  const stat = read(pid, "stat");
+  // The name comes second, in parentheses, and may hold spaces and parentheses itself.
+  return stat !== undefined && !/^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2));
+}
+
+/** A process with all that descends from it, itself first: at most so many. */
+export function treeOf(pid: number, most: number): readonly number[] {
+  const tree = new Set([pid]);
+  for (const each of tree) {
+    if (tree.size > most) break;
+    for (const child of childrenOf(each)) tree.add(child);
+  }
+  return [...tree];
+}
+
+function childrenOf(pid: number): readonly number[] {
+  let threads: readonly string[];
+  try {
+    threads = readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return []; // gone
+  }
+  return threads.flatMap((thread) =>
+    (read(pid, `task/${thread}/children`) ?? "").split(" ").filter(Boolean).map(Number),
+  );
+}
+
+/** Processes of a session, also those whose parents are gone. */
+export function sessionOf(pid: number): readonly number[] {
+  // After the name: state, parent, group, session.
+  return allPids().filter((each) => {
+    const stat = read(each, "stat");
+    return stat !== undefined && Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ", 4)[3]) === pid;
+  });
+}
+
+export interface TreeUse {
+  readonly processes: number;
+  readonly threads: number;
+  readonly memory_bytes: number;
+}
+
+/**
+ * What a tree takes of the machine. Memory that its processes share counts once for each of them, unless that would be
+ * over the limit: only then is it worth asking the kernel for the exact share, which is slow.
+ */
+export function useOf(pids: readonly number[], limit_bytes: number): TreeUse {
+  let threads = 0;
+  let resident = 0;
+  for (const pid of pids) {
+    const status = read(pid, "status") ?? "";
+    threads += numberAfter(status, /^Threads:\s+(\d+)/m);
+    resident += numberAfter(status, /^VmRSS:\s+(\d+)/m);
+  }
+  const memory_bytes = resident * 1024;
+  if (memory_bytes <= limit_bytes) return { processes: pids.length, threads, memory_bytes };
+  return { processes: pids.length, threads, memory_bytes: proportionalBytes(pids) };
+}
+
+function proportionalBytes(pids: readonly number[]): number {
+  let kilobytes = 0;
+  for (const pid of pids) {
+    const share = read(pid, "smaps_rollup");
+    kilobytes +=
+      share === undefined
+        ? numberAfter(read(pid, "status") ?? "", /^VmRSS:\s+(\d+)/m)
+        : numberAfter(share, /^Pss:\s+(\d+)/m);
+  }
+  return kilobytes * 1024;
+}
+
+function numberAfter(text: string, pattern: RegExp): number {
+  return Number(pattern.exec(text)?.[1] ?? 0);
+}
+
+export interface SystemCounts {
+  /** Threads of the whole machine. */
+  readonly threads: number;
+  /** The number that was given to a process or thread last. They are given in order, and from the start again. */
+  readonly last_pid: number;
+}
+
+/** Cheap: one small file. */
+export function systemCounts(): SystemCounts {
+  const [, , , entities = "", last = ""] = readFileSync("/proc/loadavg", "latin1").trim().split(" ");
+  return { threads: Number(entities.slice(entities.indexOf("/") + 1)), last_pid: Number(last) };
+}
+
+/** How many numbers are tried one by one before all processes are listed. */
+const FEW = 64;
+
+/** Numbers of processes that may have begun after one that began within the last seconds. */
+export function pidsSince(pid: number): readonly number[] {
+  const { last_pid } = systemCounts();
+  if (last_pid === pid) return [];
+  if (last_pid > pid && last_pid - pid <= FEW)
+    return Array.from({ length: last_pid - pid }, (_, index) => pid + 1 + index);
+  return allPids().filter((each) => (last_pid > pid ? each > pid : each > pid || each <= last_pid));
+}
+
+export function allPids(): readonly number[] {
+  return readdirSync("/proc")
+    .map(Number)
+    .filter((pid) => pid > 0);
+}
+
+/** Its environment as it began, or "" where it is gone or another user's. */
+export function environmentOf(pid: number): string {
+  return read(pid, "environ") ?? "";
+}
+
+/** Never throws: whoever is gone needs no signal. A negative number is a whole group. */
+export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false; // gone, or it became another user's
+  }
+}

@@ -1,0 +1,68 @@
+import type { Background, Command, CommandEnd, CommandLimits, CommandOptions } from "../../contract/processes.ts";
+import { openSandbox } from "../sandbox/sandbox.ts";
+import type { Sandbox, SandboxOptions } from "../sandbox/sandbox.ts";
+import { BackgroundCommands } from "./background.ts";
+import { sweepLost } from "./marks.ts";
+import { runCommand } from "./run.ts";
+
+/** What a command may take where nothing else is said. */
+// oxfmt-ignore
+const LIMITS: CommandLimits = {
+  memory_bytes: 8_589_934_592,
+  processes:    512,
+  file_bytes:   8_589_934_592,
+  open_files:   8_192,
+};
+
+export interface ProcessesOptions extends Omit<SandboxOptions, "limits"> {
+  readonly limits?: Partial<CommandLimits>;
+}
+
+/** All that runs commands for one workspace. Nothing is looked for or started before it is first asked. */
+export class Processes {
+  readonly #options: ProcessesOptions;
+  readonly #limits: CommandLimits;
+  #sandbox: Promise<Sandbox> | undefined;
+  #background: BackgroundCommands | undefined;
+
+  constructor(options: ProcessesOptions) {
+    this.#options = options;
+    this.#limits = { ...LIMITS, ...options.limits };
+  }
+
+  /** What commands run in. Tries it the first time, and ends what a worker before us left running. */
+  async sandbox(): Promise<Sandbox> {
+    try {
+      return await (this.#sandbox ??= this.#open());
+    } catch (error) {
+      this.#sandbox = undefined; // a full disk, say: it is tried again with the next command
+      throw error;
+    }
+  }
+
+  async run(command: Command, options: CommandOptions & { readonly call_id: string }): Promise<CommandEnd> {
+    const sandbox = await this.sandbox();
+    options.signal.throwIfAborted();
+    return await runCommand(sandbox.launch(command), { ...options, limits: this.#limits });
+  }
+
+  async background(): Promise<Background> {
+    const sandbox = await this.sandbox();
+    const { state_dir } = this.#options;
+    const launch = (command: Command): ReturnType<Sandbox["launch"]> => sandbox.launch(command);
+    return (this.#background ??= new BackgroundCommands({ state_dir, limits: this.#limits, launch }));
+  }
+
+  /** Ends background commands. */
+  async close(): Promise<void> {
+    await this.#background?.close();
+    const sandbox = await this.#sandbox;
+    sandbox?.close();
+    this.#sandbox = undefined;
+  }
+
+  async #open(): Promise<Sandbox> {
+    sweepLost();
+    return await openSandbox({ ...this.#options, limits: this.#limits });
+  }
+}

@@ -1,0 +1,49 @@
+import { readdirSync, readFileSync } from "node:fs";
+import type { CommandLimits } from "../../contract/processes.ts";
+import { THREADS_PER_PROCESS } from "./watchdog.ts";
+
+/**
+ * What bash does before the command: limits that every process of it inherits, and closing descriptors that are not
+ * the command's business. Handed over as a file, so that the command's own text and its line numbers stay as they are.
+ */
+export function prologueText(limits: CommandLimits, fd: number): string {
+  const strays = strayDescriptors().filter((stray) => stray > fd);
+  const [memory, files, size, tasks] = [
+    within("Max data size", limits.memory_bytes, 1024),
+    within("Max open files", limits.open_files, 1),
+    within("Max file size", limits.file_bytes, 1024),
+    within("Max processes", limits.processes * THREADS_PER_PROCESS, 1),
+  ];
+  return [
+    "unset BASH_ENV",
+    `ulimit -c 0 -d ${memory} -n ${files} -f ${size} -u ${tasks}`,
+    `exec ${[fd, ...strays].map((each) => `${each}<&-`).join(" ")}`,
+    "",
+  ].join("\n");
+}
+
+/** A limit cannot be raised above the one that we have ourselves. In the units of `ulimit`. */
+function within(name: string, wanted: number, unit: number): number {
+  const line = readFileSync("/proc/self/limits", "latin1")
+    .split("\n")
+    .find((each) => each.startsWith(name));
+  const hard = Number(line?.slice(name.length).trim().split(/\s+/)[1]);
+  return Math.floor((Number.isNaN(hard) ? wanted : Math.min(hard, wanted)) / unit);
+}
+
+/** Descriptors that we were started with and that children would get: those of our own close by themselves. */
+function strayDescriptors(): readonly number[] {
+  const CLOSES_BY_ITSELF = 0o2000000;
+  return readdirSync("/proc/self/fdinfo")
+    .map(Number)
+    .filter((fd) => fd > 2 && (flagsOf(fd) & CLOSES_BY_ITSELF) === 0);
+}
+
+function flagsOf(fd: number): number {
+  try {
+    const info = readFileSync(`/proc/self/fdinfo/${fd}`, "latin1");
+    return Number.parseInt(/^flags:\s+(\d+)/m.exec(info)?.[1] ?? "0", 8);
+  } catch {
+    return 0o2000000; // it was the one that listed the others
+  }
+}

@@ -1,0 +1,54 @@
+import type { CommandLimits, LimitReached } from "../../contract/processes.ts";
+import { systemCounts, useOf } from "./process-tree.ts";
+
+/** Between two looks at how many threads the machine has, 15 µs each. A bomb makes some dozen processes in this time. */
+const LOOK_MS = 10;
+/** The command itself is counted every so many looks, and whenever the machine has many more threads than before. */
+const COUNT_EVERY = 15;
+/** Programs have several threads; these many for each process that is allowed are no bomb yet. */
+export const THREADS_PER_PROCESS = 16;
+
+export interface Watched {
+  /** The command's processes. It may stop looking when it has more than so many. */
+  readonly members: (most: number) => readonly number[];
+  /** Holds the command up while it is counted: a bomb would leave us no time for that. */
+  readonly freeze: () => void;
+  readonly thaw: () => void;
+  readonly limits: CommandLimits;
+  readonly onReached: (reached: LimitReached) => void;
+}
+
+/** Counts the processes and the memory of a command, for limits that bind root too. Gives what stops it. */
+export function watch({ members, freeze, thaw, limits, onReached }: Watched): () => void {
+  let usual = systemCounts().threads;
+  let looks = 0;
+  const timer = setInterval(() => {
+    looks++;
+    const { threads } = systemCounts();
+    const isSuspicious = threads - usual > limits.processes / 2;
+    if (!isSuspicious && looks % COUNT_EVERY !== 0) return;
+    if (isSuspicious) freeze();
+    const reached = judge(members(limits.processes), limits);
+    if (reached !== undefined) {
+      clearInterval(timer);
+      onReached(reached);
+    } else if (isSuspicious) {
+      thaw();
+      usual = threads; // they are somebody else's, or few enough: the next ones are suspicious again
+    }
+  }, LOOK_MS);
+  return () => clearInterval(timer);
+}
+
+function judge(pids: readonly number[], limits: CommandLimits): LimitReached | undefined {
+  if (pids.length > limits.processes) {
+    return { limit: "processes", allowed: limits.processes, found: pids.length };
+  }
+  const { threads, memory_bytes } = useOf(pids, limits.memory_bytes);
+  const mostThreads = limits.processes * THREADS_PER_PROCESS;
+  if (threads > mostThreads) return { limit: "processes", allowed: mostThreads, found: threads };
+  if (memory_bytes > limits.memory_bytes) {
+    return { limit: "memory", allowed: limits.memory_bytes, found: memory_bytes };
+  }
+  return undefined;
+}

@@ -1,0 +1,103 @@
+import { isInside } from "../../paths/inside.ts";
+
+export interface HiddenPlace {
+  readonly path: string;
+  readonly kind: "folder" | "file";
+}
+
+/** Everything that a sandbox is made of. All paths are real ones: nothing in them is a link. */
+export interface SandboxFacts {
+  /** Writable. */
+  readonly roots: readonly string[];
+  readonly cwd: string;
+  /** Empty and closed inside. */
+  readonly hidden: readonly HiddenPlace[];
+  /** Inside the roots, to be read only. */
+  readonly read_only: readonly string[];
+  /** Folders inside the roots that stay writable but cannot be renamed: what is read-only in them would go along. */
+  readonly pinned: readonly string[];
+  /** Writable although something hides it: the folder of a script inside the runtime's state. */
+  readonly writable: readonly string[];
+  /** A folder that is `/tmp` inside. Left out: an empty one in memory. */
+  readonly tmp?: string;
+  /** Whether folders in memory can be bounded. */
+  readonly has_sizes: boolean;
+  /** An empty file that nobody may read, shown in the place of hidden files. */
+  readonly closed_file: string;
+  /** Set inside only, so that the sandbox program itself does not follow them (`LD_PRELOAD`). */
+  readonly variables: Readonly<Record<string, string>>;
+  readonly seccomp_fd: number;
+  readonly status_fd: number;
+}
+
+/** The private home inside. It lies in the private `/tmp`, which lasts, unless `/tmp` is the system's own. */
+export function sandboxHome(roots: readonly string[]): string {
+  return roots.includes("/tmp") ? "/run/home" : "/tmp/home";
+}
+
+/** Memory that files in `/tmp` and in `/dev/shm` may take: it counts for no process. */
+const TMP_BYTES = 1_073_741_824;
+const SHM_BYTES = 268_435_456;
+
+/** Private folders of the sandbox. What the system has there is out of sight without more. */
+const PRIVATE = ["/tmp", "/run", "/dev", "/proc"] as const;
+
+// oxfmt-ignore
+const APART = [
+  "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--unshare-net",
+  "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox",
+] as const;
+
+/**
+ * Root of the machine is root in here too, without capabilities, and may still write what belongs to root:
+ * /proc/sys/kernel/core_pattern names a program that the kernel runs outside. So all of /proc is read-only.
+ */
+// oxfmt-ignore
+const KERNEL_FOLDERS = [
+  "--proc", "/proc", "--remount-ro", "/proc",
+  "--dev", "/dev",
+] as const;
+const EMPTY_RUN = ["--perms", "0555", "--tmpfs", "/run"] as const;
+
+/**
+ * Arguments of bwrap, without the command. The order is the argument: the system read-only, then what is private, then
+ * the roots, then what is read-only and hidden in them and elsewhere, so that no later line opens what an earlier one
+ * closed. The environment is the one that bwrap is started with, not arguments: those are for everyone to read in `ps`.
+ */
+export function bwrapArguments(facts: SandboxFacts): readonly string[] {
+  const { roots, hidden } = facts;
+  const below = roots.filter((root) => root !== "/").sort((one, other) => one.length - other.length);
+  const visible = hidden.filter(({ path }) => !isPrivate(path) || below.some((root) => isInside(root, path)));
+  const aboveRoots = visible.filter(({ path }) => below.some((root) => isInside(path, root)));
+  const others = visible.filter((place) => !aboveRoots.includes(place));
+  const args: string[] = [...APART, roots.includes("/") ? "--bind" : "--ro-bind", "/", "/", ...KERNEL_FOLDERS];
+  args.push(...inMemory("/dev/shm", SHM_BYTES, facts), "--remount-ro", "/dev");
+  args.push(...(facts.tmp === undefined ? inMemory("/tmp", TMP_BYTES, facts) : ["--bind", facts.tmp, "/tmp"]));
+  args.push(...EMPTY_RUN);
+  args.push("--perms", "0700", "--dir", sandboxHome(roots));
+  for (const place of aboveRoots) args.push(...hide(place, facts));
+  for (const root of below) args.push("--bind", root, root);
+  for (const path of facts.pinned) args.push("--bind", path, path);
+  for (const path of facts.read_only) args.push("--ro-bind", path, path);
+  for (const place of others) args.push(...hide(place, facts));
+  for (const path of facts.writable) args.push("--bind", path, path);
+  for (const [name, value] of Object.entries(facts.variables)) args.push("--setenv", name, value);
+  args.push("--chdir", facts.cwd, "--seccomp", `${facts.seccomp_fd}`, "--json-status-fd", `${facts.status_fd}`);
+  return args;
+}
+
+function inMemory(path: string, bytes: number, { has_sizes }: SandboxFacts): readonly string[] {
+  return [...(has_sizes ? ["--size", `${bytes}`] : []), "--perms", "1777", "--tmpfs", path];
+}
+
+function isPrivate(path: string): boolean {
+  return PRIVATE.some((folder) => isInside(folder, path));
+}
+
+/**
+ * A folder is empty inside, so that walking over it is no error; a file is there and closed, so that git does not take
+ * it for deleted.
+ */
+function hide({ path, kind }: HiddenPlace, { closed_file }: SandboxFacts): readonly string[] {
+  return kind === "folder" ? ["--perms", "0555", "--tmpfs", path] : ["--ro-bind", closed_file, path];
+}

@@ -1,0 +1,119 @@
+import { callNumber } from "./seccomp.ts";
+import type { Architecture } from "./seccomp.ts";
+
+/** What is planted outside for attempts to reach. None of it is anyone's. */
+export interface Planted {
+  /** A file in the runtime's state folder, and what it says. */
+  readonly state_file: string;
+  readonly secret: string;
+  /** Files outside the roots that must not come into being. */
+  readonly new_files: readonly string[];
+  /** A process outside: its number, and a word in its command line. */
+  readonly pid: number;
+  readonly process_word: string;
+  /** Listening outside: a port on 127.0.0.1, and an abstract socket. */
+  readonly port: number;
+  readonly abstract_socket: string;
+  /** A word in the command line of a process that an attempt leaves behind. */
+  readonly left_word: string;
+  readonly architecture: Architecture;
+}
+
+export interface Attempt {
+  readonly attempt: string;
+  /** Prints `escaped` where it got through, `not_tried` where it needs a program that is not there. */
+  readonly script: (planted: Planted) => string;
+}
+
+/** Makes a system call; got through unless it was not permitted, or the kernel has none of that name. */
+const CALL = `
+call() {
+  if command -v perl >/dev/null; then
+    perl -e '$! = 0; syscall($ARGV[0] + 0, map { $_ + 0 } @ARGV[1 .. $#ARGV]); exit($! + 0)' "$@"
+  elif command -v python3 >/dev/null; then
+    python3 -c 'import ctypes, sys
+libc = ctypes.CDLL(None, use_errno=True)
+sys.exit(ctypes.get_errno() if libc.syscall(*[ctypes.c_long(int(each)) for each in sys.argv[1:]]) < 0 else 0)' "$@"
+  else echo not_tried; return; fi
+  case $? in 1|38) ;; *) echo escaped ;; esac
+}`;
+
+function systemCall(name: string, args: string): Attempt {
+  return {
+    attempt: `call ${name}`,
+    script: ({ architecture }) => `${CALL}\ncall ${callNumber(name, architecture) ?? -1} ${args}`,
+  };
+}
+
+function opensForWriting(path: string): string {
+  return `{ : >> ${path}; } 2>/dev/null && echo escaped`;
+}
+
+/** A word that the script's own command line does not hold. */
+function apart(word: string): string {
+  return `${word.slice(0, 4)}""${word.slice(4)}`;
+}
+
+/** Each really tries. Nothing outside is changed where it succeeds but what was planted. */
+export const ATTEMPTS: readonly Attempt[] = [
+  {
+    attempt: "write outside the roots",
+    script: ({ new_files }) => new_files.map((file) => `echo x 2>/dev/null > ${quote(file)}`).join("\n"),
+  },
+  { attempt: "read the runtime's state", script: ({ state_file }) => `cat ${quote(state_file)}` },
+  {
+    attempt: "read the runtime's state through /proc",
+    script: ({ state_file, pid }) =>
+      ["1", "self", `${pid}`].map((each) => `cat /proc/${each}/root${quote(state_file)}`).join("; "),
+  },
+  {
+    attempt: "see a process outside",
+    script: ({ process_word }) =>
+      `case $(cat /proc/[0-9]*/cmdline | tr '\\0' ' ') in *${apart(process_word)}*) echo escaped ;; esac`,
+  },
+  { attempt: "signal a process outside", script: ({ pid }) => `kill -KILL ${pid}` },
+  {
+    attempt: "reach a port of the machine",
+    script: ({ port }) => `exec 9<>/dev/tcp/127.0.0.1/${port} && echo escaped`,
+  },
+  {
+    attempt: "reach an abstract socket of the machine",
+    script: ({ abstract_socket }) => `command -v perl >/dev/null || { echo not_tried; exit; }
+perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0) and connect(S, pack_sockaddr_un("\\0" . $ARGV[0])) and print "escaped"' ${quote(abstract_socket)}`,
+  },
+  { attempt: "name the program that handles crashes", script: () => opensForWriting("/proc/sys/kernel/core_pattern") },
+  {
+    attempt: "change the kernel's settings",
+    script: () =>
+      ["/proc/sysrq-trigger", "/sys/kernel/uevent_helper", "/sys/power/state", "/sys/fs/cgroup/*/release_agent"]
+        .map((path) => `for each in ${path}; do [ -e "$each" ] && ${opensForWriting('"$each"')}; done`)
+        .join("\n"),
+  },
+  {
+    attempt: "gain privileges",
+    script: () => `while read -r name value; do
+  case $name in CapPrm:|CapEff:|CapBnd:|CapAmb:) [ "$((16#$value))" = 0 ] || echo escaped ;; NoNewPrivs:) [ "$value" = 1 ] || echo escaped ;; esac
+done < /proc/self/status
+command -v sudo >/dev/null && sudo -n true 2>/dev/null && echo escaped`,
+  },
+  {
+    attempt: "read or write a disk",
+    script: () => `for each in /dev/[shv]d[a-z]* /dev/nvme* /dev/mem; do [ -e "$each" ] && echo escaped; done`,
+  },
+  systemCall("ptrace", "0 0 0 0"),
+  systemCall("process_vm_readv", "1 0 0 0 0 0"),
+  systemCall("io_uring_setup", "1 0"),
+  systemCall("keyctl", "0 -3 0"),
+  systemCall("bpf", "0 0 0"),
+  systemCall("unshare", "268435456" /* CLONE_NEWUSER */),
+  systemCall("mount", "0 0 0 0 0"),
+  {
+    attempt: "leave a process behind",
+    script: ({ left_word }) =>
+      `(setsid nohup bash -c 'exec -a ${apart(left_word).replace('""', "''")} sleep 60' >/dev/null 2>&1 &) & setsid sleep 60 & exit`,
+  },
+];
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,150 @@
+import type { Command, CommandLimits } from "../../contract/processes.ts";
+import type { Places } from "../../policy/facts.ts";
+import { ToolError } from "../../protocol/errors.ts";
+import { commandEnvironment } from "../processes/environment.ts";
+import { bareLaunch, handoverFolder, Prologues } from "../processes/launch.ts";
+import type { Launch } from "../processes/launch.ts";
+import { PipePool } from "../processes/output-pipes.ts";
+import { findProgram, PROGRAMS } from "../processes/programs.ts";
+import { runCommand } from "../processes/run.ts";
+import { sandboxHome } from "./bwrap.ts";
+import { PlaceFinder } from "./find-places.ts";
+import { SandboxLauncher } from "./launch-sandboxed.ts";
+import { isArchitecture } from "./seccomp.ts";
+
+/** `auto`: where the machine can. `required`: not without one. `off`: never. */
+export type SandboxMode = "auto" | "required" | "off";
+
+export interface SandboxOptions {
+  readonly mode: SandboxMode;
+  readonly workspace: Places;
+  /** For small files that are handed to children. Must be among the workspace's `state_dirs`. */
+  readonly state_dir: string;
+  readonly limits: CommandLimits;
+  /** Names of variables that commands get besides the usual ones. */
+  readonly pass?: readonly string[];
+  /** A real folder that is `/tmp` inside. Left out: an empty one for each command. */
+  readonly tmp?: string;
+  /** In the form of the PATH variable: where programs are looked for. Default: this process's own. */
+  readonly path?: string;
+}
+
+/** What commands are started in. */
+export interface Sandbox {
+  /** The name of the sandbox in force, or "none". */
+  readonly level: "bwrap" | "none";
+  /** Why there is none, though one was wanted. */
+  readonly problem: string | undefined;
+  /** Throws `SandboxUnavailable` where one is required and there is none. */
+  launch(command: Command): Launch;
+  close(): void;
+}
+
+/**
+ * Finds out, by trying, whether this machine can keep commands in a sandbox. What was found holds for the life of the
+ * object: a sandbox that fails later refuses the command, and no command runs bare that was to be sandboxed.
+ */
+export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const { mode, workspace, state_dir, limits } = options;
+  const where = { roots: workspace.roots, ...(options.path === undefined ? {} : { path: options.path }) };
+  const bash = await findProgram("bash", where);
+  const folder = handoverFolder(state_dir);
+  const prologues = new Prologues({ limits, folder });
+  const pipes = new PipePool(folder);
+  const sandboxed = mode === "off" ? undefined : await makeLauncher(options, { bash, prologues, pipes, where });
+  const launcher = sandboxed instanceof SandboxLauncher ? sandboxed : undefined;
+  const problem = typeof sandboxed === "string" ? sandboxed : undefined;
+  const { variables, inside_only } = commandEnvironment(process.env, { pass: options.pass ?? [] });
+  const environment = { ...variables, ...inside_only };
+  return {
+    level: launcher === undefined ? "none" : "bwrap",
+    problem,
+    launch(command) {
+      if (bash === undefined) throw missing("bash");
+      if (launcher !== undefined) return launcher.launch(command);
+      if (mode === "required") throw unavailable(problem ?? "there is none");
+      return bareLaunch(command, { bash, environment, prologues, pipes });
+    },
+    close() {
+      launcher?.close();
+      prologues.close();
+      pipes.close();
+    },
+  };
+}
+
+interface Found {
+  readonly bash: string | undefined;
+  readonly prologues: Prologues;
+  readonly pipes: PipePool;
+  readonly where: { readonly roots: readonly string[]; readonly path?: string };
+}
+
+/** Gives a clause that says why there is none. */
+async function makeLauncher(options: SandboxOptions, found: Found): Promise<SandboxLauncher | string> {
+  const { workspace, state_dir, limits, pass = [], tmp } = options;
+  const { bash, prologues, pipes, where } = found;
+  const bwrap = await findProgram("bwrap", where);
+  if (bash === undefined) return `bash is missing; "${PROGRAMS.bash.install}" installs it`;
+  if (bwrap === undefined) return `bwrap is missing; "${PROGRAMS.bwrap.install}" installs it`;
+  if (!isArchitecture(process.arch)) return `there is no filter of system calls for ${process.arch}`;
+  const parts = {
+    bwrap,
+    bash,
+    architecture: process.arch,
+    roots: workspace.roots,
+    finder: new PlaceFinder(workspace),
+    environment: commandEnvironment(process.env, { pass, sandbox_home: sandboxHome(workspace.roots) }),
+    prologues,
+    pipes,
+    folder: handoverFolder(state_dir),
+    ...(tmp === undefined ? {} : { tmp }),
+  };
+  const probeOptions = { cwd: workspace.roots[0] ?? "/", limits };
+  const launcher = new SandboxLauncher({ ...parts, has_sizes: true });
+  const problem = await probe(launcher, probeOptions);
+  if (problem === undefined) return launcher;
+  launcher.close();
+  if (!problem.includes("--size")) return problem;
+  const older = new SandboxLauncher({ ...parts, has_sizes: false });
+  const olderProblem = await probe(older, probeOptions);
+  if (olderProblem === undefined) return older;
+  older.close();
+  return olderProblem;
+}
+
+const PROBE_MS = 10_000;
+
+async function probe(
+  launcher: SandboxLauncher,
+  { cwd, limits }: { readonly cwd: string; readonly limits: CommandLimits },
+): Promise<string | undefined> {
+  try {
+    const launch = launcher.launch({ run: ":", cwd });
+    const signal = new AbortController().signal;
+    const { exit_code, ended_by } = await runCommand(launch, {
+      timeout_ms: PROBE_MS,
+      signal,
+      call_id: "probe",
+      limits,
+    });
+    return exit_code === 0 && ended_by === "itself" ? undefined : `a command in it ended with ${exit_code}`;
+  } catch (error) {
+    if (error instanceof ToolError) return error.message;
+    throw error;
+  }
+}
+
+function missing(name: "bash"): ToolError {
+  const { install } = PROGRAMS[name];
+  return new ToolError("IOError", `Cannot run the command: ${name} is missing`, {
+    program: name,
+    hint: `"${install}" installs it`,
+  });
+}
+
+function unavailable(problem: string): ToolError {
+  return new ToolError("SandboxUnavailable", `Cannot run the command: a sandbox is required, and ${problem}`, {
+    problem,
+  });
+}

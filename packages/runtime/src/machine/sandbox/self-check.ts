@@ -1,0 +1,137 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo, Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { CommandLimits } from "../../contract/processes.ts";
+import { handoverFolder } from "../processes/launch.ts";
+import { allPids, isAlive, signalProcess } from "../processes/process-tree.ts";
+import { runCommand } from "../processes/run.ts";
+import { ATTEMPTS } from "./escape-attempts.ts";
+import type { Attempt, Planted } from "./escape-attempts.ts";
+import type { Sandbox } from "./sandbox.ts";
+import { isArchitecture } from "./seccomp.ts";
+
+export interface EscapeAttempt {
+  readonly attempt: string;
+  /** `not_tried`: it takes a program that is not installed here. */
+  readonly outcome: "blocked" | "escaped" | "not_tried";
+  readonly detail: string;
+}
+
+export interface SelfCheckOptions {
+  readonly roots: readonly string[];
+  readonly home: string;
+  readonly state_dir: string;
+  readonly limits: CommandLimits;
+}
+
+const ATTEMPT_MS = 10_000;
+
+/** Tries to get out of a sandbox, in every way that is known here, on things planted for it. They are gone afterwards. */
+export async function checkSandbox(sandbox: Sandbox, options: SelfCheckOptions): Promise<readonly EscapeAttempt[]> {
+  if (sandbox.level === "none" || !isArchitecture(process.arch)) return [];
+  const outcomes: EscapeAttempt[] = [];
+  for (const attempt of ATTEMPTS) {
+    const garden = await plant(options);
+    try {
+      outcomes.push(await tryAttempt(attempt, { sandbox, options, garden }));
+    } finally {
+      garden.clear();
+    }
+  }
+  return outcomes;
+}
+
+/** What was planted, and how to see whether somebody was at it. */
+interface Garden {
+  readonly planted: Planted;
+  /** A clause about what was reached; undefined where nothing was. */
+  damage(): string | undefined;
+  clear(): void;
+}
+
+async function tryAttempt(
+  { attempt, script }: Attempt,
+  { sandbox, options, garden }: { sandbox: Sandbox; options: SelfCheckOptions; garden: Garden },
+): Promise<EscapeAttempt> {
+  const launch = sandbox.launch({ run: script(garden.planted), cwd: options.roots[0] ?? "/" });
+  const { stdout, stderr } = await runCommand(launch, {
+    call_id: "self-check",
+    timeout_ms: ATTEMPT_MS,
+    signal: new AbortController().signal,
+    limits: options.limits,
+  });
+  const said = stdout.head.toString();
+  const damage = garden.damage() ?? (said.includes(garden.planted.secret) ? "the planted file was read" : undefined);
+  if (damage !== undefined) return { attempt, outcome: "escaped", detail: damage };
+  if (said.includes("escaped")) return { attempt, outcome: "escaped", detail: "it was not refused" };
+  if (said.includes("not_tried")) {
+    return { attempt, outcome: "not_tried", detail: "it takes perl or python3, and neither is installed" };
+  }
+  return { attempt, outcome: "blocked", detail: stderr.head.toString().trim().split("\n")[0] ?? "" };
+}
+
+async function plant({ home, state_dir }: SelfCheckOptions): Promise<Garden> {
+  const word = (): string => `canary${randomBytes(8).toString("hex")}`;
+  const folder = handoverFolder(state_dir);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const planted = {
+    state_file: join(folder, word()),
+    secret: word(),
+    new_files: [home, "/var/tmp", tmpdir(), state_dir].map((each) => join(each, word())),
+    process_word: word(),
+    abstract_socket: word(),
+    left_word: word(),
+    architecture: process.arch === "arm64" ? ("arm64" as const) : ("x64" as const),
+  };
+  writeFileSync(planted.state_file, planted.secret, { mode: 0o600 });
+  const neighbour = spawn("sleep", ["600"], { argv0: planted.process_word, stdio: "ignore" });
+  let connections = 0;
+  const listen = async (place: string | undefined): Promise<Server> => {
+    const server = createServer((socket) => {
+      connections++;
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) =>
+      place === undefined ? server.listen(0, "127.0.0.1", resolve) : server.listen(place, resolve),
+    );
+    return server;
+  };
+  const servers = [await listen(undefined), await listen(`\0${planted.abstract_socket}`)];
+  const { port = 0 } = (servers[0]?.address() ?? {}) as Partial<AddressInfo>;
+  return {
+    planted: { ...planted, pid: neighbour.pid ?? 0, port },
+    damage: () => damageTo(planted, { neighbour, connections }),
+    clear() {
+      for (const server of servers) server.close();
+      neighbour.kill("SIGKILL");
+      for (const file of [planted.state_file, ...planted.new_files]) rmSync(file, { force: true });
+      for (const pid of carriers(planted.left_word)) signalProcess(pid, "SIGKILL");
+    },
+  };
+}
+
+function damageTo(
+  { new_files, left_word }: Pick<Planted, "new_files" | "left_word">,
+  { neighbour, connections }: { readonly neighbour: ChildProcess; readonly connections: number },
+): string | undefined {
+  const made = new_files.find((file) => existsSync(file));
+  if (made !== undefined) return `"${made}" was written`;
+  if (connections > 0) return "a connection came in";
+  if (neighbour.pid !== undefined && !isAlive(neighbour.pid)) return "a process outside was ended";
+  return carriers(left_word).length > 0 ? "a process is left running" : undefined;
+}
+
+function carriers(word: string): readonly number[] {
+  return allPids().filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, "latin1").includes(word);
+    } catch {
+      return false; // it ended meanwhile
+    }
+  });
+}
