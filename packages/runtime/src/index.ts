@@ -1,5 +1,7 @@
 export { createRuntime } from "./runtime.ts";
 export { DEFAULTS } from "./defaults.ts";
+export { SANDBOX_MODES } from "./commands.ts";
+export type { SandboxMode } from "./commands.ts";
 export type { EventFilter, Runtime, RuntimeOptions } from "./runtime.ts";
 export type { ToolInfo } from "./tool-info.ts";
 export type { CheckVerdict, Decision } from "./policy/decide.ts";

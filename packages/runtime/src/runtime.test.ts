@@ -537,7 +537,14 @@ test("tools shows what is in force", async () => {
   runtime.register(
     counter({ name: "writes", required_permissions: ["fs.write"], permission_class: "file", touches: () => [] }).tool,
   );
-  expect(runtime.tools().map((tool) => tool.name)).toEqual(["ls", "find", "grep", "read"]);
+  expect(runtime.tools().map((tool) => tool.name)).toEqual([
+    "ls",
+    "find",
+    "grep",
+    "read",
+    "background_output",
+    "background_list",
+  ]);
   expect(runtime.tools()[0]!.args_schema).toMatchObject({ type: "object", additionalProperties: false });
   expect((await runtime.call({ name: "writes", args: {} })).error?.code).toBe("ToolNotAllowed");
 });

@@ -1,4 +1,6 @@
 import { hash } from "node:crypto";
+import { Commands } from "./commands.ts";
+import type { SandboxMode } from "./commands.ts";
 import type { OutputLimits } from "./contract/context.ts";
 import type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "./contract/host.ts";
 import type { Journal, OpenJournal } from "./contract/journal.ts";
@@ -61,6 +63,12 @@ export interface RuntimeOptions {
   readonly run_id?: string;
   readonly limits?: Partial<OutputLimits>;
   readonly timeout_ms?: number;
+  /** What commands run in. Default: `auto`. */
+  readonly sandbox?: SandboxMode;
+  /** How long a command may take where a call does not say. */
+  readonly bash_timeout_ms?: number;
+  /** Patterns of words that no command may match, between commas or line breaks. */
+  readonly bash_denylist?: string;
   readonly approval_timeout_ms?: number;
   /** Where the record goes instead of a file. */
   readonly openJournal?: OpenJournal;
@@ -106,11 +114,12 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { state_dir, heads } = started;
   const { left } = await recoverChanges(state_dir);
   const changer = createFileChanger({ state_dir, clock });
+  const commands = new Commands({ ...options, ...started });
   const openFile: OpenJournal = (run_id) => openJsonl({ state_dir, run_id, heads }, clock);
   const runs = new Runs(state_dir, telling(options.openJournal ?? openFile, options.onEvent));
   const registry = new Registry();
   for (const tool of BUILT_IN) registry.register(tool);
-  const shared = sharedParts(options, { registry, started, clock, changer });
+  const shared = sharedParts(options, { registry, started, clock, changer, commands });
   const run_id = options.run_id ?? makeId("run", clock());
 
   const journal = lazyJournal(run_id, async () => (await runs.get(run_id)).journal);
@@ -151,6 +160,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       yield* journal.read(after);
     },
     async close() {
+      await commands.close();
       await changer.close();
       await runs.close();
     },
@@ -172,10 +182,13 @@ interface Made {
   readonly started: Started;
   readonly clock: Clock;
   readonly changer: FileChanger;
+  readonly commands: Commands;
 }
 
-function sharedParts(options: RuntimeOptions, { registry, started, clock, changer }: Made): DecidingParts {
-  const { workspace, cwd, state_dir } = started;
+function sharedParts(options: RuntimeOptions, made: Made): DecidingParts {
+  const { registry, started, clock, changer, commands } = made;
+  const { cwd, state_dir } = started;
+  const { workspace } = commands;
   const settings = { profile: options.profile ?? "guarded", configuration: readConfiguration(options.config) } as const;
   return {
     registry,
@@ -196,7 +209,10 @@ function sharedParts(options: RuntimeOptions, { registry, started, clock, change
     openHandles: (handles) => ({
       files: createToolFiles({ ...handles, workspace, changer }),
       search: createLazySearch({ ...handles, workspace }),
+      processes: commands.forCall(handles),
     }),
+    prepareCommands: () => commands.prepare(),
+    denylist: options.bash_denylist ?? "",
     openOwn: (path) => Promise.resolve(openOwnFile(path)),
     undo: changer,
   };

@@ -1,4 +1,4 @@
-import { DEFAULTS, PROFILE_NAMES } from "@autonous/runtime";
+import { DEFAULTS, PROFILE_NAMES, SANDBOX_MODES } from "@autonous/runtime";
 
 /** What a setting may be, and how its text is read. */
 type Kind =
@@ -27,6 +27,9 @@ export const SETTINGS = {
   tool_timeout_seconds:     { variable: "AUTONOUS_TOOL_TIMEOUT_SECONDS",     kind: { type: "number", min: 1, max: 3600 },             default: DEFAULTS.timeout_ms / 1000,          meaning: "How long one call may take" },
   tool_max_output_lines:    { variable: "AUTONOUS_TOOL_MAX_OUTPUT_LINES",    kind: { type: "number", min: 1, max: 1_000_000 },        default: DEFAULTS.lines,                      meaning: "How many lines of output a caller gets to see at once" },
   tool_max_output_bytes:    { variable: "AUTONOUS_TOOL_MAX_OUTPUT_BYTES",    kind: { type: "number", min: 256, max: 100_000_000 },    default: DEFAULTS.bytes,                      meaning: "How many bytes of output a caller gets to see at once" },
+  bash_timeout_seconds:     { variable: "AUTONOUS_BASH_TIMEOUT_SECONDS",     kind: { type: "number", min: 1, max: 600 },              default: DEFAULTS.bash_timeout_ms / 1000,     meaning: "How long a command may take where the call does not say" },
+  tool_bash_denylist:       { variable: "AUTONOUS_TOOL_BASH_DENYLIST",       kind: { type: "text" },                                  default: "",                                  meaning: "Commands that never run, by their words, separated by commas: `git push, terraform *`" },
+  sandbox:                  { variable: "AUTONOUS_SANDBOX",                  kind: { type: "choice", of: SANDBOX_MODES },             default: "auto",                              meaning: "What commands run in: `auto` (a sandbox where the machine can), `required` (not without one), `off`" },
   profile:                  { variable: "AUTONOUS_PROFILE",                  kind: { type: "choice", of: PROFILE_NAMES },             default: "guarded",                           meaning: "What is allowed where no rule says otherwise" },
   state_dir:                { variable: "AUTONOUS_STATE_DIR",                kind: { type: "text" },                                  default: ".agent",                            meaning: "Where the record is kept; relative to the working folder. Out of every tool's reach" },
   model:                    { variable: "AUTONOUS_MODEL",                    kind: { type: "text" },                                  default: "direct",                            meaning: "Who answers: `direct` (no model: `/ls src` is a call) or `script:<file>` (replies from a file)" },

@@ -1,3 +1,4 @@
+import type { CallProcesses } from "./processes.ts";
 import type { ToolSearch } from "./search.ts";
 import type { ChangedFile, UndoLog, UndoRecord } from "./undo.ts";
 
@@ -9,10 +10,13 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   readonly files: ToolFiles;
   readonly search: ToolSearch;
+  readonly processes: CallProcesses;
   /** What this run put aside because it was too long to show. */
   readonly observations: Observations;
   /** For tools that declare `undoes`: the records that the gate looked up and judged, newest first. */
   readonly undo: Undoing;
+  /** For output that comes in pieces and may be endless. */
+  openTranscript(): Transcript;
   /** How much output a caller gets to see at once. */
   readonly limits: OutputLimits;
   readonly cursors: Cursors;
@@ -29,6 +33,23 @@ export interface Undoing extends Pick<UndoLog, "content"> {
   readonly records: readonly UndoRecord[];
   /** Has the tool that made the change take it back. */
   revert(record: UndoRecord): Promise<void>;
+}
+
+/** Takes what a command prints: redacted as it comes, the whole to the disk, the beginning and the end to be shown. */
+export interface Transcript {
+  /** Gives what can be shown of it already. */
+  write(stream: "stdout" | "stderr", piece: Uint8Array): string;
+  end(): TranscriptEnd;
+}
+
+export interface TranscriptEnd {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly truncated_lines: boolean;
+  readonly truncated_bytes: boolean;
+  readonly redacted: boolean;
+  /** Where something was left out: the whole output, up to a bound. */
+  readonly aside?: { readonly storage_ref: string; readonly sha256: string };
 }
 
 export interface OutputLimits {

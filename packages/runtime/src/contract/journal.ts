@@ -26,10 +26,19 @@ export interface Journal {
   close(): Promise<void>;
 }
 
+/** A file in `observations/` that is being written. Who writes it closes it. */
+export interface AsideWriter {
+  readonly storage_ref: string;
+  write(bytes: Uint8Array): void;
+  close(): void;
+}
+
 /** Where a run puts what is too long to be shown. */
 export interface RunFolder {
   /** Writes the text to `observations/` and gives its reference and the hash of its bytes. */
   putAside(name: string, text: string): { readonly storage_ref: string; readonly sha256: string };
+  /** The same for what comes in pieces. */
+  openAside(name: string): AsideWriter;
   /** Where that is. Throws `NotFound` where the run put nothing aside under that reference. */
   pathOf(storage_ref: string): string;
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Artifacts } from "../protocol/result.ts";
+import type { ToolError } from "../protocol/errors.ts";
 import type { Permission, PermissionClass, Risk, SideEffect } from "../protocol/call.ts";
 import type { ToolContext } from "./context.ts";
 import type { UndoTarget } from "./undo.ts";
@@ -15,6 +16,16 @@ export interface Touch {
   readonly show_sensitive?: boolean;
 }
 
+/** A command that a call would run. */
+export interface CommandTouch {
+  /** As the shell gets it. */
+  readonly command: string;
+  /** The path of the folder it would run in. */
+  readonly workdir: string;
+  /** It asks for the network. */
+  readonly network: boolean;
+}
+
 /** What `execute` gives back. The gate makes the result envelope of it. */
 export interface ToolOutput<Data> {
   readonly data: Data;
@@ -28,6 +39,10 @@ export interface ToolOutput<Data> {
   readonly truncated_bytes?: boolean;
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly artifacts?: Partial<Artifacts>;
+  /** The call failed, and has output all the same: a command that ended with an error, or was stopped. */
+  readonly failure?: ToolError;
+  /** Where the whole of an output is that was shortened already. */
+  readonly aside?: { readonly storage_ref: string; readonly sha256: string };
   /** What `revert` needs to take this call back, as plain JSON. Only for tools that have one. */
   readonly undo?: unknown;
 }
@@ -61,7 +76,7 @@ export interface ToolDeclaration<Args extends Schema, Returns extends Schema> {
   readonly aliases?: readonly Alias[];
   readonly old_versions?: readonly OldVersion[];
   readonly risk?: Risk | ((args: z.output<Args>) => Risk);
-  readonly touches?: (args: z.output<Args>) => readonly Touch[];
+  readonly touches?: (args: z.output<Args>) => readonly (Touch | CommandTouch)[];
   /** Which recorded changes the call takes back: the gate looks up what they touch and judges that too. */
   readonly undoes?: (args: z.output<Args>) => UndoTarget;
   readonly permission_class?: PermissionClass;
@@ -75,6 +90,8 @@ export interface ToolDeclaration<Args extends Schema, Returns extends Schema> {
    * its work may begin meanwhile.
    */
   readonly changes_by_handle?: boolean;
+  /** How long a call may take at most, where that is not what the runtime allows a call in general. */
+  readonly deadline_ms?: number;
   readonly requires_checkpoint?: boolean;
   readonly requires_reverse_thinking?: boolean;
   readonly search_hint?: string;
@@ -104,6 +121,7 @@ export interface Tool {
   readonly destructive: boolean;
   readonly idempotent: boolean;
   readonly changes_by_handle: boolean;
+  readonly deadline_ms: number | undefined;
   readonly requires_checkpoint: boolean;
   readonly requires_reverse_thinking: boolean;
   readonly search_hint: string | undefined;
@@ -111,7 +129,7 @@ export interface Tool {
   readonly risk: Risk | null;
   describe(context: { readonly roots: readonly string[] }): string;
   riskOf(args: Readonly<Record<string, unknown>>): Risk;
-  touches(args: Readonly<Record<string, unknown>>): readonly Touch[];
+  touches(args: Readonly<Record<string, unknown>>): readonly (Touch | CommandTouch)[];
   readonly undoes: ((args: Readonly<Record<string, unknown>>) => UndoTarget) | undefined;
   readonly revert: ((undo: unknown, context: ToolContext) => Promise<void>) | undefined;
   execute(args: Readonly<Record<string, unknown>>, context: ToolContext): Promise<ToolOutput<unknown>>;
@@ -160,6 +178,7 @@ export function defineTool<Args extends Schema, Returns extends Schema>(
     destructive: declaration.destructive ?? false,
     idempotent: declaration.idempotent ?? false,
     changes_by_handle: declaration.changes_by_handle ?? false,
+    deadline_ms: declaration.deadline_ms,
     requires_checkpoint: declaration.requires_checkpoint ?? false,
     requires_reverse_thinking: declaration.requires_reverse_thinking ?? false,
     search_hint: declaration.search_hint,

@@ -1,6 +1,7 @@
 import type { z } from "zod";
-import type { ArgsAdapter, Tool, Touch } from "../contract/tool.ts";
+import type { ArgsAdapter, CommandTouch, Tool, Touch } from "../contract/tool.ts";
 import type { UndoRecord } from "../contract/undo.ts";
+import type { NamedCommand } from "../policy/decide.ts";
 import type { ToolCallRequest } from "../protocol/call.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { DecidingParts, GateCall } from "./call.ts";
@@ -26,23 +27,46 @@ export function checkArgs(call: GateCall, { redactor }: DecidingParts): void {
   call.risk = tool.riskOf(parsed.data);
 }
 
-/** Step 3: where each path that the arguments name really leads, or that a change to be taken back has touched. */
-export async function resolvePaths(call: GateCall, { resolve, undo }: DecidingParts): Promise<void> {
+/** Step 3: where each path leads that the arguments name, or that a change to be taken back has touched; what would run. */
+export async function resolvePaths(call: GateCall, parts: DecidingParts): Promise<void> {
   const tool = need(call.tool, "tool");
   const args = need(call.args, "args");
   if (tool.undoes !== undefined) {
-    const records = await undo.undoLog.find(tool.undoes(args));
-    call.undo_records = records.map((record) => withPathsOfNow(record, resolve));
+    const records = await parts.undo.undoLog.find(tool.undoes(args));
+    call.undo_records = records.map((record) => withPathsOfNow(record, parts.resolve));
     // What a tool takes back itself goes as far as that tool does, which its record does not tell.
     if (call.undo_records.some(({ revert }) => revert !== undefined)) call.risk = "high";
   }
-  const touches = [...tool.touches(args), ...touchesOf(call.undo_records)];
-  call.touches = touches.map(({ path, access, show_sensitive = false }) => ({
-    path,
-    access,
-    show_sensitive,
-    ...resolve(path),
-  }));
+  const named = tool.touches(args);
+  const commands = named.filter((touch) => "command" in touch);
+  const paths = [
+    ...named.filter((touch) => "path" in touch),
+    ...commands.map(folderOf),
+    ...touchesOf(call.undo_records),
+  ];
+  call.touches = paths.map((touch) => ({ show_sensitive: false, ...touch, ...parts.resolve(touch.path) }));
+  if (commands.length === 0) return;
+  await parts.prepareCommands();
+  call.commands = await readCommands(commands, parts);
+}
+
+function folderOf({ workdir }: CommandTouch): Touch {
+  return { path: workdir, access: "list" };
+}
+
+/** The parser and its tables are loaded when there is something to parse: most processes run no command. */
+async function readCommands(commands: readonly CommandTouch[], parts: DecidingParts): Promise<NamedCommand[]> {
+  const [{ parseCommands }, { judgeCommands }] = await Promise.all([
+    import("../shell/parse-commands.ts"),
+    import("../policy/check-command.ts"),
+  ]);
+  const { resolve, workspace, denylist } = parts;
+  return commands.map(({ command, workdir, network }) => {
+    const parsed = parseCommands(command);
+    const folder = resolve(workdir).real;
+    const { roots, home } = workspace;
+    return { parsed, verdict: judgeCommands(parsed, { roots, home, folder, denylist }), folder, network };
+  });
 }
 
 /** A file is called as it was then where that still leads to it, else by its real place. */

@@ -1,10 +1,9 @@
-import type { Cursors, OpenedFile, OutputLimits, ToolFiles } from "../contract/context.ts";
+import type { Cursors, OpenedFile, OutputLimits, ToolContext } from "../contract/context.ts";
 import type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "../contract/host.ts";
 import type { Journal, RunFolder } from "../contract/journal.ts";
-import type { ToolSearch } from "../contract/search.ts";
 import type { Access, ArgsAdapter, Tool, ToolOutput } from "../contract/tool.ts";
 import type { UndoKeeper, UndoRecord } from "../contract/undo.ts";
-import type { Decision, DecisionSettings, ResolvedTouch, WorkspaceContext } from "../policy/decide.ts";
+import type { Decision, DecisionSettings, NamedCommand, ResolvedTouch, WorkspaceContext } from "../policy/decide.ts";
 import type { Scope } from "../protocol/decision.ts";
 import type { ReverseThinking } from "../protocol/approval.ts";
 import type { Risk, ToolCallRequest } from "../protocol/call.ts";
@@ -30,6 +29,8 @@ export interface GateParts {
   readonly clock: Clock;
   readonly cwd: string;
   readonly grants: Grants;
+  /** Patterns of words that no command may match, between commas or line breaks. */
+  readonly denylist: string;
   /** Binds an approval to the policy that asked for it. */
   policyVersion(): string;
   readonly quota: { taken: number };
@@ -38,7 +39,9 @@ export interface GateParts {
   readonly onReverseThinking: OnReverseThinking | undefined;
   resolve(path: string): { readonly real: string; readonly exists: boolean };
   /** The handles of one call, narrowed to what was decided. */
-  openHandles(options: HandleOptions): { readonly files: ToolFiles; readonly search: ToolSearch };
+  openHandles(options: HandleOptions): Pick<ToolContext, "files" | "search" | "processes">;
+  /** Finds out what commands would run in, where that is not known yet: the decision depends on it. */
+  prepareCommands(): Promise<void>;
   /** Opens a file of the runtime's own. */
   openOwn(path: string): Promise<OpenedFile>;
   readonly undo: UndoKeeper;
@@ -87,6 +90,7 @@ export interface GateCall {
   params_redacted: boolean;
   risk?: Risk;
   touches: readonly ResolvedTouch[];
+  commands: readonly NamedCommand[];
   /** Of a call that takes changes back: what it takes back, newest first. */
   undo_records: readonly UndoRecord[];
   decision?: Decision;

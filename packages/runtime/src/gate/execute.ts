@@ -7,6 +7,7 @@ import { draftEvent, need } from "./call.ts";
 import { shortenParams } from "./params.ts";
 import { factsOf } from "./permit.ts";
 import type { Registry } from "./registry.ts";
+import { openTranscript } from "./transcript.ts";
 
 /** Step 8. If the start cannot be recorded, nothing runs. */
 export async function recordStart(call: GateCall, parts: GateParts): Promise<void> {
@@ -61,11 +62,12 @@ export async function execute(call: GateCall, parts: GateParts): Promise<void> {
   const outside = call.options.signal;
   const stop = (): void => deadline.abort(outside?.reason);
   outside?.addEventListener("abort", stop, { once: true });
+  const timeout_ms = tool.deadline_ms ?? parts.timeout_ms;
   let timedOut = false;
   const timer = setTimeout(() => {
     timedOut = true;
     deadline.abort(new Error("timed out"));
-  }, parts.timeout_ms);
+  }, timeout_ms);
   const aborted = new Promise<never>((_, reject) => {
     deadline.signal.addEventListener("abort", () => reject(deadline.signal.reason as Error), { once: true });
   });
@@ -76,9 +78,7 @@ export async function execute(call: GateCall, parts: GateParts): Promise<void> {
     await keepRevert(call, parts);
   } catch (error) {
     if (timedOut)
-      throw new ToolError("Timeout", `"${tool.name}" was stopped after ${parts.timeout_ms / 1000} seconds`, {
-        timeout_ms: parts.timeout_ms,
-      });
+      throw new ToolError("Timeout", `"${tool.name}" was stopped after ${timeout_ms / 1000} seconds`, { timeout_ms });
     throw error;
   } finally {
     clearTimeout(timer);
@@ -121,6 +121,12 @@ function createContext(call: GateCall, parts: GateParts, signal: AbortSignal): T
       judgeBelow: below,
       recorded: () => waitForRecord(call),
     }),
+    openTranscript: () =>
+      openTranscript({
+        limits: parts.limits,
+        redactor: parts.redactor,
+        openAside: () => parts.folder.openAside(`${tool_call_id}.txt`),
+      }),
     observations: { open: async (storage_ref) => await parts.openOwn(parts.folder.pathOf(storage_ref)) },
     undo: {
       records: call.undo_records,

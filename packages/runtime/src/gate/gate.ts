@@ -65,7 +65,16 @@ export async function explainCall(
 }
 
 function newCall(request: ToolCallRequest, options: CallOptions, opened_ms: number): GateCall {
-  return { request, options, opened_ms, adapters: [], touches: [], undo_records: [], params_redacted: false };
+  return {
+    request,
+    options,
+    opened_ms,
+    adapters: [],
+    touches: [],
+    commands: [],
+    undo_records: [],
+    params_redacted: false,
+  };
 }
 
 /** Output that cannot be put aside (a full disk) is not shown in part as if it were whole. */

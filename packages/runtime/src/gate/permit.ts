@@ -13,9 +13,10 @@ export function decide(call: GateCall, { workspace, settings }: DecidingParts): 
 }
 
 /** What the policy looks at. */
-export function factsOf({ tool, risk, touches, options: { chat, user } }: GateCall): CallFacts {
+export function factsOf({ tool, risk, touches, commands, options: { chat, user } }: GateCall): CallFacts {
   const who = { ...(chat === undefined ? {} : { chat }), ...(user === undefined ? {} : { user }) };
-  return { tool: need(tool, "tool"), risk: need(risk, "risk"), touches, ...who };
+  const run = commands.length === 0 ? {} : { commands };
+  return { tool: need(tool, "tool"), risk: need(risk, "risk"), touches, ...run, ...who };
 }
 
 /** Step 5. */

@@ -20,7 +20,7 @@ const DATA_FACTOR = 8;
 
 /** Step 10: whatever happened becomes one result: redacted first, then put aside, then cut. */
 export function settle(call: GateCall, problem: unknown, parts: GateParts): Settled {
-  const failure = problem ?? checkOutput(call);
+  const failure = problem ?? checkOutput(call) ?? call.output?.failure;
   const error = failure === undefined ? undefined : toToolError(call, failure);
   const output = call.output ?? (call.started === undefined ? undefined : NO_OUTPUT);
   const { redactor } = parts;
@@ -130,7 +130,7 @@ function makePayload(
     truncated_lines: output.truncated_lines === true || shown.stdout.truncated_lines || shown.stderr.truncated_lines,
     truncated_bytes: output.truncated_bytes === true || shown.stdout.truncated_bytes || shown.stderr.truncated_bytes,
     ...(output.next_page_cursor === undefined ? {} : { next_page_cursor: output.next_page_cursor }),
-    ...shown.aside,
+    ...(shown.aside ?? output.aside),
     data,
     meta,
   };

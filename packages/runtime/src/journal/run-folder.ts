@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { RunFolder } from "../contract/journal.ts";
 import { ToolError } from "../protocol/errors.ts";
@@ -41,10 +41,22 @@ export function makeRunFolder(path: string): void {
 export function openRunFolder(path: string): RunFolder {
   return {
     putAside(name, text) {
-      // Callers may name their calls as they like; a reference is told from a path of the workspace by how it begins.
-      const storage_ref = `observations/${name.startsWith("call_") ? name : `call_${name}`}`;
+      const storage_ref = referenceTo(name);
       writeIn(path, storage_ref, text);
       return { storage_ref, sha256: hash("sha256", text, "hex") };
+    },
+    openAside(name) {
+      const storage_ref = referenceTo(name);
+      const file = join(path, storage_ref);
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      const fd = openSync(file, "w", 0o600);
+      return {
+        storage_ref,
+        write(bytes) {
+          for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);
+        },
+        close: () => closeSync(fd),
+      };
     },
     pathOf(storage_ref) {
       const file = join(path, storage_ref);
@@ -55,6 +67,11 @@ export function openRunFolder(path: string): RunFolder {
       });
     },
   };
+}
+
+/** Callers may name their calls as they like; a reference is told from a path of the workspace by how it begins. */
+function referenceTo(name: string): string {
+  return `observations/${name.startsWith("call_") ? name : `call_${name}`}`;
 }
 
 /** The folder is there but for the first time. */

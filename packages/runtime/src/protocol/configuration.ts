@@ -15,12 +15,14 @@ function makeRule() {
       risk: z.enum(RISKS).optional(),
       /** A glob over paths relative to a root, or an absolute one. */
       path: z.string().min(1).optional(),
+      /** Words of a command, with `*` for any: `git push *`. Held against each command that would run, never against text. */
+      command: z.string().min(1).optional(),
       chat: z.string().min(1).optional(),
       user: z.string().min(1).optional(),
       reason: z.string().optional(),
     })
     .refine(({ effect: _effect, reason: _reason, ...conditions }) => Object.keys(conditions).length > 0, {
-      error: "A rule needs at least one of tool, permission, risk, path, chat, user",
+      error: "A rule needs at least one of tool, permission, risk, path, command, chat, user",
     });
 }
 export type PolicyRule = z.infer<ReturnType<typeof makeRule>>;

@@ -1,5 +1,7 @@
 import type { Tool } from "../contract/tool.ts";
 import { applyPatch } from "./apply-patch.ts";
+import { backgroundList, backgroundOutput, backgroundStop } from "./background.ts";
+import { bash } from "./bash.ts";
 import { deleteFile } from "./delete-file.ts";
 import { edit } from "./edit.ts";
 import { find } from "./find.ts";
@@ -10,4 +12,18 @@ import { undo } from "./undo.ts";
 import { write } from "./write.ts";
 
 /** The built-in tools, in the order of spec 2. */
-export const BUILT_IN: readonly Tool[] = [ls, find, grep, read, write, edit, applyPatch, deleteFile, undo];
+export const BUILT_IN: readonly Tool[] = [
+  ls,
+  find,
+  grep,
+  read,
+  write,
+  edit,
+  applyPatch,
+  deleteFile,
+  bash,
+  backgroundOutput,
+  backgroundStop,
+  backgroundList,
+  undo,
+];

@@ -28,15 +28,17 @@ export async function call(input: CommandInput): Promise<ExitCode> {
 }
 
 const PROGRESS_EVERY_MS = 1000;
+const PROGRESS_CHARACTERS = 200;
 
 /** How far a call is, once in a while: who waits wants to see that something happens, not all of it. */
 function tellProgress(print: Print): (progress: Progress) => void {
-  let next = 0;
+  let next = performance.now() + PROGRESS_EVERY_MS;
   return ({ fraction, detail }) => {
     const now = performance.now();
     if (now < next) return;
     next = now + PROGRESS_EVERY_MS;
-    print.note(fraction === null ? detail : `${detail}: ${Math.floor(fraction * 100)} %`);
+    const line = (detail.trimEnd().split("\n").at(-1) ?? "").slice(0, PROGRESS_CHARACTERS);
+    if (line !== "") print.note(fraction === null ? line : `${line}: ${Math.floor(fraction * 100)} %`);
   };
 }
 

@@ -1,0 +1,87 @@
+import type { CallProcesses, Command } from "./contract/processes.ts";
+import { DEFAULTS } from "./defaults.ts";
+import type { ResolvedTouch, WorkspaceContext } from "./policy/decide.ts";
+import type { Processes } from "./machine/processes/processes.ts";
+import { ToolError } from "./protocol/errors.ts";
+
+/** `auto`: where the machine can. `required`: not without one. `off`: never. */
+export const SANDBOX_MODES = ["auto", "required", "off"] as const;
+export type SandboxMode = (typeof SANDBOX_MODES)[number];
+
+interface CommandsOptions {
+  readonly workspace: WorkspaceContext;
+  readonly state_dir: string;
+  readonly sandbox?: SandboxMode;
+  readonly bash_timeout_ms?: number;
+}
+
+/** What runs commands, loaded and tried when the first one is asked about: most processes run none. */
+export class Commands {
+  /** The workspace whose `sandbox` says what is in force, once that is known. */
+  readonly workspace: WorkspaceContext;
+  readonly #options: CommandsOptions;
+  #level = "none";
+  #processes: Promise<Processes> | undefined;
+
+  constructor(options: CommandsOptions) {
+    this.#options = options;
+    const level = (): string => this.#level;
+    this.workspace = {
+      ...options.workspace,
+      get sandbox() {
+        return level();
+      },
+    };
+  }
+
+  /** Finds out what commands would run in. Throws `SandboxUnavailable` where one is required and there is none. */
+  async prepare(): Promise<void> {
+    const sandbox = await (await this.#load()).sandbox();
+    this.#level = sandbox.level;
+    if (sandbox.level !== "none" || this.#options.sandbox !== "required") return;
+    throw new ToolError(
+      "SandboxUnavailable",
+      `Cannot run commands: a sandbox is required, and ${sandbox.problem ?? "there is none"}`,
+    );
+  }
+
+  forCall(call: { readonly tool_call_id: string; readonly touches: readonly ResolvedTouch[] }): CallProcesses {
+    const placed = ({ workdir, ...command }: { workdir: string } & Omit<Command, "cwd">): Command => ({
+      ...command,
+      cwd: folderOf(workdir, call.touches),
+    });
+    const background = async () => await (await this.#load()).background();
+    return {
+      timeout_ms: this.#options.bash_timeout_ms ?? DEFAULTS.bash_timeout_ms,
+      run: async (command, options) =>
+        await (await this.#load()).run(placed(command), { ...options, call_id: call.tool_call_id }),
+      start: async (command) => await (await background()).start(placed(command)),
+      output: async (...given) => await (await background()).output(...given),
+      stop: async (background_id) => await (await background()).stop(background_id),
+      list: async () => (await background()).list(),
+    };
+  }
+
+  async close(): Promise<void> {
+    await (await this.#processes)?.close();
+  }
+
+  #load(): Promise<Processes> {
+    return (this.#processes ??= this.#make());
+  }
+
+  async #make(): Promise<Processes> {
+    const { Processes: Maker } = await import("./machine/processes/processes.ts");
+    const { sandbox: mode = "auto", workspace, state_dir } = this.#options;
+    return new Maker({ mode, workspace, state_dir });
+  }
+}
+
+/** Where the declared folder led when it was judged; whoever starts a command there verifies that it still does. */
+function folderOf(workdir: string, touches: readonly ResolvedTouch[]): string {
+  const touch = touches.find(({ path, access }) => path === workdir && access === "list");
+  if (touch !== undefined) return touch.real;
+  throw new ToolError("PathTraversalBlocked", `Cannot run a command in "${workdir}": the call did not declare it`, {
+    path: workdir,
+  });
+}

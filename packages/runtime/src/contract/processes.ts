@@ -1,0 +1,132 @@
+/** Which processes a command may become, and how much of the machine they may take. Reached: it is ended. */
+export interface CommandLimits {
+  /** Of the whole tree of processes. */
+  readonly memory_bytes: number;
+  /** In the tree at once. */
+  readonly processes: number;
+  /** Of one file that it writes. */
+  readonly file_bytes: number;
+  /** In one process at once. */
+  readonly open_files: number;
+}
+
+/** `none`: no socket but unix ones. `loopback`: the sandbox's own, which leads nowhere else. Without a sandbox: no effect. */
+type CommandNetwork = "none" | "loopback";
+
+export interface Command {
+  /** Text for bash, or a program by its absolute path with its arguments. */
+  readonly run: string | readonly [program: string, ...args: string[]];
+  /** Real path of the folder to run in, already judged. */
+  readonly cwd: string;
+  /** Writable folders besides the roots: real paths, already judged. */
+  readonly writable?: readonly string[];
+  readonly network?: CommandNetwork;
+}
+
+export type OutputStream = "stdout" | "stderr";
+
+/** The beginning and the end of what a command printed. Bytes: what is no UTF-8 is the reader's to mark. */
+export interface KeptOutput {
+  readonly head: Buffer;
+  readonly tail: Buffer;
+  /** Printed in all. */
+  readonly bytes: number;
+  /** Printed between `head` and `tail`, and kept only in the file. */
+  readonly left_out: number;
+}
+
+export interface CommandOptions {
+  readonly timeout_ms: number;
+  /** Aborted: the command is ended like one that took too long. */
+  readonly signal: AbortSignal;
+  readonly onOutput?: (stream: OutputStream, piece: Buffer) => void;
+  /** Where the whole output goes, both streams as they come, up to a bound. Written over. */
+  readonly output_file?: { readonly path: string; readonly limit_bytes: number };
+  /** How much of each stream is kept. */
+  readonly keep?: { readonly head_bytes: number; readonly tail_bytes: number };
+}
+
+/** What a command went over. */
+export interface LimitReached {
+  readonly limit: "memory" | "processes";
+  readonly allowed: number;
+  readonly found: number;
+}
+
+export interface CommandEnd {
+  /** As shells have it: 128 and the signal's number where a signal ended it. */
+  readonly exit_code: number;
+  readonly signal: string | null;
+  readonly ended_by: "itself" | "timeout" | "cancel" | "limit";
+  readonly limit_reached?: LimitReached;
+  readonly stdout: KeptOutput;
+  readonly stderr: KeptOutput;
+  /** Set where the file does not hold the whole output, with the reason. */
+  readonly file_cut?: "limit" | "IOError";
+  readonly duration_ms: number;
+  /** The name of the sandbox it ran in, or "none". */
+  readonly sandbox: string;
+  /** Set where the roots were too large to look through for all that the sandbox closes: folders and places left out. */
+  readonly left_out_places?: number;
+}
+
+/** `lost`: it died with the worker that started it, and nobody knows how it ended. */
+type BackgroundState = "running" | "exited" | "stopped" | "failed" | "lost";
+
+export interface BackgroundFacts {
+  readonly background_id: string;
+  readonly state: BackgroundState;
+  readonly pid: number;
+  readonly run: Command["run"];
+  readonly cwd: string;
+  readonly sandbox: string;
+  readonly started_at: string;
+  readonly ended_at?: string;
+  readonly exit_code?: number;
+  readonly signal?: string;
+  /** Why it was ended, where that was not asked for. */
+  readonly limit_reached?: LimitReached;
+  /** Not all of its output could be written down. */
+  readonly log_cut?: boolean;
+}
+
+export interface BackgroundOutput {
+  readonly facts: BackgroundFacts;
+  /** From the position that was asked for on, or from the first one still kept. */
+  readonly output: Buffer;
+  /** Bytes after the position asked for that are no longer kept. */
+  readonly skipped: number;
+  /** Where to read on. */
+  readonly position: number;
+}
+
+/** Commands that go on after the call that started them. They end with this process. */
+export interface Background {
+  start(command: Command): Promise<BackgroundFacts>;
+  /** Waits up to `wait_ms` for something new, or for the end. Throws `NotFound`. */
+  output(
+    background_id: string,
+    options: { position: number; wait_ms: number; signal: AbortSignal },
+  ): Promise<BackgroundOutput>;
+  /** Ends the whole tree. Resolves when nothing of it is left. Throws `NotFound`. */
+  stop(background_id: string): Promise<BackgroundFacts>;
+  list(): readonly BackgroundFacts[];
+}
+
+/** A command of a call: its folder by the path that the call declared. */
+interface CallCommand extends Omit<Command, "cwd" | "writable"> {
+  readonly workdir: string;
+}
+
+/** Commands, as far as this call was allowed to run them: the folder is verified before they start. */
+export interface CallProcesses {
+  run(command: CallCommand, options: CommandOptions): Promise<CommandEnd>;
+  /** Starts one that goes on after the call. */
+  start(command: CallCommand): Promise<BackgroundFacts>;
+  /** See `Background`. */
+  output(...given: Parameters<Background["output"]>): Promise<BackgroundOutput>;
+  stop(background_id: string): Promise<BackgroundFacts>;
+  list(): Promise<readonly BackgroundFacts[]>;
+  /** How long a command may take where the call does not say. */
+  readonly timeout_ms: number;
+}

@@ -1,0 +1,121 @@
+import { createHash } from "node:crypto";
+import type { OutputLimits, Transcript, TranscriptEnd } from "../contract/context.ts";
+import type { AsideWriter } from "../contract/journal.ts";
+import { HeadAndTail } from "../output/head-and-tail.ts";
+import type { Gap } from "../output/head-and-tail.ts";
+import type { Redactor } from "../redact/redact.ts";
+
+/** How much of one output is kept on the disk. What comes after it is counted, and told. */
+const DISK_BYTES = 64 << 20;
+
+export interface TranscriptOptions {
+  readonly limits: OutputLimits;
+  readonly redactor: Redactor;
+  /** Makes the file for the whole output. Called when there is more than can be shown. */
+  readonly openAside: () => AsideWriter;
+}
+
+/** One stream: bytes to text to redacted text, whatever the pieces cut through. */
+class Channel {
+  readonly shown: HeadAndTail;
+  readonly #decoder = new TextDecoder("utf-8");
+  readonly #redactor: ReturnType<Redactor["stream"]>;
+
+  constructor({ limits, redactor }: TranscriptOptions) {
+    this.shown = new HeadAndTail(limits);
+    this.#redactor = redactor.stream();
+  }
+
+  get redacted(): boolean {
+    return this.#redactor.redacted;
+  }
+
+  push(piece: Uint8Array): string {
+    return this.#take(this.#redactor.push(this.#decoder.decode(piece, { stream: true })));
+  }
+
+  end(): string {
+    const rest = this.#redactor.push(this.#decoder.decode());
+    return this.#take(`${rest}${this.#redactor.end()}`);
+  }
+
+  #take(text: string): string {
+    this.shown.push(text);
+    return text;
+  }
+}
+
+/**
+ * Redaction comes before anything is cut or stored, so that no secret survives in part at an edge. Both streams go to
+ * one file as they come; the file is made when the first of them is more than can be shown.
+ */
+export function openTranscript(options: TranscriptOptions): Transcript {
+  const channels = { stdout: new Channel(options), stderr: new Channel(options) };
+  const whole = new WholeOutput(options.openAside);
+
+  function keep(text: string): string {
+    whole.add(text, channels.stdout.shown.isOver || channels.stderr.shown.isOver);
+    return text;
+  }
+
+  return {
+    write: (stream, piece) => keep(channels[stream].push(piece)),
+    end(): TranscriptEnd {
+      keep(channels.stdout.end());
+      keep(channels.stderr.end());
+      const aside = whole.end();
+      const describe = ({ bytes, lines }: Gap): string =>
+        `[${lines} lines, ${bytes} bytes left out; the whole output is in ${aside?.storage_ref}${whole.isCut ? `, up to its first ${DISK_BYTES} bytes` : ""}]`;
+      const stdout = channels.stdout.shown.end(describe);
+      const stderr = channels.stderr.shown.end(describe);
+      return {
+        stdout: stdout.text,
+        stderr: stderr.text,
+        truncated_lines: stdout.truncated_lines || stderr.truncated_lines,
+        truncated_bytes: stdout.truncated_bytes || stderr.truncated_bytes,
+        redacted: channels.stdout.redacted || channels.stderr.redacted,
+        ...(aside === undefined ? {} : { aside }),
+      };
+    },
+  };
+}
+
+/** Held in memory while it can be shown anyway; on the disk from then on. */
+class WholeOutput {
+  readonly #open: () => AsideWriter;
+  readonly #hash = createHash("sha256");
+  #held: string[] = [];
+  #writer: AsideWriter | undefined;
+  #left = DISK_BYTES;
+  isCut = false;
+
+  constructor(open: () => AsideWriter) {
+    this.#open = open;
+  }
+
+  add(text: string, isTooLong: boolean): void {
+    if (text === "") return;
+    if (this.#writer === undefined && !isTooLong) {
+      this.#held.push(text);
+      return;
+    }
+    this.#writer ??= this.#open();
+    for (const each of [...this.#held, text]) this.#write(each);
+    this.#held = [];
+  }
+
+  end(): { readonly storage_ref: string; readonly sha256: string } | undefined {
+    if (this.#writer === undefined) return undefined;
+    const { storage_ref } = this.#writer;
+    this.#writer.close();
+    return { storage_ref, sha256: this.#hash.digest("hex") };
+  }
+
+  #write(text: string): void {
+    const bytes = Buffer.from(text).subarray(0, this.#left);
+    if (bytes.length < Buffer.byteLength(text)) this.isCut = true;
+    this.#left -= bytes.length;
+    this.#hash.update(bytes);
+    this.#writer?.write(bytes);
+  }
+}

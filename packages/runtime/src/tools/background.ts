@@ -1,0 +1,131 @@
+import { z } from "zod";
+import type { BackgroundFacts } from "../contract/processes.ts";
+import { defineTool } from "../contract/tool.ts";
+import { makeVisible } from "../output/visible.ts";
+import { startOfCharacter } from "../text/characters.ts";
+import { decodeLeniently } from "../text/encoding.ts";
+
+/** Longer waits are the model's to repeat: a call that waits for minutes looks like one that hangs. */
+const MAX_WAIT_SECONDS = 20;
+
+const idArgument = () => z.string().min(1).describe("The background_id that bash gave");
+
+const facts = () =>
+  z.strictObject({
+    background_id: z.string(),
+    state: z.enum(["running", "exited", "stopped", "failed", "lost"]),
+    pid: z.int(),
+    command: z.string(),
+    started_at: z.string(),
+    ended_at: z.string().optional(),
+    exit_code: z.int().optional(),
+    signal: z.string().optional(),
+    sandbox: z.string(),
+  });
+type Facts = z.output<ReturnType<typeof facts>>;
+
+function shownFacts(found: BackgroundFacts): Facts {
+  const { background_id, state, pid, started_at, ended_at, exit_code, signal, sandbox } = found;
+  return {
+    background_id,
+    state,
+    pid,
+    command: typeof found.run === "string" ? found.run : found.run.join(" "),
+    started_at,
+    ...(ended_at === undefined ? {} : { ended_at }),
+    ...(exit_code === undefined ? {} : { exit_code }),
+    ...(signal === undefined ? {} : { signal }),
+    sandbox,
+  };
+}
+
+function line({ background_id, state, pid, exit_code, command }: Facts): string {
+  const end = exit_code === undefined ? "" : ` (exit code ${exit_code})`;
+  return `${background_id} ${state}${end}, process ${pid}: ${makeVisible(command)}\n`;
+}
+
+/** What tools declare that only look. */
+const LOOKS = {
+  required_permissions: ["fs.read"],
+  side_effects: ["none"],
+  risk: "low",
+  permission_class: "readonly",
+  audit_operation: "read",
+  concurrency_safe: true,
+  read_only: true,
+  idempotent: true,
+} as const;
+
+const position = () => z.strictObject({ position: z.int().min(0) });
+
+export const backgroundOutput = defineTool({
+  name: "background_output",
+  version: "1.0.0",
+  description: "Show what a background command printed since the cursor, and whether it still runs.",
+  args: () =>
+    z.strictObject({
+      background_id: idArgument(),
+      cursor: z.string().optional().describe("next_page_cursor of the call before; left out: from the beginning"),
+      wait_seconds: z.number().min(0).max(MAX_WAIT_SECONDS).default(0).describe("Wait so long for something new"),
+    }),
+  returns: () => facts().extend({ skipped_bytes: z.int() }),
+  ...LOOKS,
+  search_hint: "background process output log",
+
+  async execute({ background_id, cursor, wait_seconds }, { processes, cursors, signal, limits }) {
+    const bound = ["background_output", background_id];
+    const from = cursor === undefined ? 0 : position().parse(cursors.open(cursor, bound)).position;
+    const found = await processes.output(background_id, { position: from, wait_ms: wait_seconds * 1000, signal });
+    const page = firstPage(found.output, limits.bytes);
+    const shown = shownFacts(found.facts);
+    return {
+      data: { ...shown, skipped_bytes: found.skipped },
+      stdout: decodeLeniently(page).text,
+      stderr: line(shown),
+      next_page_cursor: cursors.seal({ position: found.position - (found.output.length - page.length) }, bound),
+    };
+  },
+});
+
+/** Whole lines where there are any: what is cut in the middle of a word cannot be told from what it is part of. */
+function firstPage(output: Buffer, bytes: number): Buffer {
+  const page = output.subarray(0, bytes);
+  const lineEnd = page.lastIndexOf(10);
+  if (lineEnd >= 0) return page.subarray(0, lineEnd + 1);
+  return output.length <= bytes ? page : page.subarray(0, startOfCharacter(output, bytes));
+}
+
+export const backgroundStop = defineTool({
+  name: "background_stop",
+  version: "1.0.0",
+  description: "End a background command and everything it started.",
+  args: () => z.strictObject({ background_id: idArgument() }),
+  returns: facts,
+  required_permissions: ["proc.exec"],
+  side_effects: ["process"],
+  risk: "medium",
+  permission_class: "bash",
+  audit_operation: "execute",
+  idempotent: true,
+  search_hint: "stop kill background process",
+
+  async execute({ background_id }, { processes }) {
+    const stopped = shownFacts(await processes.stop(background_id));
+    return { data: stopped, stdout: line(stopped) };
+  },
+});
+
+export const backgroundList = defineTool({
+  name: "background_list",
+  version: "1.0.0",
+  description: "List the background commands and how they are.",
+  args: () => z.strictObject({}),
+  returns: () => z.strictObject({ background: z.array(facts()) }),
+  ...LOOKS,
+  search_hint: "list background processes",
+
+  async execute(_, { processes }) {
+    const background = (await processes.list()).map(shownFacts);
+    return { data: { background }, stdout: background.map(line).join("") };
+  },
+});

@@ -1,0 +1,145 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { scratch } from "../../../../test/support/scratch.ts";
+
+const hasSandbox = spawnSync("bwrap", ["--version"]).status === 0;
+const needs = hasSandbox ? "" : " (skipped: needs bwrap, apt-get install bubblewrap)";
+
+test.skipIf(!hasSandbox)(
+  `a command runs in the sandbox, and its output, exit code and sandbox are told${needs}`,
+  async () => {
+    const { call, events } = await scratch();
+    const { ok, payload, artifacts } = await call("bash", { cmd: "echo out; echo err >&2; pwd" });
+    expect(ok).toBe(true);
+    expect(payload).toMatchObject({ exit_code: 0, stderr: "err\n", data: { exit_code: 0, sandbox: "bwrap" } });
+    expect(payload?.stdout).toMatch(/^out\n.*\/root\n$/);
+    expect(artifacts.commands_run).toEqual(["echo out; echo err >&2; pwd"]);
+    const end = (await events()).find(({ type }) => type === "tool_call.completed");
+    expect(end?.payload).toMatchObject({ audit: { operation: "execute", sandbox: "bwrap" } });
+  },
+);
+
+test.skipIf(!hasSandbox)(`a command that fails has an error and its output${needs}`, async () => {
+  const { call } = await scratch();
+  const failed = await call("bash", { cmd: "echo before; exit 3" });
+  expect(failed).toMatchObject({
+    ok: false,
+    error: { code: "ExitNonZero", details: { exit_code: 3 } },
+    payload: { exit_code: 3, stdout: "before\n" },
+  });
+  const stopped = await call("bash", { cmd: "echo before; sleep 60", timeout_seconds: 0.5 });
+  expect(stopped).toMatchObject({ error: { code: "Timeout" }, payload: { stdout: "before\n" } });
+  const offline = await call("bash", {
+    cmd: "getent hosts example.com || { echo Could not resolve host >&2; exit 6; }",
+  });
+  expect(offline.error?.hint).toMatch(/network/);
+});
+
+test.skipIf(!hasSandbox)(`what a command may not reach it does not reach${needs}`, async () => {
+  const { path, make, call } = await scratch();
+  await make({ "root/.ssh/id_rsa": "KEY", "root/a.txt": "a", outside: "secret" });
+  const { payload } = await call("bash", {
+    cmd: `cat .ssh/id_rsa; ls .agent/runs; cat ${path}/outside > /dev/null && echo read; ls made 2>/dev/null; cat a.txt; touch made`,
+  });
+  expect(payload?.stdout).not.toContain("KEY");
+  expect(payload?.stdout).not.toContain("run_");
+  expect(payload?.stdout).toContain("a");
+  expect(existsSync(join(path, "root/made"))).toBe(true);
+});
+
+// oxfmt-ignore
+const DECIDED = [
+  { cmd: "rm -rf /",               code: "CommandDenied" },
+  { cmd: "sudo rm -rf ~",          code: "CommandDenied" },
+  { cmd: "bash -c 'rm -rf /'",     code: "CommandDenied" },
+  { cmd: "git push --force",       code: "ApprovalRequired" },
+  { cmd: 'eval "$UNKNOWN"',        code: "ApprovalRequired" },
+  { cmd: "echo ok", network: true, code: "ApprovalRequired" },
+  { cmd: "echo ok", workdir: "..", code: "PathTraversalBlocked" },
+  { cmd: "echo ok", workdir: "x",  code: "NotFound" },
+];
+
+for (const { code, ...args } of DECIDED) {
+  test.skipIf(!hasSandbox)(`${JSON.stringify(args)} ends with ${code}${needs}`, async () => {
+    const { call } = await scratch();
+    expect((await call("bash", args)).error?.code).toBe(code);
+  });
+}
+
+test("without a sandbox a command is asked for, and a required one refuses", async () => {
+  const off = await scratch({ sandbox: "off" });
+  expect((await off.call("bash", { cmd: "echo hi" })).error?.code).toBe("ApprovalRequired");
+  const granted = await scratch({ sandbox: "off", onApproval: () => ({ answer: "grant" }) });
+  expect((await granted.call("bash", { cmd: "echo hi" })).payload).toMatchObject({
+    stdout: "hi\n",
+    data: { sandbox: "none" },
+  });
+  const denied = await scratch({ sandbox: "off", profile: "autonomous", bash_denylist: "npm publish, echo" });
+  expect((await denied.call("bash", { cmd: "true && echo hi" })).error?.code).toBe("CommandDenied");
+});
+
+test.skipIf(!hasSandbox)(
+  `long output is cut in the middle, the whole is kept, and no secret is in either${needs}`,
+  async () => {
+    const { runtime, call } = await scratch();
+    const cmd =
+      "for i in $(seq 1 5000); do echo line $i; done; echo DEPLOY_TOKEN=correct-horse-battery; for i in $(seq 5000 9999); do echo line $i; done";
+    const { payload, redacted, ok } = await call("bash", { cmd });
+    expect(ok).toBe(true);
+    expect(redacted).toBe(true);
+    expect(payload?.truncated_lines).toBe(true);
+    expect(payload?.stdout).toMatch(
+      /^line 1\n[^]*\[\d+ lines, \d+ bytes left out; the whole output is in observations\/call_[^]*line 9999\n$/,
+    );
+    const whole = readFileSync(join(runtime.state_dir, "runs", runtime.run_id, payload?.storage_ref ?? ""), "utf8");
+    expect(whole).toContain("line 4321\n");
+    expect(whole).toContain("DEPLOY_TOKEN=***REDACTED***");
+    expect(whole).not.toContain("horse");
+    const page = await call("read", { path: payload?.storage_ref, offset: 4321, limit: 1 });
+    expect(page.payload?.stdout).toBe("line 4321\n");
+  },
+);
+
+test.skipIf(!hasSandbox)(
+  `a background command goes on, is read, and is stopped with all it started${needs}`,
+  async () => {
+    const { call } = await scratch();
+    const started = await call("bash", {
+      cmd: "echo first; (sleep 3000; echo never) & echo second; wait",
+      is_background: true,
+    });
+    const { background_id } = (started.payload?.data ?? {}) as { background_id?: string };
+    let output = "";
+    let cursor: string | undefined;
+    while (!output.includes("second")) {
+      const more = await call("background_output", {
+        background_id,
+        wait_seconds: 5,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      output += more.payload?.stdout ?? "";
+      cursor = more.payload?.next_page_cursor;
+    }
+    expect(output).toBe("first\nsecond\n");
+    expect((await call("background_list")).payload?.data).toMatchObject({
+      background: [{ background_id, state: "running" }],
+    });
+    expect((await call("background_stop", { background_id })).payload?.data).toMatchObject({ state: "stopped" });
+    expect((await call("background_output", { background_id: "nothing" })).error?.code).toBe("NotFound");
+  },
+);
+
+test.skipIf(!hasSandbox)(`nothing of a command is left when it ends${needs}`, async () => {
+  const { call } = await scratch();
+  const mark = `3${Date.now() % 100_000}`;
+  await call("bash", { cmd: `setsid sleep ${mark} & nohup sleep ${mark} & (sleep ${mark} &) ; echo done` });
+  const left = spawnSync("pgrep", ["-f", `sleep ${mark}`]);
+  expect(left.stdout.toString()).toBe("");
+});
+
+test("run_terminal_cmd takes the names of other clients", async () => {
+  const { call } = await scratch({ sandbox: "off", onApproval: () => ({ answer: "grant" }) });
+  expect((await call("run_terminal_cmd", { command: "echo hi", explanation: "greets" })).payload?.stdout).toBe("hi\n");
+});
