@@ -1,6 +1,8 @@
-import type { CallProcesses, Command } from "./contract/processes.ts";
+import type { CallProcesses, Command, CommandEnd, CommandOptions } from "./contract/processes.ts";
 import { DEFAULTS } from "./defaults.ts";
-import type { ResolvedTouch, WorkspaceContext } from "./policy/decide.ts";
+import type { CommandWatch, WatchRequest } from "./machine/files/command-changes.ts";
+import type { FileChanger } from "./machine/files/file-changer.ts";
+import type { NamedCommand, ResolvedTouch, WorkspaceContext } from "./policy/decide.ts";
 import type { Processes } from "./machine/processes/processes.ts";
 import { ToolError } from "./protocol/errors.ts";
 
@@ -11,8 +13,16 @@ export type SandboxMode = (typeof SANDBOX_MODES)[number];
 interface CommandsOptions {
   readonly workspace: WorkspaceContext;
   readonly state_dir: string;
+  readonly cwd: string;
+  readonly changer: FileChanger;
   readonly sandbox?: SandboxMode;
   readonly bash_timeout_ms?: number;
+}
+
+/** The call that a command belongs to. */
+interface CallFacts extends Omit<WatchRequest, "skip" | "background"> {
+  readonly touches: readonly ResolvedTouch[];
+  readonly commands: readonly NamedCommand[];
 }
 
 /** What runs commands, loaded and tried when the first one is asked about: most processes run none. */
@@ -22,6 +32,7 @@ export class Commands {
   readonly #options: CommandsOptions;
   #level = "none";
   #processes: Promise<Processes> | undefined;
+  #watch: Promise<CommandWatch> | undefined;
 
   constructor(options: CommandsOptions) {
     this.#options = options;
@@ -45,7 +56,7 @@ export class Commands {
     );
   }
 
-  forCall(call: { readonly tool_call_id: string; readonly touches: readonly ResolvedTouch[] }): CallProcesses {
+  forCall(call: CallFacts): CallProcesses {
     const placed = ({ workdir, ...command }: { workdir: string } & Omit<Command, "cwd">): Command => ({
       ...command,
       cwd: folderOf(workdir, call.touches),
@@ -53,8 +64,7 @@ export class Commands {
     const background = async () => await (await this.#load()).background();
     return {
       timeout_ms: this.#options.bash_timeout_ms ?? DEFAULTS.bash_timeout_ms,
-      run: async (command, options) =>
-        await (await this.#load()).run(placed(command), { ...options, call_id: call.tool_call_id }),
+      run: (command, options) => this.#runWatched(placed(command), options, call),
       start: async (command) => await (await background()).start(placed(command)),
       output: async (...given) => await (await background()).output(...given),
       stop: async (background_id) => await (await background()).stop(background_id),
@@ -64,6 +74,28 @@ export class Commands {
 
   async close(): Promise<void> {
     await (await this.#processes)?.close();
+    (await this.#watch)?.close();
+  }
+
+  /** What the command changes is found by looking before and after it, unless it is known to change nothing. */
+  async #runWatched(command: Command, options: CommandOptions, call: CallFacts): ReturnType<CallProcesses["run"]> {
+    const processes = await this.#load();
+    const watch = await (this.#watch ??= this.#openWatch());
+    const look = await watch.before({ ...call, skip: await isReadOnlyCall(call) });
+    let end: CommandEnd;
+    try {
+      end = await processes.run(command, { ...options, call_id: call.tool_call_id });
+    } catch (error) {
+      look.drop();
+      throw error;
+    }
+    return { ...end, changes: await look.after() };
+  }
+
+  async #openWatch(): Promise<CommandWatch> {
+    const { createCommandWatch } = await import("./machine/files/command-changes.ts");
+    const { state_dir, changer, cwd } = this.#options;
+    return createCommandWatch({ state_dir, changer, cwd, workspace: this.workspace });
   }
 
   #load(): Promise<Processes> {
@@ -75,6 +107,11 @@ export class Commands {
     const { sandbox: mode = "auto", workspace, state_dir } = this.#options;
     return new Maker({ mode, workspace, state_dir });
   }
+}
+
+async function isReadOnlyCall({ commands }: CallFacts): Promise<boolean> {
+  const { isReadOnly } = await import("./policy/read-only-commands.ts");
+  return commands.length > 0 && commands.every(({ parsed }) => isReadOnly(parsed));
 }
 
 /** Where the declared folder led when it was judged; whoever starts a command there verifies that it still does. */

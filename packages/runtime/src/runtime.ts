@@ -114,7 +114,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { state_dir, heads } = started;
   const { left } = await recoverChanges(state_dir);
   const changer = createFileChanger({ state_dir, clock });
-  const commands = new Commands({ ...options, ...started });
+  const commands = new Commands({ ...options, ...started, changer });
   const openFile: OpenJournal = (run_id) => openJsonl({ state_dir, run_id, heads }, clock);
   const runs = new Runs(state_dir, telling(options.openJournal ?? openFile, options.onEvent));
   const registry = new Registry();

@@ -1,3 +1,5 @@
+import type { CommandChanges } from "./command-changes.ts";
+
 /** Which processes a command may become, and how much of the machine they may take. Reached: it is ended. */
 export interface CommandLimits {
   /** Of the whole tree of processes. */
@@ -120,7 +122,8 @@ interface CallCommand extends Omit<Command, "cwd" | "writable"> {
 
 /** Commands, as far as this call was allowed to run them: the folder is verified before they start. */
 export interface CallProcesses {
-  run(command: CallCommand, options: CommandOptions): Promise<CommandEnd>;
+  /** What it did to the files below the roots is told with its end. */
+  run(command: CallCommand, options: CommandOptions): Promise<CommandEnd & { readonly changes: CommandChanges }>;
   /** Starts one that goes on after the call. */
   start(command: CallCommand): Promise<BackgroundFacts>;
   /** See `Background`. */

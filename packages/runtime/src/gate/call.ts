@@ -48,6 +48,9 @@ export interface GateParts {
 }
 
 interface HandleOptions {
+  readonly commands: readonly NamedCommand[];
+  /** A person said yes to this call. */
+  readonly confirmed: boolean;
   /** Resolves when the start of the call is on the disk; rejects with `RecordFailed`. To be awaited before any change. */
   readonly recorded: () => Promise<void>;
   readonly touches: readonly ResolvedTouch[];

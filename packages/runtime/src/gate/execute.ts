@@ -117,6 +117,8 @@ function createContext(call: GateCall, parts: GateParts, signal: AbortSignal): T
       run_id,
       tool_call_id,
       touches,
+      commands: call.commands,
+      confirmed: call.approval?.approved === true,
       signal,
       judgeBelow: below,
       recorded: () => waitForRecord(call),

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scratch } from "../../../../test/support/scratch.ts";
@@ -143,3 +143,45 @@ test("run_terminal_cmd takes the names of other clients", async () => {
   const { call } = await scratch({ sandbox: "off", onApproval: () => ({ answer: "grant" }) });
   expect((await call("run_terminal_cmd", { command: "echo hi", explanation: "greets" })).payload?.stdout).toBe("hi\n");
 });
+
+test.skipIf(!hasSandbox)(
+  `what a command does to files is listed, and undone with the rest of the run${needs}`,
+  async () => {
+    const { path, make, runtime, call, read } = await scratch();
+    await make({ "root/a.txt": "old\n", "root/gone.txt": "gone\n", "root/run.sh": "echo\n" });
+    await call("edit", { path: "a.txt", find: "old", replace: "edited" });
+
+    const changed = await call("bash", {
+      cmd: "echo more >> a.txt; rm gone.txt; mkdir -p deep && echo new > deep/b.txt; chmod 755 run.sh",
+    });
+
+    expect(changed.error).toBeNull();
+    expect(changed.artifacts.files_changed.toSorted()).toEqual(["a.txt", "deep/b.txt", "gone.txt", "run.sh"]);
+    expect((await call("bash", { cmd: "cat a.txt | wc -l" })).artifacts.files_changed).toEqual([]);
+    const undone = await runtime.undo(changed.artifacts.undo_id ?? "");
+    expect(undone.error).toBeNull();
+    expect(await read("root/a.txt")).toBe("edited\n");
+    expect(await read("root/gone.txt")).toBe("gone\n");
+    expect(existsSync(join(path, "root/deep/b.txt"))).toBe(false);
+    expect(statSync(join(path, "root/run.sh")).mode & 0o111).toBe(0);
+    expect((await runtime.undo(runtime.run_id)).error).toBeNull();
+    expect(await read("root/a.txt")).toBe("old\n");
+  },
+);
+
+test.skipIf(!hasSandbox)(
+  `a file that runs later and is planted by a command is taken back and flagged${needs}`,
+  async () => {
+    const { path, make, call } = await scratch();
+    await make({
+      "root/.git/": "",
+      "root/plant.sh": "mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit; echo x > ok.txt\n",
+    });
+
+    const { payload } = await call("bash", { cmd: "sh plant.sh" });
+
+    expect(payload?.stderr).toMatch(/hooks.*(removed again|taken back)/);
+    expect(existsSync(join(path, "root/.git/hooks/pre-commit"))).toBe(false);
+    expect(existsSync(join(path, "root/ok.txt"))).toBe(true);
+  },
+);

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import type { ToolContext, TranscriptEnd } from "../contract/context.ts";
+import type { CommandChanges } from "../contract/command-changes.ts";
 import type { CommandEnd } from "../contract/processes.ts";
 import { defineTool } from "../contract/tool.ts";
 import type { ToolOutput } from "../contract/tool.ts";
+import { makeVisible } from "../output/visible.ts";
 import { ToolError } from "../protocol/errors.ts";
 
 /** Spec 2: at most so long, whatever a call asks for. */
@@ -73,18 +75,51 @@ async function runToEnd(given: Args, context: ToolContext): Promise<Output> {
   );
   const { stdout, stderr, aside, truncated_lines, truncated_bytes } = transcript.end();
   const failure = failureOf(end, { stdout, stderr });
+  const { files, undo_id } = end.changes;
   return {
     data: { exit_code: end.exit_code, signal: end.signal, ended_by: end.ended_by, sandbox: end.sandbox },
     stdout,
-    stderr,
+    stderr: `${stderr}${noteOn(end.changes)}`,
     exit_code: end.exit_code,
     truncated_lines,
     truncated_bytes,
     ...(aside === undefined ? {} : { aside }),
     ...(failure === undefined ? {} : { failure }),
-    artifacts: { commands_run: [cmd] },
+    artifacts: {
+      commands_run: [cmd],
+      files_changed: files.slice(0, MAX_FILES).map(({ path }) => path),
+      ...(undo_id === undefined ? {} : { undo_id }),
+    },
+    meta: files.length > MAX_FILES ? { files_changed: files.length } : {},
   };
 }
+
+/** As many as a record should name; how many there were is told beside. */
+const MAX_FILES = 1000;
+const MAX_NOTES = 20;
+
+/** What was taken back, what cannot be taken back, and where nobody looked. */
+function noteOn({ files, taken_back, left_out, left_out_more }: CommandChanges): string {
+  const stays = files.filter(({ undoable }) => !undoable);
+  const notes = [
+    ...taken_back.map(
+      ({ path, why, outcome }) => `${path}: ${TAKEN_BACK[outcome]}, for it runs later or is closed (${why})`,
+    ),
+    ...stays
+      .slice(0, MAX_NOTES)
+      .map(({ path, why_not }) => `${path}: undo cannot take this back${why_not === undefined ? "" : `: ${why_not}`}`),
+    ...(stays.length > MAX_NOTES ? [`${stays.length - MAX_NOTES} more changes that undo cannot take back`] : []),
+    ...left_out.slice(0, MAX_NOTES).map(({ path, why }) => `${path}: changes in it are not listed: ${why}`),
+    ...(left_out_more > 0 ? [`${left_out_more} more places are not listed`] : []),
+  ];
+  return notes.map((note) => `[${makeVisible(note)}]\n`).join("");
+}
+
+const TAKEN_BACK = {
+  restored: "the change was taken back",
+  removed: "it was removed again",
+  stays: "it could not be taken back",
+} as const;
 
 async function startInBackground({ cmd, workdir }: Args, { processes }: ToolContext): Promise<Output> {
   const { background_id, pid, sandbox } = await processes.start({ run: cmd, workdir, network: "loopback" });

@@ -63,9 +63,11 @@ async function putBack(
   if (nets.length === 0) return { files: [], undo_id: undefined };
   const paths = nets.map(({ path }) => path);
   return await files.change(paths, async (befores) => {
-    const pairs = nets.map((net, at) => ({ net, sha256: befores[at]?.sha256() }));
-    const found = await Promise.all(pairs.map(async ({ net, sha256 }) => ({ net, sha256: await sha256 })));
-    const open = found.filter(({ net, sha256 }) => sha256 !== net.before?.sha256);
+    const pairs = nets.map((net, at) => ({ net, now: befores[at] }));
+    const found = await Promise.all(pairs.map(async ({ net, now }) => ({ net, now, sha256: await now?.sha256() })));
+    const open = found.filter(
+      ({ net, now, sha256 }) => sha256 !== net.before?.sha256 || now?.facts?.mode !== net.before?.mode,
+    );
     if (!force) refuseChanged(open);
     return await Promise.all(open.map(async ({ net }) => await changeBack(net, log)));
   });

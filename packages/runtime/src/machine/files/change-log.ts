@@ -31,8 +31,16 @@ export type LogLine =
   | { readonly folder: string } // one in which temporary files of this log may be found
   | { readonly making: readonly string[]; readonly undo_id: string }
   | { readonly change: UndoRecord; readonly staged: readonly StagedFacts[]; readonly packed?: readonly Packed[] }
+  /** What somebody else did, put on record when it was done: in one line, so that nobody ever finds it cut short. */
+  | (DoneLine & { readonly staged: readonly []; readonly packed: readonly Packed[] })
   | { readonly put_back: string; readonly undo_id: string; readonly inode: string }
   | { readonly ended: string; readonly outcome: Outcome };
+
+interface DoneLine {
+  readonly change: UndoRecord;
+  readonly ended: string;
+  readonly outcome: "done";
+}
 
 /** Logs are read whole to find something, so they do not grow without end. */
 const MAX_BYTES = 8 << 20;
@@ -110,6 +118,12 @@ export class ChangeLog {
   append(line: LogLine): void {
     this.#payOff();
     this.#write(line);
+  }
+
+  /** Adds a change that somebody else has made, with where its old contents lie in the pack. */
+  appendDone(change: UndoRecord, packed: readonly Packed[]): void {
+    this.append({ change, staged: [], packed, ended: change.undo_id, outcome: "done" });
+    this.#keepsSomething = true;
   }
 
   /** All of it or nothing: what a full disk let through of a line is taken off again. */

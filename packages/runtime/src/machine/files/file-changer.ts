@@ -1,6 +1,6 @@
 import type { Changed } from "../../contract/context.ts";
 import type { Clock } from "../../contract/host.ts";
-import type { KeptRevert, UndoKeeper } from "../../contract/undo.ts";
+import type { ChangedFile, KeptRevert, UndoKeeper } from "../../contract/undo.ts";
 import type { ResolvedTouch } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { makeId } from "../../protocol/ids.ts";
@@ -12,10 +12,14 @@ import { ChangedMeanwhile } from "./changed-meanwhile.ts";
 import { leaveLocks } from "./lock-files.ts";
 import { PathLocks } from "./path-locks.ts";
 import { pause } from "./pause.ts";
+import { recordChange } from "./record-change.ts";
+import type { OthersChange, Recorded, RecordRequest } from "./record-change.ts";
 import { recoverChanges } from "./recover.ts";
 import { makeStateFolders, stateFolders } from "./state-folders.ts";
 import { Syncs } from "./syncs.ts";
 import { isSystemError, reasonOf } from "./system-error.ts";
+import { takeBack } from "./take-back.ts";
+import type { Intruder, TakenBack, TakeBackOptions } from "./take-back.ts";
 import { createUndoLog } from "./undo-log.ts";
 import { UndoObjects } from "./undo-objects.ts";
 
@@ -30,8 +34,20 @@ export interface FileChangerOptions {
 export interface FileChanger extends UndoKeeper {
   /** See `ToolFiles.change`. */
   change(request: ChangeRequest, paths: readonly string[], plan: Plan): Promise<Changed>;
+  /** Puts on record what somebody else did to files, so that it is taken back like a change of ours. */
+  record(request: RecordRequest, changes: readonly OthersChange[]): Promise<Recorded>;
+  /** Puts back, or removes, what nobody may change unasked. Never throws for one of them: what went wrong is told. */
+  takeBack(intruders: readonly Intruder[], options: TakeBackOptions): Promise<readonly TakenBack[]>;
+  /** Tells of every file that is about to change and of what became of it, until the function that it gives is called. */
+  watch(watcher: ChangeWatcher): () => void;
   /** Waits for changes that are under way. */
   close(): Promise<void>;
+}
+
+export interface ChangeWatcher {
+  /** Real paths. */
+  begins(reals: readonly string[]): void;
+  ended(files: readonly ChangedFile[]): void;
 }
 
 const LIMIT_BYTES = 64 << 20;
@@ -44,6 +60,7 @@ export function createFileChanger({ state_dir, clock, limit_bytes = LIMIT_BYTES 
   const logs = new ChangeLogs(state_dir, clock);
   const locks = new PathLocks({ state_dir, recover: () => recoverChanges(state_dir) });
   const running = new Set<Promise<unknown>>();
+  const watchers = new Set<ChangeWatcher>();
   const parts: ChangeParts = { logs, objects, clock, limit_bytes, isAlone: () => running.size === 1 };
   let isReady = false;
   let isClosed = false;
@@ -72,12 +89,23 @@ export function createFileChanger({ state_dir, clock, limit_bytes = LIMIT_BYTES 
         const log = logs.enter();
         try {
           const reals = wanted.map(({ real }) => real);
-          return await locks.hold(reals, request.signal, () => tryToChange(parts, request, { wanted, plan }));
+          const changed = await locks.hold(reals, request.signal, async () => {
+            for (const watcher of watchers) watcher.begins(reals);
+            return await tryToChange(parts, request, { wanted, plan });
+          });
+          for (const watcher of watchers) watcher.ended(changed.files);
+          return changed;
         } finally {
           log.leave();
         }
       }),
     keepRevert: (kept) => track(() => keepRevert(parts, kept)),
+    record: (request, changes) => track(() => recordChange(parts, request, changes)),
+    takeBack: (intruders, options) => track(() => takeBack(logs, intruders, options)),
+    watch(watcher) {
+      watchers.add(watcher);
+      return () => watchers.delete(watcher);
+    },
     undoLog: createUndoLog(state_dir, objects),
     async close() {
       isClosed = true;

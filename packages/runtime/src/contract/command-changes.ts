@@ -1,0 +1,38 @@
+import type { EntryKind } from "./context.ts";
+
+/** One thing below the roots that is not as it was before the command. */
+export interface CommandChange {
+  /** Relative to the working folder where it lies below; a folder that was not looked into ends in "/". */
+  readonly path: string;
+  readonly real: string;
+  readonly kind: EntryKind;
+  readonly change: "added" | "changed" | "removed" | "mode";
+  readonly undoable: boolean;
+  /** A clause: "it is a link". */
+  readonly why_not?: string;
+}
+
+/** What the command may not do unasked, and what became of it. */
+export interface CommandIntrusion {
+  readonly path: string;
+  readonly real: string;
+  /** E.g. ".git/hooks: git runs it". */
+  readonly why: string;
+  readonly change: "added" | "changed";
+  readonly outcome: "restored" | "removed" | "stays";
+  /** Why it stays: a clause. */
+  readonly problem?: string;
+}
+
+export interface CommandChanges {
+  /** In the order of their paths. */
+  readonly files: readonly CommandChange[];
+  /** Takes back what is `undoable`. Left out where nothing is. */
+  readonly undo_id?: string;
+  readonly taken_back: readonly CommandIntrusion[];
+  /** Folders that were not looked into, and why: the first of them, and how many more there are. */
+  readonly left_out: readonly { readonly path: string; readonly why: string }[];
+  readonly left_out_more: number;
+  /** Another command ran at the same time: a change may be that one's. What it told first is not told again. */
+  readonly overlapped: boolean;
+}

@@ -1,0 +1,647 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import fc from "fast-check";
+import { expect, onTestFinished, test } from "vitest";
+import { scratch } from "../../../../../test/support/scratch.ts";
+import { createCommandWatch } from "./command-changes.ts";
+import type { WatchRequest } from "./command-changes.ts";
+import type { CommandChanges } from "../../contract/command-changes.ts";
+import { createFileChanger } from "./file-changer.ts";
+import type { TreeLimits } from "./tree-limits.ts";
+
+/** Never late, so that a slow machine finds the same as a fast one. */
+const PATIENT = { look_ms: 600_000 };
+
+/** A real runtime on a real folder, and beside it a watch that works with the same record. */
+async function scratchWatch(options: { limits?: Partial<TreeLimits>; sandbox?: string } = {}) {
+  const folder = await scratch({ onApproval: () => ({ answer: "grant" as const }) });
+  const root = join(folder.path, "root");
+  const { state_dir, run_id } = folder.runtime;
+  const changer = createFileChanger({ state_dir, clock: Date.now });
+  const workspace = {
+    roots: [root],
+    home: "/none",
+    state_dirs: [state_dir],
+    checkpoint_handler: false,
+    sandbox: options.sandbox ?? "test",
+  };
+  const watch = createCommandWatch({
+    state_dir,
+    changer,
+    workspace,
+    cwd: root,
+    limits: { ...PATIENT, ...options.limits },
+  });
+  onTestFinished(async () => {
+    watch.close();
+    await changer.close();
+  });
+  const before = (more: Partial<WatchRequest> = {}) =>
+    watch.before({
+      run_id,
+      tool_call_id: "call_1",
+      recorded: () => Promise.resolve(),
+      signal: new AbortController().signal,
+      ...more,
+    });
+  return {
+    ...folder,
+    root,
+    changer,
+    watch,
+    before,
+    /** Runs a command between two looks. */
+    async run(script: string, more: Partial<WatchRequest> = {}): Promise<CommandChanges> {
+      const look = await before(more);
+      execFileSync("bash", ["-c", script], { cwd: root, stdio: ["ignore", "ignore", "pipe"], env: ENVIRONMENT });
+      return await look.after();
+    },
+    undo: (id: string | undefined) => folder.runtime.undo(id ?? "undo_none"),
+    make: (files: Readonly<Record<string, string>>) =>
+      folder.make(Object.fromEntries(Object.entries(files).map(([name, content]) => [`root/${name}`, content]))),
+    read: (name: string) => readFileSync(join(root, name), "utf8"),
+    names: () =>
+      readdirSync(root, { recursive: true, encoding: "utf8" })
+        .filter((name) => !name.startsWith(".agent"))
+        .sort(),
+  };
+}
+
+const ENVIRONMENT = {
+  PATH: process.env["PATH"],
+  HOME: "/nonexistent",
+  GIT_CONFIG_GLOBAL: "/dev/null",
+  GIT_CONFIG_SYSTEM: "/dev/null",
+  GIT_AUTHOR_NAME: "a",
+  GIT_AUTHOR_EMAIL: "a@example.org",
+  GIT_COMMITTER_NAME: "a",
+  GIT_COMMITTER_EMAIL: "a@example.org",
+};
+
+function told({ files }: CommandChanges): string[] {
+  return files.map(({ change, path, undoable }) => `${change} ${path}${undoable ? "" : " (stays)"}`);
+}
+
+const FILES = { "a.txt": "a\n", "b.txt": "b\n", "src/c.txt": "c\n", "src/deep/d.txt": "d\n", "run.sh": "#!/bin/sh\n" };
+
+const COMMANDS = [
+  { title: "nothing", script: "cat a.txt src/*.txt; ls -laR", files: [] },
+  { title: "a file made in new folders", script: "mkdir -p x/y && echo n > x/y/n.txt", files: ["added x/y/n.txt"] },
+  { title: "a file written anew in its place", script: "echo longer > a.txt", files: ["changed a.txt"] },
+  { title: "a file edited by sed", script: "sed -i s/a/z/ a.txt", files: ["changed a.txt"] },
+  { title: "a file removed", script: "rm a.txt", files: ["removed a.txt"] },
+  { title: "a folder removed", script: "rm -rf src", files: ["removed src/c.txt", "removed src/deep/d.txt"] },
+  { title: "a file moved", script: "mv a.txt src/e.txt", files: ["removed a.txt", "added src/e.txt"] },
+  { title: "a file moved over another", script: "mv a.txt b.txt", files: ["removed a.txt", "changed b.txt"] },
+  { title: "a file copied", script: "cp -p a.txt c.txt", files: ["added c.txt"] },
+  { title: "a new file that is empty", script: ": > e.txt", files: ["added e.txt"] },
+  { title: "a file emptied", script: ": > a.txt", files: ["changed a.txt"] },
+  { title: "a touch, which changes nothing", script: "touch a.txt src/c.txt", files: [] },
+  { title: "a file written with what it held", script: "cp a.txt t && cat t > a.txt && rm t", files: [] },
+  {
+    title: "the same size and times",
+    script: "touch -r a.txt r; echo X > a.txt; touch -r r a.txt; rm r",
+    files: ["changed a.txt"],
+  },
+  {
+    title: "another file of the same size and times",
+    script: "echo X > t; touch -r a.txt t; mv t a.txt",
+    files: ["changed a.txt"],
+  },
+  { title: "a name with a line end", script: "echo n > $'new\\nline.txt'", files: ["added new\nline.txt"] },
+  {
+    title: "names of all sorts",
+    script: "echo n > '  '; echo n > é; echo n > '*'; echo n > -rf",
+    files: ["added   ", "added *", "added -rf", "added é"],
+  },
+  { title: "a hard link", script: "ln a.txt h.txt", files: ["added h.txt"] },
+] as const;
+
+for (const { title, script, files } of COMMANDS) {
+  test(`what a command did is listed and undone: ${title}`, async () => {
+    const { make, run, undo, names, read } = await scratchWatch();
+    await make(FILES);
+    const before = names();
+
+    const changes = await run(script);
+
+    expect(told(changes)).toEqual(files);
+    expect(changes).toMatchObject({ taken_back: [], left_out: [], overlapped: false });
+    expect(changes.undo_id === undefined).toBe(files.length === 0);
+    if (changes.undo_id !== undefined) expect((await undo(changes.undo_id)).error).toBeNull();
+    expect(names()).toEqual(before);
+    for (const [name, content] of Object.entries(FILES)) expect(read(name)).toBe(content);
+  });
+}
+
+test("modes are listed and stand in the record", async () => {
+  const { make, run, changer } = await scratchWatch();
+  await make(FILES);
+
+  const changes = await run("chmod 700 run.sh");
+
+  expect(told(changes)).toEqual(["mode run.sh"]);
+  const [record] = await changer.undoLog.find({ undo_id: changes.undo_id ?? "" });
+  expect(record?.files).toMatchObject([{ path: "run.sh", before: { mode: 0o644 }, after: { mode: 0o700 } }]);
+});
+
+// oxfmt-ignore
+const NOT_UNDOABLE = [
+  { title: "links are",               script: "ln -s a.txt l; ln -sfn src k; rm old", files: ["added k (stays)", "added l (stays)", "removed old (stays)"] },
+  { title: "a link led elsewhere is", script: "ln -sfn b.txt old",                    files: ["changed old (stays)"] },
+  { title: "a file that became a link is",    script: "ln -sf b.txt a.txt",           files: ["changed a.txt (stays)"] },
+  { title: "a file that became a folder is",  script: "rm a.txt; mkdir a.txt; echo n > a.txt/n", files: ["changed a.txt/ (stays)", "added a.txt/n"] },
+  { title: "a folder that became a file is",  script: "rm -r src; echo n > src",      files: ["changed src (stays)", "removed src/c.txt (stays)", "removed src/deep/d.txt (stays)"] },
+  { title: "a pipe is",               script: "mkfifo p",                             files: ["added p (stays)"] },
+  { title: "a name that is no text is", script: "echo n > $'\\xff\\xfe.txt'; echo n > n.txt", files: ["added n.txt", "added \ufffd\ufffd.txt (stays)"] },
+  { title: "a file in a folder whose name is no text is", script: "mkdir $'\\xff'; echo n > $'\\xff/n'", files: ["added \ufffd/n (stays)"] },
+] as const;
+
+for (const { title, script, files } of NOT_UNDOABLE) {
+  test(`${title} listed as what undo cannot take back, and the rest can be`, async () => {
+    const { make, run, undo } = await scratchWatch();
+    await make({ ...FILES, old: "-> a.txt" });
+
+    const changes = await run(script);
+
+    expect(told(changes)).toEqual(files);
+    for (const { undoable, why_not } of changes.files) expect(why_not === undefined).toBe(undoable);
+    if (changes.undo_id !== undefined) expect((await undo(changes.undo_id)).error).toBeNull();
+  });
+}
+
+const LIMITS = [
+  {
+    title: "a file that is too large",
+    limits: { file_bytes: 10 },
+    undoable: ["small.txt"],
+    why: /had 20 bytes.*at most 10/,
+  },
+  { title: "more files than are kept", limits: { keep_files: 1 }, undoable: 1, why: /within the bounds/ },
+  { title: "more bytes than are kept", limits: { call_bytes: 22 }, undoable: 1, why: /within the bounds/ },
+] as const;
+
+for (const { title, limits, undoable, why } of LIMITS) {
+  test(`beyond the bounds a change is listed and not undoable: ${title}`, async () => {
+    const { make, run, undo, read } = await scratchWatch({ limits });
+    await make({ "small.txt": "small\n", "large.txt": "x".repeat(20) });
+
+    const changes = await run("echo new > small.txt; echo new > large.txt");
+
+    expect(changes.files.map(({ path }) => path)).toEqual(["large.txt", "small.txt"]);
+    const can = changes.files.filter((each) => each.undoable).map(({ path }) => path);
+    if (typeof undoable === "number") expect(can).toHaveLength(undoable);
+    else expect(can).toEqual(undoable);
+    expect(changes.files.find((each) => !each.undoable)?.why_not).toMatch(why);
+    expect((await undo(changes.undo_id)).error).toBeNull();
+    for (const path of can) expect(read(path)).not.toBe("new\n");
+  });
+}
+
+test("folders beyond the bound on files are left out and told, and nothing in them is taken for new", async () => {
+  const { make, run } = await scratchWatch({ limits: { look_files: 2 } });
+  await make({ "one/a": "", "one/b": "", "two/a": "", "two/b": "", "three/a": "", "three/b": "" });
+
+  const first = await run("true");
+  const second = await run("echo x > one/a; echo x > two/a; echo x > three/a");
+
+  expect(told(first)).toEqual([]);
+  expect(first.left_out).toHaveLength(2);
+  expect(first.left_out[0]?.why).toMatch(/more than 2 files/);
+  expect(second.files).toHaveLength(1);
+});
+
+test("what git ignores is kept where it is little, else left out and told", async () => {
+  const { make, run, undo, names } = await scratchWatch({ limits: { ignored_files: 3 } });
+  await make({ ".gitignore": "# built\n/dist/\nnode_modules\n!keep\n", "src/node_modules/a": "a" });
+  await make({ "dist/a.js": "a", "dist/b/c.js": "c", ...four("node_modules/m") });
+  const before = names();
+
+  const changes = await run("rm -r dist; echo x > node_modules/m1; echo y > src/node_modules/a");
+
+  expect(told(changes)).toEqual(["removed dist/a.js", "removed dist/b/c.js", "changed src/node_modules/a"]);
+  expect(changes.left_out).toEqual([
+    { path: "node_modules", why: expect.stringMatching(/git ignores it.*more than 3/) as string },
+  ]);
+  expect((await undo(changes.undo_id)).error).toBeNull();
+  expect(names()).toEqual(before);
+
+  const removed = await run("rm -r node_modules");
+  expect(told(removed)).toEqual(["removed node_modules/ (stays)"]);
+  const made = await run("mkdir node_modules; touch node_modules/{1,2,3,4,5}");
+  expect(told(made)).toEqual(["added node_modules/ (stays)"]);
+});
+
+function four(prefix: string): Record<string, string> {
+  return Object.fromEntries([1, 2, 3, 4].map((each) => [`${prefix}${each}`, ""]));
+}
+
+test("a folder that git ignores and that grows beyond the bound is told, and nothing in it is taken for removed", async () => {
+  const { make, run } = await scratchWatch({ limits: { ignored_files: 3 } });
+  await make({ ".gitignore": "out", "out/a": "a" });
+
+  const changes = await run("touch out/{1,2,3,4}");
+
+  expect(told(changes)).toEqual([]);
+  expect(changes.left_out).toMatchObject([{ path: "out" }]);
+});
+
+test("a second look reads nothing of what has not changed", async () => {
+  const { make, run, root } = await scratchWatch();
+  await make(Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`${at}.txt`, `${at}`.repeat(100_000)])));
+  const readBy = async (work: () => Promise<unknown>): Promise<number> => {
+    const bytes = () => Number(/rchar: (\d+)/.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
+    const before = bytes();
+    await work();
+    return bytes() - before;
+  };
+  const first = await readBy(() => run("true"));
+  // What was changed in the very moment of a look is read again, so the next one must not be of that kind.
+  await expect.poll(() => Date.now() - statSync(join(root, "19.txt")).ctimeMs).toBeGreaterThan(50);
+  await run("true");
+  const second = await readBy(() => run("true"));
+
+  expect(first).toBeGreaterThan(2_000_000);
+  expect(second).toBeLessThan(500_000);
+});
+
+// oxfmt-ignore
+const PLANTED = [
+  { title: "a hook",                  script: "echo evil > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout", taken: ["removed .git/hooks/post-checkout"] },
+  { title: "a hook changed",          script: "echo evil >> .git/hooks/pre-commit",                   taken: ["restored .git/hooks/pre-commit"] },
+  { title: "a hook replaced",         script: "echo evil > x; mv x .git/hooks/pre-commit",            taken: ["restored .git/hooks/pre-commit"] },
+  { title: "a hook made runnable",    script: "chmod +x .git/hooks/pre-commit",                       taken: ["restored .git/hooks/pre-commit"] },
+  { title: "a hook made a link",      script: "ln -sf /bin/true .git/hooks/pre-commit",               taken: ["restored .git/hooks/pre-commit"] },
+  { title: "a hook made a folder",    script: "rm .git/hooks/pre-commit; mkdir -p .git/hooks/pre-commit/a; touch .git/hooks/pre-commit/a/b", taken: ["removed .git/hooks/pre-commit/a/b", "restored .git/hooks/pre-commit"] },
+  { title: "git's configuration",     script: "git config core.fsmonitor evil",                       taken: ["restored .git/config"] },
+  { title: "a link to hooks",         script: "mv .git/hooks .git/h; ln -s /tmp .git/hooks; mv .git/h/pre-commit x; rm -r .git/h; mkdir y; mv x y; rm -r y", taken: ["removed .git/hooks"] },
+  { title: "another repository",      script: "mkdir sub; echo 'gitdir: /tmp' > sub/.git",            taken: ["removed sub/.git"] },
+  { title: "hooks in new folders",    script: "mkdir -p .husky/_; echo evil > .husky/_/x; echo evil > .husky/pre-commit", taken: ["removed .husky/_/x", "removed .husky/pre-commit"] },
+  { title: "a file that git ignores", script: "mkdir .vscode; echo '{}' > .vscode/tasks.json; echo evil > .envrc", taken: ["removed .envrc", "removed .vscode/tasks.json"] },
+  { title: "CI",                      script: "echo evil > .github/workflows/b.yml; sed -i s/on/no/ .github/workflows/a.yml", taken: ["removed .github/workflows/b.yml", "restored .github/workflows/a.yml"] },
+  { title: "a name in another case",  script: "mkdir -p .GitHub/Workflows; echo e > .GitHub/Workflows/x.yml", taken: ["removed .GitHub/Workflows/x.yml"] },
+  { title: "a name that is no text",  script: "mkdir -p .husky; echo e > $'.husky/\\xff'",            taken: ["removed .husky/\ufffd"] },
+  { title: "a folder of no text",     script: "echo e >> $'\\xff/.npmrc'",                            taken: ["restored \ufffd/.npmrc"] },
+  { title: "a start file",            script: "echo evil > .bashrc; echo fine > fine.txt; rm fine.txt", taken: ["removed .bashrc"] },
+  { title: "a link to a folder of such files", script: "mkdir p; echo '{}' > p/tasks.json; ln -s p .vscode; ln -s ../p .git/modules; rm -r p", taken: ["removed .git/modules", "removed .vscode"] },
+  { title: "a closed place",          script: "mkdir -p .ssh/x; echo key > .ssh/authorized_keys; touch .ssh/x/y", taken: ["removed .ssh", "removed .ssh/authorized_keys", "removed .ssh/x", "removed .ssh/x/y"] },
+  { title: "an empty closed place",   script: "mkdir .aws",                                           taken: ["removed .aws"] },
+  { title: "a key file",              script: "echo key > server.pem",                                taken: ["removed server.pem"] },
+] as const;
+
+for (const { title, script, taken } of PLANTED) {
+  test(`what a command may not make or change unasked is taken back at once: ${title}`, async () => {
+    const { make, root, run, names, read } = await scratchWatch();
+    execFileSync("git", ["init", "-q"], { cwd: root, env: ENVIRONMENT });
+    await make({
+      ".gitignore": ".vscode\n.envrc\n",
+      ".github/workflows/a.yml": "on: push\n",
+      ".git/hooks/pre-commit": "old",
+    });
+    execFileSync("bash", ["-c", "mkdir $'\\xff'; echo old > $'\\xff/.npmrc'"], { cwd: root });
+    chmodSync(join(root, ".git/hooks/pre-commit"), 0o644);
+    const config = read(".git/config");
+    const before = names().filter((name) => title !== "a link to hooks" || !name.startsWith(".git/hooks"));
+
+    const changes = await run(script);
+
+    expect(changes.taken_back.map(({ outcome, path }) => `${outcome} ${path}`).sort()).toEqual([...taken].sort());
+    for (const { why } of changes.taken_back) expect(why).not.toBe("");
+    expect(names()).toEqual(before);
+    expect(read(".git/config")).toBe(config);
+    expect(read(".github/workflows/a.yml")).toBe("on: push\n");
+    if (title === "a link to hooks") return;
+    expect(read(".git/hooks/pre-commit")).toBe("old");
+    expect(lstatSync(join(root, ".git/hooks/pre-commit")).mode).toBe(0o100644);
+    expect(told(changes)).toEqual([]);
+  });
+}
+
+test("what a person agreed to stays, and can be undone", async () => {
+  const { make, run, undo, names, read } = await scratchWatch();
+  await make({ ".npmrc": "old" });
+
+  const changes = await run("echo new > .npmrc; mkdir .husky; echo new > .husky/pre-commit; echo k > server.key", {
+    confirmed: true,
+  });
+
+  expect(changes.taken_back).toEqual([]);
+  expect(told(changes)).toEqual(["added .husky/pre-commit", "changed .npmrc", "added server.key (stays)"]);
+  expect((await undo(changes.undo_id)).error).toBeNull();
+  expect(read(".npmrc")).toBe("old");
+  expect(names()).toEqual([".npmrc", "server.key"]);
+});
+
+test("a file that runs later and was removed can be undone, and leaves no piece of its folder", async () => {
+  const { make, run, undo, names } = await scratchWatch();
+  await make({ "clone/.git/config": "c", "clone/.git/HEAD": "h", "clone/a": "a" });
+  const before = names();
+
+  const changes = await run("rm -rf clone");
+
+  expect(changes.taken_back).toEqual([]);
+  expect(names()).toEqual([]);
+  expect((await undo(changes.undo_id)).error).toBeNull();
+  expect(names()).toEqual(before);
+});
+
+test("a repository moved with its folder keeps its hooks, one moved out of its folder does not", async () => {
+  const { make, run, names } = await scratchWatch();
+  await make({ "one/.git/hooks/x": "x", "one/a": "a", "two/.git/hooks/y": "y", "two/a": "a" });
+
+  const moved = await run("mkdir deep; mv one deep/three");
+  const taken = await run("mv two/.git .git");
+
+  expect(moved.taken_back).toEqual([]);
+  expect(names()).toContain("deep/three/.git/hooks/x");
+  expect(taken.taken_back.map(({ path }) => path)).toEqual([".git/hooks/y"]);
+});
+
+test("a key that is moved is not destroyed, and never read", async () => {
+  const { make, run, read, changer } = await scratchWatch();
+  await make({ "server.key": "secret", "certs/a.pem": "secret" });
+
+  const changes = await run("mkdir safe; mv server.key safe/server.key; mv certs certificates; echo new > b.txt");
+
+  expect(changes.taken_back).toEqual([]);
+  expect(read("safe/server.key")).toBe("secret");
+  expect(read("certificates/a.pem")).toBe("secret");
+  const [record] = await changer.undoLog.find({ undo_id: changes.undo_id ?? "" });
+  expect(record?.files.map(({ path }) => path)).toEqual(["b.txt"]);
+});
+
+test("a closed folder that is there is not looked into, which is told where no sandbox hides it", async () => {
+  const open = await scratchWatch({ sandbox: "none" });
+  await open.make({ ".ssh/config": "c" });
+  const changes = await open.run("echo more >> .ssh/config");
+  expect(told(changes)).toEqual([]);
+  expect(changes.left_out).toMatchObject([{ path: ".ssh" }]);
+});
+
+test("a commit can be undone", async () => {
+  const { root, run, undo } = await scratchWatch();
+  const git = (...args: string[]) => execFileSync("git", args, { cwd: root, env: ENVIRONMENT, encoding: "utf8" });
+  git("init", "-q");
+  writeFileSync(join(root, "a.txt"), "a");
+  git("add", "a.txt");
+  git("commit", "-qm", "one");
+  const before = { log: git("log", "--oneline"), status: git("status", "--porcelain", "a.txt", "b.txt") };
+
+  const changes = await run("echo b > b.txt; git add b.txt; git commit -qm two");
+
+  expect(changes.taken_back).toEqual([]);
+  expect(told(changes)).toContain("changed .git/index");
+  expect(git("log", "--oneline")).toMatch(/two/);
+  expect((await undo(changes.undo_id)).error).toBeNull();
+  expect({ log: git("log", "--oneline"), status: git("status", "--porcelain", "a.txt", "b.txt") }).toEqual(before);
+});
+
+test("git init leaves a repository without configuration and hooks, unless a person agreed", async () => {
+  const { run, read } = await scratchWatch();
+
+  const taken = await run("git init -q one");
+  const agreed = await run("git init -q two", { confirmed: true });
+
+  expect(taken.taken_back.map(({ path }) => path)).toContain("one/.git/config");
+  expect(agreed.taken_back).toEqual([]);
+  expect(read("two/.git/config")).toMatch(/core/);
+});
+
+test("a whole run is undone, edits and commands together", async () => {
+  const { make, run, call, runtime, undo, read, names } = await scratchWatch();
+  await make(FILES);
+  const before = names();
+  await call("write", { path: "a.txt", content: "written" });
+  await run("sed -i s/written/edited/ a.txt; mv b.txt moved.txt");
+  await call("edit", { path: "moved.txt", find: "b", replace: "c" });
+  await run("rm moved.txt; echo x > src/c.txt");
+  await call("write", { path: "src/c.txt", content: "last" });
+
+  const undone = await undo(runtime.run_id);
+
+  expect(undone.error).toBeNull();
+  expect(names()).toEqual(before);
+  for (const [name, content] of Object.entries(FILES)) expect(read(name)).toBe(content);
+});
+
+test("undo refuses where a file changed since the command", async () => {
+  const { make, run, undo, root } = await scratchWatch();
+  await make(FILES);
+  const { undo_id } = await run("echo x > a.txt; echo y > b.txt");
+  writeFileSync(join(root, "a.txt"), "somebody else's");
+
+  expect((await undo(undo_id)).error).toMatchObject({ code: "Stale" });
+});
+
+test("a file that another call changes meanwhile is that call's, also one that runs later", async () => {
+  const { make, before, changer, root, undo, read } = await scratchWatch();
+  await make({ "a.txt": "a", "b.txt": "b", ".npmrc": "old" });
+  const look = await before();
+  const edit = async (path: string, content: string) => {
+    const touch = { path, real: join(root, path), access: "write", show_sensitive: false, exists: true } as const;
+    const workspace = { roots: [root], home: "/none", state_dirs: [], checkpoint_handler: false, sandbox: "none" };
+    const { signal } = new AbortController();
+    const call = { run_id: "run_2", tool_call_id: "call_2", workspace, signal, recorded: () => Promise.resolve() };
+    await changer.change({ ...call, touches: [touch] }, [path], () =>
+      Promise.resolve([{ path, content: Buffer.from(content) }]),
+    );
+  };
+  await edit("a.txt", "edited");
+  await edit("b.txt", "edited");
+  await edit(".npmrc", "edited");
+  writeFileSync(join(root, "b.txt"), "by the command");
+  writeFileSync(join(root, "c.txt"), "by the command");
+
+  const changes = await look.after();
+
+  expect(changes.taken_back).toEqual([]);
+  expect(told(changes)).toEqual(["changed b.txt (stays)", "added c.txt"]);
+  expect((await undo(changes.undo_id)).error).toBeNull();
+  expect(read("a.txt")).toBe("edited");
+  expect(read(".npmrc")).toBe("edited");
+});
+
+test("of two commands at once the first to end tells of a change, and both say that they overlapped", async () => {
+  const { before, root } = await scratchWatch();
+  const one = await before();
+  const two = await before();
+  writeFileSync(join(root, "a.txt"), "a");
+
+  const first = await one.after();
+  const second = await two.after();
+
+  expect(first).toMatchObject({ files: [{ path: "a.txt", undoable: true }], overlapped: true });
+  expect(second).toMatchObject({ files: [], overlapped: true });
+});
+
+test("what a background process does is listed, not undoable, and hooks are taken back all the same", async () => {
+  const { make, run, names, read } = await scratchWatch();
+  await make({ "a.txt": "a", ".npmrc": "old" });
+
+  const changes = await run("echo x > a.txt; echo x > .npmrc; touch .envrc", { background: true });
+
+  expect(changes.undo_id).toBeUndefined();
+  expect(told(changes)).toEqual(["changed a.txt (stays)"]);
+  expect(names()).toEqual([".npmrc", "a.txt"]);
+  expect(read(".npmrc")).toBe("old");
+});
+
+test("a command that is known to change nothing costs nothing", async () => {
+  const { run } = await scratchWatch();
+  expect(await run("echo x > a.txt", { skip: true })).toMatchObject({ files: [], taken_back: [] });
+});
+
+test("looking stops when the call is cancelled, and what a cancelled command did is found", async () => {
+  const { make, before, root } = await scratchWatch();
+  await make(Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`${at % 50}/${at}.txt`, `${at}`])));
+  await expect(before({ signal: AbortSignal.abort(new Error("cancelled")) })).rejects.toThrow("cancelled");
+  const cancelling = new AbortController();
+  const look = await before({ signal: cancelling.signal });
+  writeFileSync(join(root, "new.txt"), "new");
+  cancelling.abort();
+
+  expect(told(await look.after())).toEqual(["added new.txt"]);
+});
+
+test("files that never stand still do no harm, and what is kept of a file is one whole content of it", async () => {
+  const { make, before, root, undo, run } = await scratchWatch();
+  await make({ "still.txt": "still", "busy.txt": "a".repeat(50_000) });
+  const script = `for (let at = 0; ; at++) require("fs").writeFileSync("busy.txt", "ab"[at % 2].repeat(50_000 + (at % 7)));`;
+  const writer = spawn(process.execPath, ["-e", script], { cwd: root, stdio: "ignore", env: {} });
+  await expect.poll(() => statSync(join(root, "busy.txt")).size).not.toBe(50_000);
+  const looks: CommandChanges[] = [];
+  for (let round = 0; round < 20; round++) looks.push(await (await before()).after());
+  writer.kill("SIGKILL");
+  await once(writer, "exit");
+
+  for (const { files, taken_back } of looks) {
+    expect(files.every(({ path }) => path === "busy.txt")).toBe(true);
+    expect(taken_back).toEqual([]);
+  }
+  const kept = readFileSync(join(root, "busy.txt"), "utf8");
+  const { undo_id } = await run("echo x > busy.txt");
+  expect((await undo(undo_id)).error).toBeNull();
+  expect(readFileSync(join(root, "busy.txt"), "utf8")).toBe(kept);
+});
+
+test("a link in the place of a folder leads no look outside", async () => {
+  const { path, make, before, root, changer } = await scratchWatch();
+  await make({ "folder/a.txt": "inside" });
+  mkdirSync(join(path, "outside"));
+  writeFileSync(join(path, "outside/secret.txt"), "outside");
+  const look = await before();
+  renameSync(join(root, "folder"), join(path, "away"));
+  symlinkSync(join(path, "outside"), join(root, "folder"));
+
+  const changes = await look.after();
+
+  expect(told(changes)).toEqual(["changed folder (stays)", "removed folder/a.txt (stays)"]);
+  expect(readlinkSync(join(root, "folder"))).toBe(join(path, "outside"));
+  await expect(changer.undoLog.find({ run_id: "run_1" })).rejects.toThrow(/none on record/);
+});
+
+test("a process that is killed between the looks leaves nothing in the workspace and no copy in the state folder", async () => {
+  const { root, runtime, names } = await scratchWatch();
+  writeFileSync(join(root, "a.txt"), "a");
+  const program = `
+    const { createCommandWatch } = await import(${JSON.stringify(join(import.meta.dirname, "command-changes.ts"))});
+    const { createFileChanger } = await import(${JSON.stringify(join(import.meta.dirname, "file-changer.ts"))});
+    const [root, state_dir] = process.argv.slice(-2);
+    const changer = createFileChanger({ state_dir, clock: Date.now });
+    const workspace = { roots: [root], home: "/none", state_dirs: [state_dir], checkpoint_handler: false, sandbox: "test" };
+    const watch = createCommandWatch({ state_dir, changer, workspace, cwd: root });
+    const signal = new AbortController().signal;
+    await watch.before({ run_id: "run_1", tool_call_id: "call_1", signal, recorded: async () => {} });
+    (await import("node:fs")).writeFileSync(root + "/b.txt", "b");
+    process.kill(process.pid, "SIGKILL");
+  `;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program, root, runtime.state_dir], {
+    stdio: "inherit",
+  });
+  await once(child, "exit");
+
+  expect(child.signalCode).toBe("SIGKILL");
+  expect(names()).toEqual(["a.txt", "b.txt"]);
+  expect(readdirSync(join(runtime.state_dir, "undo/packs"))).toEqual([]);
+  expect(existsSync(join(root, ".agent"))).toBe(true);
+});
+
+test("where the state folder cannot be written, what the command did is told all the same", async () => {
+  const { make, before, root, runtime } = await scratchWatch();
+  await make({ "a.txt": "a" });
+  const look = await before();
+  rmSync(join(runtime.state_dir, "undo/open"), { recursive: true });
+  writeFileSync(join(runtime.state_dir, "undo/open"), "no folder");
+  writeFileSync(join(root, "a.txt"), "b");
+  writeFileSync(join(root, ".envrc"), "evil");
+
+  const changes = await look.after();
+  rmSync(join(runtime.state_dir, "undo/open"));
+
+  expect(changes.undo_id).toBeUndefined();
+  expect(changes.files).toMatchObject([
+    { path: "a.txt", undoable: false, why_not: expect.stringMatching(/could not be kept/) as string },
+  ]);
+  expect(changes.taken_back).toMatchObject([{ path: ".envrc", outcome: "stays" }]);
+});
+
+const anyPath = fc
+  .tuple(fc.constantFrom("", "x/", "x/y/", "z/"), fc.constantFrom("a", "b", "c"))
+  .map(([folder, name]) => folder + name);
+const anyStep = fc.oneof(
+  fc.record({ do: fc.constant("write" as const), path: anyPath, content: fc.string({ maxLength: 5 }) }),
+  fc.record({ do: fc.constant("remove" as const), path: anyPath }),
+  fc.record({ do: fc.constant("move" as const), path: anyPath, to: anyPath }),
+  fc.record({ do: fc.constant("remove" as const), path: fc.constantFrom("x", "x/y", "z") }),
+);
+
+test("whatever commands do to files, undoing the run brings every one of them back", async () => {
+  const property = fc.asyncProperty(
+    fc.dictionary(anyPath, fc.string({ maxLength: 5 })),
+    fc.array(fc.array(anyStep, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 3 }),
+    async (files, commands) => {
+      const { before, root, changer, runtime, undo, watch } = await scratchWatch();
+      for (const [path, content] of Object.entries(files)) perform(root, { do: "write", path, content });
+      const old = contentsIn(root);
+      for (const steps of commands) {
+        const look = await before();
+        for (const step of steps) perform(root, step);
+        const now = contentsIn(root);
+        const changes = await look.after();
+        expect(changes.files.every(({ undoable }) => undoable)).toBe(true);
+        expect(contentsIn(root)).toEqual(now);
+      }
+      if (JSON.stringify(contentsIn(root)) !== JSON.stringify(old))
+        expect((await undo(runtime.run_id)).error).toBeNull();
+      expect(contentsIn(root)).toEqual(old);
+      watch.close();
+      await changer.close();
+    },
+  );
+  await fc.assert(property, { numRuns: 40 });
+});
+
+type Step =
+  | { do: "write"; path: string; content: string }
+  | { do: "remove"; path: string }
+  | { do: "move"; path: string; to: string };
+
+function perform(root: string, step: Step): void {
+  const path = join(root, step.path);
+  if (step.do === "remove") return rmSync(path, { recursive: true, force: true });
+  if (step.do === "move" && !existsSync(path)) return;
+  const to = step.do === "move" ? join(root, step.to) : path;
+  mkdirSync(dirname(to), { recursive: true });
+  if (step.do === "move") renameSync(path, to);
+  else writeFileSync(path, step.content);
+}
+
+/** Of every file below, but those of the runtime itself. */
+function contentsIn(root: string): Readonly<Record<string, string>> {
+  const names = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((name) => !name.startsWith(".agent"));
+  const files = names.filter((name) => lstatSync(join(root, name)).isFile()).sort();
+  return Object.fromEntries(files.map((name) => [name, readFileSync(join(root, name), "utf8")]));
+}

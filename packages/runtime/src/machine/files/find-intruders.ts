@@ -1,0 +1,43 @@
+import { judgeSensitivity, runsLater } from "../../policy/check-path.ts";
+import type { WorkspaceContext } from "../../policy/decide.ts";
+import { decodeKey } from "../search/keys.ts";
+import { laterBehind } from "./closed-names.ts";
+import type { CommandIntrusion } from "../../contract/command-changes.ts";
+import type { Difference } from "./compare-looks.ts";
+import { pathFor } from "./describe-changes.ts";
+import { findMoved } from "./moved-files.ts";
+import type { Looks } from "./moved-files.ts";
+import type { Intruder, TakenBack } from "./take-back.ts";
+
+/**
+ * Files that run later and were made or changed, and files closed to every tool that were made. What was removed is
+ * not among them: it can be undone, and bringing it back at once would leave pieces of a folder that was deleted.
+ */
+export function findIntruders(differences: readonly Difference[], looks: Looks): readonly Intruder[] {
+  const isMoved = findMoved(looks);
+  return differences.flatMap((difference) => {
+    const { key, after } = difference;
+    if (after?.place === undefined) return [];
+    const before = difference.before?.kind === "directory" ? undefined : difference.before;
+    // A folder alone runs nothing.
+    if (after.place === "later" && after.kind === "directory" && before === undefined) return [];
+    // What is closed was never read, so what it was cannot be told from what it is.
+    if (after.place === "sensitive" && before !== undefined) return [];
+    if (before === undefined && isMoved(difference)) return [];
+    return [{ key, before, after }];
+  });
+}
+
+export function describeTaken(
+  { intruder, outcome, problem }: TakenBack,
+  { workspace, cwd }: { readonly workspace: WorkspaceContext; readonly cwd: string },
+): CommandIntrusion {
+  const real = decodeKey(intruder.key);
+  const why =
+    intruder.after.place === "sensitive"
+      ? judgeSensitivity(real, workspace)?.reason
+      : (runsLater(real, workspace.roots) ?? laterBehind(real, workspace));
+  const change = intruder.before === undefined ? "added" : "changed";
+  const told = problem === undefined ? {} : { problem };
+  return { path: pathFor(real, cwd), real, why: why ?? "", change, outcome, ...told };
+}

@@ -1,0 +1,127 @@
+import { hash } from "node:crypto";
+import { closeSync, openSync, readSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+import { writeWhole } from "./bytes.ts";
+import { ownProcess } from "./process-owner.ts";
+import { makeStateFolders, stateFolders } from "./state-folders.ts";
+import { isSystemError, reasonOf } from "./system-error.ts";
+
+interface Span {
+  readonly at: number;
+  readonly size: number;
+}
+
+/** Small files are written together: a system call for each would cost more than its bytes do. */
+const BATCH_BYTES = 1 << 20;
+
+/**
+ * What is kept is forgotten as a whole when it grows beyond this and no command runs: most of it is of files that are
+ * long gone by then. There is an end to it in any case, at twice as much.
+ */
+const MAX_BYTES = 512 << 20;
+
+/**
+ * What files held before a command, each content once. It is needed only until the command is over: what was changed is
+ * copied to the log of changes then, the rest never has to reach the disk. So it is a file without a name, which is gone
+ * with this process however that ends. The caller closes it.
+ */
+export class KeptContents {
+  readonly #state_dir: string;
+  readonly #spans = new Map<string, Span>();
+  /** What is not written yet: the first `#batched` bytes of it. */
+  #batch: Buffer | undefined;
+  #batched = 0;
+  #size = 0;
+  #fd: number | undefined;
+  #problem: string | undefined;
+
+  constructor(state_dir: string) {
+    this.#state_dir = state_dir;
+  }
+
+  /** Why nothing more can be kept, as a clause; undefined where it can. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  get isLarge(): boolean {
+    return this.#size > MAX_BYTES;
+  }
+
+  has(sha256: string | undefined): boolean {
+    return sha256 !== undefined && this.#spans.has(sha256);
+  }
+
+  /** False where it cannot be: a full disk is no reason not to run a command, but is told. */
+  keep(sha256: string, content: Uint8Array): boolean {
+    if (this.#spans.has(sha256)) return true;
+    if (this.#problem !== undefined || this.#size + content.length > 2 * MAX_BYTES) return false;
+    try {
+      this.#add((this.#fd ??= this.#open()), content);
+      this.#spans.set(sha256, { at: this.#size, size: content.length });
+      this.#size += content.length;
+      return true;
+    } catch (error) {
+      this.#giveUp(error);
+      return false;
+    }
+  }
+
+  /** Undefined where it is not kept. */
+  read(sha256: string): Buffer | undefined {
+    const span = this.#spans.get(sha256);
+    if (span === undefined || this.#fd === undefined) return undefined;
+    try {
+      this.#flush(this.#fd);
+      const content = Buffer.alloc(span.size);
+      readSync(this.#fd, content, 0, span.size, span.at);
+      return hash("sha256", content, "hex") === sha256 ? content : undefined;
+    } catch (error) {
+      this.#giveUp(error);
+      return undefined;
+    }
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    this.#fd = undefined;
+    this.#problem = undefined;
+    this.#spans.clear();
+    this.#batch = undefined;
+    this.#batched = 0;
+    this.#size = 0;
+  }
+
+  #open(): number {
+    makeStateFolders(this.#state_dir);
+    const path = join(stateFolders(this.#state_dir).packs, `look-${ownProcess()}`);
+    const fd = openSync(path, "ax+", 0o600);
+    unlinkSync(path);
+    return fd;
+  }
+
+  #add(fd: number, content: Uint8Array): void {
+    if (this.#batched + content.length > BATCH_BYTES) this.#flush(fd);
+    if (content.length > BATCH_BYTES) {
+      writeWhole(fd, content);
+      return;
+    }
+    this.#batch ??= Buffer.allocUnsafeSlow(BATCH_BYTES);
+    this.#batch.set(content, this.#batched);
+    this.#batched += content.length;
+  }
+
+  #flush(fd: number): void {
+    if (this.#batch === undefined || this.#batched === 0) return;
+    writeWhole(fd, this.#batch.subarray(0, this.#batched));
+    this.#batched = 0;
+  }
+
+  /** Positions are not to be relied on after a write that went wrong. */
+  #giveUp(error: unknown): void {
+    if (!isSystemError(error)) throw error;
+    this.clear();
+    this.#problem = reasonOf(error);
+  }
+}

@@ -1,0 +1,93 @@
+import type { Stats } from "node:fs";
+import type { EntryKind } from "../../contract/context.ts";
+import { kindOf } from "./handle.ts";
+import type { IgnoreRules } from "./ignore-rules.ts";
+
+/** What tells whether something changed. Times are in milliseconds and finer than the clock that sets them. */
+export interface Facts {
+  readonly kind: EntryKind;
+  readonly inode: number;
+  readonly size: number;
+  readonly modified: number;
+  /** No program can set it, so it tells of every change. */
+  readonly touched: number;
+  readonly mode: number;
+  readonly owner: number;
+  readonly group: number;
+}
+
+/** later: runs unasked (spec 3, Paths). sensitive: closed to every tool; its content is never read. */
+export type Place = "later" | "sensitive" | undefined;
+
+/** Something in a folder, as one look saw it. A later look that finds it unchanged holds the very same object. */
+export interface TreeEntry extends Facts {
+  readonly place: Place;
+  /** It was changed so shortly before the look that a further change may show the same times. */
+  readonly isYoung: boolean;
+  /** Of its content, where that was read. */
+  readonly sha256: string | undefined;
+  /** Where a link leads, one character a byte. */
+  readonly target: string | undefined;
+}
+
+export interface TreeFolder {
+  /** Its real path, one character a byte. */
+  readonly key: string;
+  /** The same as text. */
+  readonly real: string;
+  readonly facts: Facts;
+  readonly isYoung: boolean;
+  /** All that lies below it runs later. */
+  readonly isLater: boolean;
+  /** By name, one character a byte. */
+  readonly entries: ReadonlyMap<string, TreeEntry>;
+  /** It, or a folder above it, is ignored by git. */
+  readonly isIgnored: boolean;
+  /** The rules that hold for the folder itself, and those for what is in it. */
+  readonly above: IgnoreRules;
+  readonly rules: IgnoreRules;
+}
+
+/** What one look at the roots saw. */
+export interface TreeLook {
+  readonly folders: ReadonlyMap<string, TreeFolder>;
+  /** Folders, by key, that were not looked into, and why. */
+  readonly left_out: ReadonlyMap<string, string>;
+}
+
+export function factsOf(stats: Stats): Facts {
+  return {
+    kind: kindOf(stats),
+    inode: stats.ino,
+    size: stats.size,
+    modified: stats.mtimeMs,
+    touched: stats.ctimeMs,
+    mode: stats.mode & 0o7777,
+    owner: stats.uid,
+    group: stats.gid,
+  };
+}
+
+/** Who owns it is not asked: that changes `touched`, and is no change of what it holds. */
+export function areSame(one: Facts, other: Facts): boolean {
+  return (
+    one.touched === other.touched &&
+    one.modified === other.modified &&
+    one.size === other.size &&
+    one.inode === other.inode &&
+    one.mode === other.mode &&
+    one.kind === other.kind
+  );
+}
+
+/** Longer than the kernel's clock for file times stands still: 10 ms on the slowest systems. */
+const YOUNG_MS = 20;
+
+export function isYoungAt(nowMs: number, facts: Facts): boolean {
+  return facts.touched > nowMs - YOUNG_MS;
+}
+
+/** `parent` is a real path with one character a byte. */
+export function joinKey(parent: string, name: string): string {
+  return parent === "/" ? `/${name}` : `${parent}/${name}`;
+}

@@ -1,0 +1,33 @@
+/** Bounds on what one look at the workspace costs. Beyond them files are listed but cannot be brought back, or left out. */
+export interface TreeLimits {
+  /** Files that are looked at at all. */
+  readonly look_files: number;
+  /** Files whose content is kept, and the largest one. */
+  readonly keep_files: number;
+  readonly file_bytes: number;
+  /** Bytes that one look reads and keeps. */
+  readonly call_bytes: number;
+  /** How long one look goes on keeping contents; it goes on looking for as long again. */
+  readonly look_ms: number;
+  /** A folder that git ignores is treated like any other up to so many files, and left out above. */
+  readonly ignored_files: number;
+  /** Files that run later are few and small; above this they are something else. */
+  readonly later_bytes: number;
+  /** The largest new file that undo can remove: it is read to tell whether it is still the same then. */
+  readonly hash_bytes: number;
+}
+
+// oxfmt-ignore
+export const TREE_LIMITS: TreeLimits = {
+  look_files:    50_000,
+  keep_files:    20_000,
+  file_bytes:    1 << 20,
+  call_bytes:    64 << 20,
+  look_ms:       1500,
+  ignored_files: 2000,
+  later_bytes:   8 << 20,
+  hash_bytes:    64 << 20,
+};
+
+/** A folder whose own list of names is longer than this is left out: reading it alone would hold up everybody. */
+export const FOLDER_BYTES = 4 << 20;

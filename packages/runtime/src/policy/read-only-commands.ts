@@ -1,0 +1,33 @@
+import type { ParsedShell, SimpleCommand } from "../shell/parsed-shell.ts";
+
+/** Programs that change no file, whatever their arguments. */
+// oxfmt-ignore
+const LOOKS = new Set([
+  "ls", "cat", "head", "tail", "wc", "pwd", "echo", "printf", "true", "false", "test", "[", ":", "grep", "egrep", "fgrep", "stat", "file",
+  "du", "df", "ps", "id", "whoami", "uname", "date", "which", "type", "basename", "dirname", "realpath", "readlink", "cut", "tr", "uniq",
+  "diff", "cmp", "comm", "nl", "od", "hexdump", "md5sum", "sha1sum", "sha256sum", "seq", "sleep", "expr", "cd", "jq", "tree", "hostname",
+]);
+
+/** Commands of git that only look. */
+const GIT_LOOKS = new Set(["status", "log", "diff", "show", "blame", "ls-files", "rev-parse", "describe", "shortlog"]);
+const GIT_WRITES = /^--(?:output|ext-diff|textconv|no-index)/;
+
+/** Redirections that write nothing into a file. */
+const NOWHERE = /^(?:\/dev\/(?:null|stdout|stderr)|\d+-?|-)$/;
+
+/**
+ * Whether a text is known to change no file: every command of it is. Then there is nothing to look for afterwards. What
+ * is not known counts as if it changed something.
+ */
+export function isReadOnly({ commands, opaque }: ParsedShell): boolean {
+  return opaque.length === 0 && commands.length > 0 && commands.every(looksOnly);
+}
+
+function looksOnly({ words, redirections, assignments }: SimpleCommand): boolean {
+  const [name, second] = words;
+  if (name === undefined || name.isDynamic || assignments.length > 0) return false;
+  if (redirections.some(({ operator, target }) => operator.includes(">") && !NOWHERE.test(target.value))) return false;
+  if (LOOKS.has(name.value)) return true;
+  if (name.value !== "git" || second === undefined || !GIT_LOOKS.has(second.value)) return false;
+  return !words.some(({ value, isDynamic }) => isDynamic || GIT_WRITES.test(value));
+}
