@@ -5,6 +5,7 @@ import { dirname, join, relative } from "node:path";
 const PURE = ["node:path", "node:crypto"];
 const FILES = ["node:fs", "node:fs/promises", "node:os"];
 const MACHINE = [...PURE, ...FILES, "node:child_process", "node:net", "node:http", "node:stream"];
+const NETWORK = ["node:dns/promises", "node:tls", "node:zlib", "node:stream/promises"];
 const MAX_LINES = 300;
 
 interface Rule {
@@ -27,9 +28,9 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     output:   { ours: ["protocol", "contract"],                                             outside: PURE },
     text:     { ours: ["protocol"],                                                         outside: [] },
     edits:    { ours: ["protocol", "text"],                                                 outside: ["diff"] },
-    machine:  { ours: ["protocol", "contract", "paths", "policy", "output"],                outside: [...MACHINE, "@vscode/ripgrep"] },
+    machine:  { ours: ["protocol", "contract", "paths", "policy", "output"],                outside: [...MACHINE, ...NETWORK, "@vscode/ripgrep"] },
     journal:  { ours: ["protocol", "contract"],                                             outside: [...PURE, ...FILES] },
-    tools:    { ours: ["protocol", "contract", "paths", "output", "text", "edits"],         outside: ["zod", ...PURE] },
+    tools:    { ours: ["protocol", "contract", "paths", "output", "text", "edits"],         outside: ["zod", "turndown", ...PURE] },
     gate:     { ours: ["protocol", "contract", "policy", "output", "redact", "shell"],      outside: ["zod", ...PURE] },
   },
   autonous: {

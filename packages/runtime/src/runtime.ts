@@ -21,6 +21,7 @@ import { createToolFiles } from "./machine/files/files.ts";
 import { openOwnFile } from "./machine/files/open-file.ts";
 import { recoverChanges } from "./machine/files/recover.ts";
 import { resolvePath } from "./machine/files/resolve.ts";
+import { createLazyNetwork } from "./lazy-network.ts";
 import { createLazySearch } from "./lazy-search.ts";
 import { createCursors } from "./output/cursor.ts";
 import type { Decision } from "./policy/decide.ts";
@@ -63,6 +64,8 @@ export interface RuntimeOptions {
   readonly run_id?: string;
   readonly limits?: Partial<OutputLimits>;
   readonly timeout_ms?: number;
+  /** Names that may be asked over the network: `example.com`, `*.example.com`, `example.com:8443`. Default: none. */
+  readonly network?: { readonly allow: readonly string[] };
   /** What commands run in. Default: `auto`. */
   readonly sandbox?: SandboxMode;
   /** How long a command may take where a call does not say. */
@@ -189,7 +192,8 @@ function sharedParts(options: RuntimeOptions, made: Made): DecidingParts {
   const { registry, started, clock, changer, commands } = made;
   const { cwd, state_dir } = started;
   const { workspace } = commands;
-  const settings = { profile: options.profile ?? "guarded", configuration: readConfiguration(options.config) } as const;
+  const settings = { profile: options.profile ?? "guarded", configuration: readConfiguration(options) } as const;
+  const network_allow = settings.configuration.network?.allow ?? [];
   return {
     registry,
     workspace,
@@ -210,16 +214,18 @@ function sharedParts(options: RuntimeOptions, made: Made): DecidingParts {
       files: createToolFiles({ ...handles, workspace, changer }),
       search: createLazySearch({ ...handles, workspace }),
       processes: commands.forCall(handles),
+      network: createLazyNetwork({ signal: handles.signal, allow: network_allow }),
     }),
     prepareCommands: () => commands.prepare(),
     denylist: options.bash_denylist ?? "",
+    network_allow,
     openOwn: (path) => Promise.resolve(openOwnFile(path)),
     undo: changer,
   };
 }
 
-function readConfiguration(config: unknown): PolicyConfiguration {
-  const { configuration, problems } = checkConfiguration(config ?? {});
+function readConfiguration({ config = {}, network }: RuntimeOptions): PolicyConfiguration {
+  const { configuration, problems } = checkConfiguration(network === undefined ? config : { ...config, network });
   if (problems.length === 0) return configuration;
   throw new ToolError(
     "InvalidArguments",

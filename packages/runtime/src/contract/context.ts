@@ -1,3 +1,4 @@
+import type { ToolNetwork } from "./network.ts";
 import type { CallProcesses } from "./processes.ts";
 import type { ToolSearch } from "./search.ts";
 import type { ChangedFile, UndoLog, UndoRecord } from "./undo.ts";
@@ -11,6 +12,7 @@ export interface ToolContext {
   readonly files: ToolFiles;
   readonly search: ToolSearch;
   readonly processes: CallProcesses;
+  readonly network: ToolNetwork;
   /** What this run put aside because it was too long to show. */
   readonly observations: Observations;
   /** For tools that declare `undoes`: the records that the gate looked up and judged, newest first. */

@@ -26,6 +26,11 @@ export interface CommandTouch {
   readonly network: boolean;
 }
 
+/** An address that a call would ask. */
+export interface AddressTouch {
+  readonly address: string;
+}
+
 /** What `execute` gives back. The gate makes the result envelope of it. */
 export interface ToolOutput<Data> {
   readonly data: Data;
@@ -76,7 +81,7 @@ export interface ToolDeclaration<Args extends Schema, Returns extends Schema> {
   readonly aliases?: readonly Alias[];
   readonly old_versions?: readonly OldVersion[];
   readonly risk?: Risk | ((args: z.output<Args>) => Risk);
-  readonly touches?: (args: z.output<Args>) => readonly (Touch | CommandTouch)[];
+  readonly touches?: (args: z.output<Args>) => readonly (Touch | CommandTouch | AddressTouch)[];
   /** Which recorded changes the call takes back: the gate looks up what they touch and judges that too. */
   readonly undoes?: (args: z.output<Args>) => UndoTarget;
   readonly permission_class?: PermissionClass;
@@ -129,7 +134,7 @@ export interface Tool {
   readonly risk: Risk | null;
   describe(context: { readonly roots: readonly string[] }): string;
   riskOf(args: Readonly<Record<string, unknown>>): Risk;
-  touches(args: Readonly<Record<string, unknown>>): readonly (Touch | CommandTouch)[];
+  touches(args: Readonly<Record<string, unknown>>): readonly (Touch | CommandTouch | AddressTouch)[];
   readonly undoes: ((args: Readonly<Record<string, unknown>>) => UndoTarget) | undefined;
   readonly revert: ((undo: unknown, context: ToolContext) => Promise<void>) | undefined;
   execute(args: Readonly<Record<string, unknown>>, context: ToolContext): Promise<ToolOutput<unknown>>;

@@ -1,7 +1,7 @@
 import type { z } from "zod";
-import type { ArgsAdapter, CommandTouch, Tool, Touch } from "../contract/tool.ts";
+import type { AddressTouch, ArgsAdapter, CommandTouch, Tool, Touch } from "../contract/tool.ts";
 import type { UndoRecord } from "../contract/undo.ts";
-import type { NamedCommand } from "../policy/decide.ts";
+import type { NamedAddress, NamedCommand } from "../policy/decide.ts";
 import type { ToolCallRequest } from "../protocol/call.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { DecidingParts, GateCall } from "./call.ts";
@@ -45,9 +45,22 @@ export async function resolvePaths(call: GateCall, parts: DecidingParts): Promis
     ...touchesOf(call.undo_records),
   ];
   call.touches = paths.map((touch) => ({ show_sensitive: false, ...touch, ...parts.resolve(touch.path) }));
+  call.addresses = await readAddresses(
+    named.filter((touch) => "address" in touch),
+    parts,
+  );
   if (commands.length === 0) return;
   await parts.prepareCommands();
   call.commands = await readCommands(commands, parts);
+}
+
+async function readAddresses(touches: readonly AddressTouch[], parts: DecidingParts): Promise<NamedAddress[]> {
+  if (touches.length === 0) return [];
+  const { judgeAddress, showAddress } = await import("../policy/check-address.ts");
+  return touches.map(({ address }) => ({
+    shown: showAddress(address),
+    verdict: judgeAddress(address, parts.network_allow),
+  }));
 }
 
 function folderOf({ workdir }: CommandTouch): Touch {

@@ -3,7 +3,14 @@ import type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "../cont
 import type { Journal, RunFolder } from "../contract/journal.ts";
 import type { Access, ArgsAdapter, Tool, ToolOutput } from "../contract/tool.ts";
 import type { UndoKeeper, UndoRecord } from "../contract/undo.ts";
-import type { Decision, DecisionSettings, NamedCommand, ResolvedTouch, WorkspaceContext } from "../policy/decide.ts";
+import type {
+  Decision,
+  DecisionSettings,
+  NamedAddress,
+  NamedCommand,
+  ResolvedTouch,
+  WorkspaceContext,
+} from "../policy/decide.ts";
 import type { Scope } from "../protocol/decision.ts";
 import type { ReverseThinking } from "../protocol/approval.ts";
 import type { Risk, ToolCallRequest } from "../protocol/call.ts";
@@ -29,6 +36,8 @@ export interface GateParts {
   readonly clock: Clock;
   readonly cwd: string;
   readonly grants: Grants;
+  /** Names that may be asked over the network. */
+  readonly network_allow: readonly string[];
   /** Patterns of words that no command may match, between commas or line breaks. */
   readonly denylist: string;
   /** Binds an approval to the policy that asked for it. */
@@ -39,7 +48,7 @@ export interface GateParts {
   readonly onReverseThinking: OnReverseThinking | undefined;
   resolve(path: string): { readonly real: string; readonly exists: boolean };
   /** The handles of one call, narrowed to what was decided. */
-  openHandles(options: HandleOptions): Pick<ToolContext, "files" | "search" | "processes">;
+  openHandles(options: HandleOptions): Pick<ToolContext, "files" | "search" | "processes" | "network">;
   /** Finds out what commands would run in, where that is not known yet: the decision depends on it. */
   prepareCommands(): Promise<void>;
   /** Opens a file of the runtime's own. */
@@ -94,6 +103,7 @@ export interface GateCall {
   risk?: Risk;
   touches: readonly ResolvedTouch[];
   commands: readonly NamedCommand[];
+  addresses: readonly NamedAddress[];
   /** Of a call that takes changes back: what it takes back, newest first. */
   undo_records: readonly UndoRecord[];
   decision?: Decision;

@@ -72,6 +72,7 @@ function newCall(request: ToolCallRequest, options: CallOptions, opened_ms: numb
     adapters: [],
     touches: [],
     commands: [],
+    addresses: [],
     undo_records: [],
     params_redacted: false,
   };

@@ -13,10 +13,11 @@ export function decide(call: GateCall, { workspace, settings }: DecidingParts): 
 }
 
 /** What the policy looks at. */
-export function factsOf({ tool, risk, touches, commands, options: { chat, user } }: GateCall): CallFacts {
+export function factsOf({ tool, risk, touches, commands, addresses, options: { chat, user } }: GateCall): CallFacts {
   const who = { ...(chat === undefined ? {} : { chat }), ...(user === undefined ? {} : { user }) };
   const run = commands.length === 0 ? {} : { commands };
-  return { tool: need(tool, "tool"), risk: need(risk, "risk"), touches, ...run, ...who };
+  const asked = addresses.length === 0 ? {} : { addresses };
+  return { tool: need(tool, "tool"), risk: need(risk, "risk"), touches, ...run, ...asked, ...who };
 }
 
 /** Step 5. */

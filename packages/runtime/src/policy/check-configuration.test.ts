@@ -35,3 +35,11 @@ for (const { title, given, says } of WRONG) {
     says.forEach((pattern, i) => expect(problems[i]).toMatch(pattern));
   });
 }
+
+test("an allowlist entry that says nothing is a problem", () => {
+  expect(checkConfiguration({ network: { allow: ["example.com", "https://x/", ""] } }).problems).not.toEqual([]);
+  expect(checkConfiguration({ network: { allow: ["example.com", "http://x/y"] } }).problems).toEqual([
+    expect.stringMatching(/^network\.allow\.1: /),
+  ]);
+  expect(checkConfiguration({ network: { allow: ["*.example.com:8443"] } }).problems).toEqual([]);
+});

@@ -1,3 +1,4 @@
+import { explainBadEntry } from "./check-address.ts";
 import { compileGlob } from "../paths/glob.ts";
 import { makePolicySchema } from "../protocol/configuration.ts";
 import type { PolicyConfiguration } from "../protocol/configuration.ts";
@@ -13,10 +14,13 @@ export function checkConfiguration(given: unknown): {
     const problems = parsed.error.issues.map((issue) => `${issue.path.map(String).join(".")}: ${issue.message}`);
     return { configuration: NOTHING, problems };
   }
-  const problems = parsed.data.rules.flatMap(({ tool, path }, i) => [
-    ...checkGlob(tool, `rules.${i}.tool`),
-    ...checkGlob(path, `rules.${i}.path`),
-  ]);
+  const problems = [
+    ...parsed.data.rules.flatMap(({ tool, path }, i) => [
+      ...checkGlob(tool, `rules.${i}.tool`),
+      ...checkGlob(path, `rules.${i}.path`),
+    ]),
+    ...checkAllowlist(parsed.data.network?.allow ?? []),
+  ];
   return { configuration: problems.length === 0 ? parsed.data : NOTHING, problems };
 }
 
@@ -25,6 +29,14 @@ const NOTHING: PolicyConfiguration = { rules: [], quotas: {} };
 
 function isEmpty(given: unknown): boolean {
   return typeof given === "object" && given !== null && !Array.isArray(given) && Object.keys(given).length === 0;
+}
+
+/** An entry that says nothing opens nothing, so whoever wrote it is told. */
+function checkAllowlist(allow: readonly string[]): string[] {
+  return allow.flatMap((entry, i) => {
+    const problem = explainBadEntry(entry);
+    return problem === undefined ? [] : [`network.allow.${i}: ${problem}`];
+  });
 }
 
 function checkGlob(pattern: string | undefined, where: string): string[] {

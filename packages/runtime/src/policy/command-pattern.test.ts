@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { parseCommands } from "../shell/parse-commands.ts";
-import { commandPattern, isCarrierPattern } from "./command-pattern.ts";
+import { isCarrierPattern } from "./carrier-pattern.ts";
+import { commandPattern } from "./command-pattern.ts";
 
 // oxfmt-ignore
 const MATCHES = [

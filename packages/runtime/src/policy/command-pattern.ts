@@ -1,5 +1,4 @@
 import type { SimpleCommand } from "../shell/parsed-shell.ts";
-import { isCarrierName } from "../shell/run-command.ts";
 
 /** A rule's or the denylist's pattern, held against words and never against text. */
 export interface CommandPattern {
@@ -50,50 +49,3 @@ export function readDenylist(text: string): readonly { readonly pattern: string;
     words: commandPattern(/(?:^| )\*$/.test(pattern) ? pattern : `${pattern} *`),
   }));
 }
-
-/**
- * Whether a pattern would stand for every command: a carrier with anything after it (`bash *`, `sudo *`, `env FOO=1 *`),
- * or a first word that is itself a `*`. Neither a rule nor a grant may hold such a pattern.
- */
-export function isCarrierPattern(words: string): boolean {
-  const [name = "", ...rest] = words.trim().split(/\s+/);
-  if (name === "" || name.includes("*")) return true;
-  const isOwn = rest.length > 0 && !rest[0]?.includes("*") && KNOWN_SUBCOMMANDS.test(`${baseOf(name)} ${rest[0]}`);
-  if (isOwn) return false;
-  const isFree = rest.some((word) => word.includes("*"));
-  return isFree && isCarrierName(baseOf(name)) && !HARMLESS_CARRIERS.has(baseOf(name));
-}
-
-function baseOf(name: string): string {
-  return name.slice(name.lastIndexOf("/") + 1);
-}
-
-/** Carriers only by their form: builtins that are looked at for what they change. */
-const HARMLESS_CARRIERS = new Set([
-  "cd",
-  "pushd",
-  "popd",
-  "export",
-  "declare",
-  "local",
-  "readonly",
-  "unset",
-  "read",
-  "test",
-  "[",
-  "printf",
-  "wait",
-  "set",
-  "shift",
-  "let",
-  "sort",
-  "split",
-  "less",
-  "more",
-  "man",
-  "rg",
-]);
-
-/** Programs that carry others only by some of their subcommands. */
-const KNOWN_SUBCOMMANDS =
-  /^(?:git (?!bisect|submodule|rebase|filter-branch|difftool|config|-)|npm (?!exec|x$|-)|(?:yarn|pnpm) (?!exec|dlx|-)|bun (?!x$|-)|(?:uv|poetry|pdm|hatch|pipenv|conda) (?!run|x$|-)|bundle (?!exec)|(?:docker|podman|kubectl|docker-compose) (?!exec|run|shell|compose|-)|nix (?!develop|shell|run)|perf (?!stat|record|trace))/;

@@ -6,6 +6,7 @@ import { PROFILE_NAMES } from "../protocol/configuration.ts";
 import type { PolicyRule, ProfileName } from "../protocol/configuration.ts";
 import { decide } from "./decide.ts";
 import { parseCommands } from "../shell/parse-commands.ts";
+import { judgeAddress } from "./check-address.ts";
 import { judgeCommands } from "./check-command.ts";
 import type { CallFacts, Decision, NamedCommand, ResolvedTouch, ToolFacts, WorkspaceContext } from "./decide.ts";
 
@@ -14,6 +15,7 @@ const CHECK_NAMES = [
   "roots",
   "sensitive_places",
   "destructive_commands",
+  "addresses",
   "checkpoint",
   "rules",
   "files_that_run_later",
@@ -66,6 +68,7 @@ interface Given {
   readonly tools?: readonly string[];
   readonly command?: string;
   readonly network?: boolean;
+  readonly url?: string;
   readonly workspace?: Partial<WorkspaceContext>;
 }
 
@@ -84,6 +87,7 @@ function decideOn({
   tools,
   command,
   network = false,
+  url,
   workspace,
 }: Given): Decision {
   const call: CallFacts = {
@@ -98,6 +102,7 @@ function decideOn({
       ...touch,
     })),
     ...(command !== undefined && { commands: [commandOf(command, network)] }),
+    ...(url !== undefined && { addresses: [{ shown: url, verdict: judgeAddress(url, ["example.com"]) }] }),
   };
   const configuration = { rules: [...rules], quotas: {}, ...(tools && { tools: [...tools] }) };
   return decide(call, { ...WORKSPACE, ...workspace }, { profile, configuration });
@@ -157,7 +162,11 @@ const CASES: readonly (Given & { title: string; effect: Decision["effect"]; code
   { title: "an opaque command, with a rule for it",         tool: "bash", command: 'eval "$X"', workspace: SANDBOXED, rules: [{ effect: "allow", command: "eval *" }], effect: "REQUIRE_CONFIRMATION", rule: "builtin:opaque_commands" },
   { title: "a command that asks for the network",           tool: "bash", command: "npm ci", network: true, workspace: SANDBOXED,       effect: "REQUIRE_CONFIRMATION", rule: "builtin:network_commands" },
   { title: "the same, under autonomous",                    tool: "bash", command: "npm ci", network: true, profile: "autonomous",      effect: "ALLOW", rule: "profile:autonomous:run" },
-  { title: "a fetch",                                       tool: "webfetch", profile: "autonomous",                                    effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force", says: /no check/ },
+  { title: "a fetch from the allowlist",                    tool: "webfetch", url: "https://example.com/a",                             effect: "REQUIRE_CONFIRMATION", rule: "profile:guarded:reach_out" },
+  { title: "a fetch from the allowlist, under autonomous",  tool: "webfetch", url: "https://example.com/a", profile: "autonomous",      effect: "ALLOW", rule: "profile:autonomous:reach_out" },
+  { title: "a fetch from elsewhere, under autonomous",      tool: "webfetch", url: "https://other.example/a", profile: "autonomous",    effect: "DENY", code: "NetworkDenied", rule: "floor:network_allowlist" },
+  { title: "a fetch from this machine, with a rule",        tool: "webfetch", url: "http://127.0.0.1/", rules: [{ effect: "allow", tool: "webfetch" }], effect: "DENY", code: "NetworkDenied", rule: "floor:network_allowlist" },
+  { title: "a fetch, under readonly",                       tool: "webfetch", url: "https://example.com/a", profile: "readonly",        effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
   { title: "a tool that is not configured",                 tool: "ls", tools: ["write"],                                               effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
 
   { title: "a path outside the roots",                      tool: "ls", touches: [{ path: "../x", real: "/x" }],                        effect: "DENY", code: "PathTraversalBlocked", rule: "floor:roots", says: /^Cannot read "\.\.\/x": it leads outside the allowed roots$/ },
@@ -236,6 +245,7 @@ test("every check is told, also those after the one that decided", () => {
     "roots DENY",
     "sensitive_places DENY",
     "destructive_commands PASS",
+    "addresses PASS",
     "checkpoint PASS",
     "rules REQUIRE_CONFIRMATION",
     "files_that_run_later REQUIRE_CONFIRMATION",

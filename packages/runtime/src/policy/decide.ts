@@ -21,7 +21,15 @@ import { findRule, namesPlace } from "./rules.ts";
 import type { CompiledRule } from "./rules.ts";
 import { isInForce, isReachInForce } from "./tools-in-force.ts";
 
-export type { CallFacts, DecisionSettings, NamedCommand, ResolvedTouch, ToolFacts, WorkspaceContext } from "./facts.ts";
+export type {
+  CallFacts,
+  DecisionSettings,
+  NamedAddress,
+  NamedCommand,
+  ResolvedTouch,
+  ToolFacts,
+  WorkspaceContext,
+} from "./facts.ts";
 
 /** What one check said, also where another one decided. */
 export interface CheckVerdict {
@@ -72,6 +80,7 @@ const CHECKS: readonly Check[] = [
   { check: "roots",                judge: checkRoots },       // the floor: what no profile allows
   { check: "sensitive_places",     judge: checkSensitivity }, // the floor
   { check: "destructive_commands", judge: checkDestructive }, // the floor
+  { check: "addresses",            judge: checkAddresses },   // the floor
   { check: "checkpoint",           judge: checkCheckpoint },  // the floor
   { check: "rules",                judge: checkRules },
   { check: "files_that_run_later", judge: checkRunLater },
@@ -136,6 +145,14 @@ function checkDestructive({ call }: Subject): Verdict | string {
   const found = findingsOf(call).find(({ level }) => level === "destructive");
   if (found === undefined) return "No command is plainly destructive";
   return deny("CommandDenied", `Cannot run ${quote(found.command)}: ${found.reason}`, "floor:destructive_commands");
+}
+
+function checkAddresses({ call }: Subject): Verdict | string {
+  for (const { shown, verdict } of call.addresses ?? []) {
+    if (verdict.effect === "ALLOW") continue;
+    return deny(verdict.code, `Cannot ask ${quote(shown)}: ${verdict.reason}`, "floor:network_allowlist");
+  }
+  return "No address is asked that the allowlist does not have";
 }
 
 function findingsOf({ commands = [] }: CallFacts): readonly CommandFinding[] {
@@ -239,7 +256,8 @@ const OUTCOMES = {
   hide:      () => "DENY",
   confirm:   () => "REQUIRE_CONFIRMATION",
   sandboxed: ({ workspace }) => (workspace.sandbox === "none" ? "REQUIRE_CONFIRMATION" : "ALLOW"),
-  in_roots:  ({ call }) => (usesNetwork(call.tool) ? "REQUIRE_CONFIRMATION" : "ALLOW"),
+  // Addresses that the floor let through are on the allowlist.
+  in_roots:  ({ call }) => (usesNetwork(call.tool) && call.addresses === undefined ? "REQUIRE_CONFIRMATION" : "ALLOW"),
 } as const satisfies Record<ProfileEffect, (subject: Subject) => Effect>;
 
 function usesNetwork({ required_permissions, side_effects }: ToolFacts): boolean {

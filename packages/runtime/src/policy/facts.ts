@@ -1,6 +1,7 @@
 import type { Access, Tool } from "../contract/tool.ts";
 import type { Risk } from "../protocol/call.ts";
 import type { PolicyConfiguration, ProfileName } from "../protocol/configuration.ts";
+import type { AddressVerdict } from "./check-address.ts";
 import type { CommandVerdict } from "./check-command.ts";
 import type { ParsedShell } from "../shell/parsed-shell.ts";
 
@@ -31,11 +32,20 @@ export interface NamedCommand {
   readonly network: boolean;
 }
 
+/** An address that a call would ask. */
+export interface NamedAddress {
+  /** As it may be shown. */
+  readonly shown: string;
+  /** What `judgeAddress` says of it. */
+  readonly verdict: AddressVerdict;
+}
+
 export interface CallFacts {
   readonly tool: ToolFacts;
   readonly risk: Risk;
   readonly touches: readonly ResolvedTouch[];
   readonly commands?: readonly NamedCommand[];
+  readonly addresses?: readonly NamedAddress[];
   readonly chat?: string;
   readonly user?: string;
 }

@@ -1,4 +1,3 @@
-import type { PermissionClass } from "../protocol/call.ts";
 import type { DecisionSettings, ToolFacts, WorkspaceContext } from "./facts.ts";
 import { DEEDS, PROFILES, reachOfTool } from "./profiles.ts";
 import type { Reach } from "./profiles.ts";
@@ -10,27 +9,14 @@ export interface InForce {
 
 const IN_FORCE: InForce = { inForce: true, reason: "Configuration, skill and run leave it in force" };
 
-/** Classes whose calls this runtime can judge. A class without a check is closed, not open. */
-// oxfmt-ignore
-const HAS_CHECK = {
-  file:     true,
-  readonly: true,
-  generic:  true,
-  bash:     true,
-  webfetch: false,
-} as const satisfies Record<PermissionClass, boolean>;
-
 /**
  * Configuration ∩ skill ∩ run time (spec 3, The decision). Each can only narrow: a tool that one of them leaves out is
  * neither offered nor callable, and no rule brings it back.
  */
 export function isInForce(tool: ToolFacts, workspace: WorkspaceContext, settings: DecisionSettings): InForce {
-  const { name, permission_class } = tool;
+  const { name } = tool;
   const { skill_tools, runtime_tools } = workspace;
   const { tools } = settings.configuration;
-  if (!HAS_CHECK[permission_class]) {
-    return outOfForce(`Cannot use "${name}": this runtime has no check for tools of class "${permission_class}"`);
-  }
   if (tools?.includes(name) === false) return outOfForce(`Cannot use "${name}": the configuration does not list it`);
   if (skill_tools?.includes(name) === false) {
     return outOfForce(`Cannot use "${name}": the active skill does not list it in allowed-tools`);

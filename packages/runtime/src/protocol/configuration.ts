@@ -37,6 +37,8 @@ export function makePolicySchema() {
     tools: z.array(z.string().min(1)).optional(),
     rules: z.array(makeRule()).default([]),
     quotas: z.strictObject({ calls_per_run: z.int().min(1).optional() }).default({}),
+    /** Names that may be asked over the network: `example.com`, `*.example.com`, `example.com:8443`. */
+    network: z.strictObject({ allow: z.array(z.string().min(1)) }).optional(),
   });
 }
 export type PolicyConfiguration = z.infer<ReturnType<typeof makePolicySchema>>;

@@ -7,6 +7,7 @@ import { edit } from "./edit.ts";
 import { find } from "./find.ts";
 import { grep } from "./grep.ts";
 import { ls } from "./ls.ts";
+import { networkRequest } from "./network-request.ts";
 import { read } from "./read.ts";
 import { undo } from "./undo.ts";
 import { write } from "./write.ts";
@@ -25,5 +26,6 @@ export const BUILT_IN: readonly Tool[] = [
   backgroundOutput,
   backgroundStop,
   backgroundList,
+  networkRequest,
   undo,
 ];

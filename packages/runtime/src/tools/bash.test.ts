@@ -56,7 +56,7 @@ const DECIDED = [
   { cmd: "bash -c 'rm -rf /'",     code: "CommandDenied" },
   { cmd: "git push --force",       code: "ApprovalRequired" },
   { cmd: 'eval "$UNKNOWN"',        code: "ApprovalRequired" },
-  { cmd: "echo ok", network: true, code: "ApprovalRequired" },
+  { cmd: "echo ok", network: true, code: "NetworkDenied" },
   { cmd: "echo ok", workdir: "..", code: "PathTraversalBlocked" },
   { cmd: "echo ok", workdir: "x",  code: "NotFound" },
 ];

@@ -23,7 +23,7 @@ const args = () =>
       .optional()
       .describe("It is stopped after so long; default 120"),
     is_background: z.boolean().default(false).describe("Go on at once; read its output with background_output"),
-    network: z.boolean().default(false).describe("Ask for the network, which a person has to confirm"),
+    network: z.boolean().default(false).describe("Not offered yet: commands have no network"),
     description: z.string().max(1000).optional().describe("What it is for, in a few words"),
   });
 type Args = z.output<ReturnType<typeof args>>;
@@ -50,7 +50,10 @@ export const bash = defineTool({
   required_permissions: ["proc.exec"],
   side_effects: ["process", "files"],
   risk: "medium",
-  touches: ({ cmd, workdir, network }) => [{ command: cmd, workdir, network }],
+  touches({ cmd, workdir, network }) {
+    if (network) throw noNetwork();
+    return [{ command: cmd, workdir, network }];
+  },
   permission_class: "bash",
   audit_operation: "execute",
   deadline_ms: MAX_SECONDS * 1000 + GRACE_MS,
@@ -160,7 +163,18 @@ function failureOf(end: CommandEnd, output: Pick<TranscriptEnd, "stdout" | "stde
 }
 
 const NETWORK_HINT =
-  'It seems to need the network, which commands do not have; "network": true asks for it, and a person has to confirm.';
+  "It seems to need the network, which commands do not have; network_request reaches what is on the allowlist.";
+
+/** Nobody is asked for what cannot be given. */
+function noNetwork(): ToolError {
+  return new ToolError(
+    "NetworkDenied",
+    "Cannot give a command the network: nothing here holds commands to the allowlist",
+    {
+      hint: "Use network_request for what is on the allowlist, or have a person run the command.",
+    },
+  );
+}
 
 const NO_NETWORK =
   /could not resolve host|name or service not known|temporary failure in name resolution|network is unreachable|EAI_AGAIN|ENETUNREACH|getaddrinfo|failed to resolve|no route to host|connection refused/i;

@@ -42,7 +42,7 @@ export interface WatchRequest {
   readonly confirmed?: boolean;
 }
 
-export interface Look {
+interface Look {
   /** To be called once, when the command is over. */
   after(): Promise<CommandChanges>;
   /** Instead, where the command never ran. */

@@ -44,7 +44,7 @@ export interface FileChanger extends UndoKeeper {
   close(): Promise<void>;
 }
 
-export interface ChangeWatcher {
+interface ChangeWatcher {
   /** Real paths. */
   begins(reals: readonly string[]): void;
   ended(files: readonly ChangedFile[]): void;

@@ -1,0 +1,181 @@
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import type { NetworkRequest, NetworkResponse, ToolNetwork } from "../../contract/network.ts";
+import { judgeAddress, showAddress } from "../../policy/check-address.ts";
+import type { Target } from "../../policy/check-address.ts";
+import { ToolError } from "../../protocol/errors.ts";
+import { connectChecked, secure } from "./connect.ts";
+import type { ConnectOptions } from "./connect.ts";
+import { checkHeaders, shownHeaders } from "./headers.ts";
+import { asNetworkError } from "./network-error.ts";
+import { ACCEPTED_ENCODINGS, readBody } from "./read-body.ts";
+import { MOST_REDIRECTS, followRedirect } from "./redirects.ts";
+import type { Outgoing } from "./redirects.ts";
+import { requestOver } from "./request-over.ts";
+
+interface NetworkOptions extends ConnectOptions {
+  /** The allowlist, as `judgeAddress` reads it. Empty: nothing is reached. */
+  readonly allow: readonly string[];
+  /** Ends every request of this handle. */
+  readonly signal: AbortSignal;
+  /** Told of every address that is asked for, also those that a redirect leads to. */
+  readonly onRequest?: (asked: AskedAddress) => void;
+}
+
+interface AskedAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly method: string;
+}
+
+/**
+ * The network for one call. Proxy variables are not looked at, connections are used once, certificates are always
+ * checked, nothing is kept between two requests.
+ */
+export function createToolNetwork(options: NetworkOptions): ToolNetwork {
+  return {
+    async request(request) {
+      const deadline = AbortSignal.timeout(request.timeout_ms);
+      const signal = AbortSignal.any([options.signal, deadline]);
+      try {
+        return await follow(request, { ...options, signal });
+      } catch (error) {
+        options.signal.throwIfAborted();
+        if (deadline.aborted) throw timedOut(request);
+        throw error;
+      }
+    },
+  };
+}
+
+async function follow(request: NetworkRequest, options: NetworkOptions): Promise<NetworkResponse> {
+  const { url, method, body, max_bytes } = request;
+  const redirects: string[] = [];
+  let outgoing: Outgoing = {
+    target: judge(url, options.allow),
+    method,
+    headers: checkHeaders(request.headers),
+    body: body === undefined ? undefined : Buffer.from(body, "utf8"),
+  };
+  for (;;) {
+    const answer = await exchange(outgoing, { options, max_bytes });
+    if ("response" in answer) return { ...answer.response, redirects };
+    redirects.push(outgoing.target.href);
+    if (redirects.length > MOST_REDIRECTS) throw tooManyRedirects(url);
+    const { location, status } = answer;
+    outgoing = followRedirect(outgoing, { status, target: judge(location, options.allow, outgoing.target) });
+  }
+}
+
+/** The address in the form that is connected to. A redirect is judged as if it had been asked for. */
+function judge(urlText: string, allow: readonly string[], from?: Target): Target {
+  const verdict = judgeAddress(urlText, allow);
+  if (verdict.effect === "ALLOW") return verdict.target;
+  const shown = JSON.stringify(showAddress(urlText));
+  const doing = from === undefined ? `Cannot request ${shown}` : `Cannot follow "${from.host}" to ${shown}`;
+  // A server that redirects badly is no mistake in the arguments.
+  const code = from === undefined ? verdict.code : "NetworkDenied";
+  throw new ToolError(
+    code,
+    `${doing}: ${verdict.reason}`,
+    from === undefined ? { field: "url" } : { redirected: true },
+  );
+}
+
+type Answer =
+  | { readonly response: Omit<NetworkResponse, "redirects"> }
+  | { readonly status: number; readonly location: string };
+
+interface Exchange {
+  readonly options: NetworkOptions;
+  readonly max_bytes: number;
+}
+
+/** One request on a connection of its own. */
+async function exchange(outgoing: Outgoing, { options, max_bytes }: Exchange): Promise<Answer> {
+  const { target, method } = outgoing;
+  options.onRequest?.({ host: target.host, port: target.port, method });
+  const socket = await openSocket(target, options);
+  try {
+    const message = await send(outgoing, socket, options.signal);
+    const location = locationOf(message, target);
+    const status = message.statusCode ?? 0;
+    if (location !== undefined) return { status, location };
+    const { body, encoding, truncated } = await readBody(message, max_bytes);
+    options.signal.throwIfAborted();
+    const status_text = message.statusMessage ?? "";
+    const headers = shownHeaders(message.headers);
+    return { response: { url: target.href, status, status_text, headers, body, encoding, truncated } };
+  } catch (error) {
+    options.signal.throwIfAborted();
+    throw asNetworkError(error, target);
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function openSocket(target: Target, options: ConnectOptions): Promise<Socket> {
+  const socket = await connectChecked(target, options);
+  if (target.scheme === "http") return socket;
+  try {
+    return await secure(socket, target, options);
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+async function send(outgoing: Outgoing, socket: Socket, signal: AbortSignal): Promise<IncomingMessage> {
+  const { target, method, headers, body } = outgoing;
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const request = requestOver(socket, target, {
+    method,
+    headers: {
+      "user-agent": "autonous",
+      accept: "*/*",
+      ...headers,
+      "accept-encoding": ACCEPTED_ENCODINGS,
+      ...(body === undefined ? {} : { "content-length": body.length }),
+    },
+    signal,
+  });
+  request.once("response", resolve);
+  // Stays for good: what comes after the answer is told by whoever reads it.
+  request.on("error", reject);
+  request.once("upgrade", () => reject(Object.assign(new Error("upgraded"), { code: "HPE_UPGRADE" })));
+  request.end(body);
+  return await promise;
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+function locationOf({ statusCode = 0, headers }: IncomingMessage, from: Target): string | undefined {
+  if (!REDIRECTS.has(statusCode) || headers.location === undefined) return undefined;
+  // Headers come one character a byte; browsers read this one as UTF-8.
+  const text = Buffer.from(headers.location, "latin1").toString("utf8");
+  // What cannot be put together is judged, and refused, as it stands. A relative one takes no control characters along.
+  return URL.canParse(text, from.href) && !hasControl(text) ? new URL(text, from.href).href : text;
+}
+
+function hasControl(text: string): boolean {
+  return /[\u0000-\u001f\u007f-\u009f\\]/.test(text);
+}
+
+function timedOut({ url, timeout_ms }: NetworkRequest): ToolError {
+  const shown = JSON.stringify(showAddress(url));
+  return new ToolError(
+    "Timeout",
+    `Cannot request ${shown}: there was no whole answer after ${timeout_ms / 1000} seconds`,
+    {
+      timeout_ms,
+      hint: "Try again later, ask for less, or allow more time.",
+    },
+  );
+}
+
+function tooManyRedirects(url: string): ToolError {
+  const shown = JSON.stringify(showAddress(url));
+  return new ToolError("IOError", `Cannot request ${shown}: it was sent on more than ${MOST_REDIRECTS} times`, {
+    hint: "Use the address that it leads to in the end.",
+  });
+}

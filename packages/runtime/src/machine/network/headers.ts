@@ -1,0 +1,68 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { ToolError } from "../../protocol/errors.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Set by the runtime alone: they frame the message, or speak to the next hop instead of the server. */
+const OWN = new Set(
+  "host connection content-length transfer-encoding te trailer upgrade keep-alive expect accept-encoding".split(" "),
+);
+
+/** Sent on to another origin. Everything else may be a secret, whatever its name: it was meant for the first one. */
+const CARRIED = new Set("accept accept-language cache-control user-agent range".split(" "));
+
+const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/;
+const VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
+const MOST_BYTES = 16_384;
+
+/** What a caller wants to send, by lower-case names. Throws `InvalidArguments`. */
+export function checkHeaders(given: Headers): Headers {
+  const checked: Record<string, string> = {};
+  let bytes = 0;
+  for (const [given_name, value] of Object.entries(given)) {
+    const name = given_name.toLowerCase();
+    const problem = problemOf(name, value) ?? (Object.hasOwn(checked, name) ? "it is there twice" : undefined);
+    if (problem !== undefined) throw badHeader(given_name, problem);
+    bytes += name.length + value.length;
+    checked[name] = value;
+  }
+  if (bytes > MOST_BYTES) throw badHeader("*", `all of them together are longer than ${MOST_BYTES} characters`);
+  return checked;
+}
+
+function problemOf(name: string, value: string): string | undefined {
+  if (!NAME.test(name)) return "that is no name of a header";
+  if (OWN.has(name) || name.startsWith("proxy-")) return "it is set by the runtime alone";
+  return VALUE.test(value) ? undefined : "its value holds characters that a header cannot have";
+}
+
+function badHeader(name: string, problem: string): ToolError {
+  const shown = JSON.stringify(name.slice(0, 100));
+  return new ToolError("InvalidArguments", `Cannot send the header ${shown}: ${problem}`, { field: "headers" });
+}
+
+/** What of it goes along when a redirect leads to another origin. */
+export function withoutSecrets(headers: Headers): Headers {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => CARRIED.has(name)));
+}
+
+/** What went with a body that is not sent again. */
+export function withoutBody(headers: Headers): Headers {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith("content-")));
+}
+
+/** What the caller is shown of an answer's headers: cookies open the session they belong to, so they are counted only. */
+export function shownHeaders(headers: IncomingHttpHeaders): Headers {
+  const shown: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || HIDDEN.has(name)) continue;
+    shown[name] = typeof value === "string" ? value : value.join(", ");
+  }
+  const cookies = headers["set-cookie"]?.length ?? 0;
+  if (cookies > 0) shown["set-cookie"] = `(${cookies} cookie${cookies === 1 ? "" : "s"}, not shown)`;
+  return shown;
+}
+
+const HIDDEN = new Set(
+  "set-cookie set-cookie2 authentication-info proxy-authentication-info proxy-authenticate".split(" "),
+);
