@@ -1,3 +1,4 @@
+import type { SandboxReport } from "./inspect-sandbox.ts";
 import type { CallProcesses, Command, CommandEnd, CommandOptions } from "./contract/processes.ts";
 import { DEFAULTS } from "./defaults.ts";
 import type { CommandWatch, WatchRequest } from "./machine/files/command-changes.ts";
@@ -54,6 +55,18 @@ export class Commands {
       "SandboxUnavailable",
       `Cannot run commands: a sandbox is required, and ${sandbox.problem ?? "there is none"}`,
     );
+  }
+
+  /** Tries to get out of the sandbox, in every way that is known here. */
+  async inspect(): Promise<SandboxReport> {
+    const processes = await this.#load();
+    const sandbox = await processes.sandbox();
+    const { checkSandbox } = await import("./machine/sandbox/self-check.ts");
+    const { roots, home } = this.workspace;
+    const { state_dir } = this.#options;
+    const attempts = await checkSandbox(sandbox, { roots, home, state_dir, limits: processes.limits });
+    const { level, problem } = sandbox;
+    return { level, attempts, ...(problem === undefined ? {} : { problem }) };
   }
 
   forCall(call: CallFacts): CallProcesses {

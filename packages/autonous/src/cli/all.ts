@@ -157,7 +157,8 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "doctor",
-    summary: "Check this machine, the configuration and the store",
+    summary: "Check this machine, the configuration, the store and the sandbox",
+    options: [{ name: "--fix", meaning: "install programs that are missing, with the system's package manager" }],
     workspace: true,
     example: "autonous doctor",
     load: async () => (await import("./commands/doctor.ts")).doctor,

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import { findProgram, headsFolder, PROGRAMS } from "@autonous/runtime";
-import type { ProgramName } from "@autonous/runtime";
+import { findProgram, headsFolder, inspectSandbox, PROGRAMS } from "@autonous/runtime";
+import type { ProgramName, SandboxReport } from "@autonous/runtime";
 import { unknownVariables } from "../config/load.ts";
 import { createProvider } from "../model/choose.ts";
 import { databaseFile, openStore } from "../store/open-store.ts";
@@ -11,6 +11,8 @@ export interface CheckResult {
   readonly check: string;
   readonly outcome: "ok" | "warning" | "failed";
   readonly message: string;
+  /** Of the sandbox: each way out that was tried. */
+  readonly attempts?: SandboxReport["attempts"];
 }
 
 type Check = (place: Workplace) => Promise<CheckResult> | CheckResult;
@@ -30,7 +32,34 @@ export async function checkAll(place: Workplace): Promise<readonly CheckResult[]
   const results: CheckResult[] = [];
   for (const check of CHECKS) results.push(await check(place));
   for (const name of Object.keys(PROGRAMS) as ProgramName[]) results.push(await checkProgram(name, place));
+  results.push(await checkSandbox(place));
   return results;
+}
+
+/** Whether commands can be kept in, by trying to get out. */
+async function checkSandbox({ roots, cwd, state_dir, configuration }: Workplace): Promise<CheckResult> {
+  const { sandbox } = configuration.settings;
+  if (sandbox === "off") return { check: "sandbox", outcome: "warning", message: "off: every command is asked for" };
+  try {
+    const { level, problem, attempts } = await inspectSandbox({ roots, cwd, state_dir, sandbox });
+    if (level === "none") {
+      const effect = sandbox === "required" ? "no command runs" : "every command is asked for";
+      return {
+        check: "sandbox",
+        outcome: sandbox === "required" ? "failed" : "warning",
+        message: `none: ${problem ?? "there is none"}; ${effect}`,
+      };
+    }
+    const out = attempts.filter(({ outcome }) => outcome === "escaped");
+    const tried = attempts.filter(({ outcome }) => outcome !== "not_tried").length;
+    const message =
+      out.length === 0
+        ? `${level}: ${tried} ways out tried, all blocked`
+        : `${level}: ${out.map(({ attempt }) => attempt).join(", ")} got out`;
+    return { check: "sandbox", outcome: out.length === 0 ? "ok" : "failed", message, attempts };
+  } catch (error) {
+    return { check: "sandbox", outcome: "failed", message: (error as Error).message };
+  }
 }
 
 async function checkProgram(name: ProgramName, { roots }: Workplace): Promise<CheckResult> {

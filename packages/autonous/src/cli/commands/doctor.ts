@@ -14,6 +14,10 @@ import { table } from "../table.ts";
 export async function doctor(input: CommandInput): Promise<ExitCode> {
   const { print } = input;
   const place = findWorkplace(input);
+  if (input.options["fix"] === true) {
+    const { installMissing } = await import("../install.ts");
+    for (const problem of await installMissing(place.roots, print)) print.note(`Cannot install ${problem}`);
+  }
   const checks = await checkAll(place);
   const settings = listSettings(place.configuration);
   const ok = isHealthy(checks);

@@ -30,6 +30,11 @@ export class Processes {
     this.#limits = { ...LIMITS, ...options.limits };
   }
 
+  /** What a command may take. */
+  get limits(): CommandLimits {
+    return this.#limits;
+  }
+
   /** What commands run in. Tries it the first time, and ends what a worker before us left running. */
   async sandbox(): Promise<Sandbox> {
     try {

@@ -1,0 +1,34 @@
+import type { EscapeAttempt } from "./machine/sandbox/self-check.ts";
+import { Commands } from "./commands.ts";
+import type { SandboxMode } from "./commands.ts";
+import { prepareStart } from "./start.ts";
+import { createFileChanger } from "./machine/files/file-changer.ts";
+
+export interface InspectOptions {
+  readonly roots: readonly string[];
+  readonly cwd?: string;
+  readonly state_dir?: string;
+  readonly sandbox?: SandboxMode;
+}
+
+export interface SandboxReport {
+  /** The name of the sandbox in force, or "none". */
+  readonly level: string;
+  /** Why there is none, though one was wanted. */
+  readonly problem?: string;
+  /** Each way out that was tried. Empty where there is no sandbox to get out of. */
+  readonly attempts: readonly EscapeAttempt[];
+}
+
+/** Opens the sandbox that commands would run in, and really tries to get out of it. */
+export async function inspectSandbox(options: InspectOptions): Promise<SandboxReport> {
+  const started = prepareStart({ ...options, checkpoint_handler: false });
+  const changer = createFileChanger({ state_dir: started.state_dir, clock: Date.now });
+  const commands = new Commands({ ...options, ...started, changer });
+  try {
+    return await commands.inspect();
+  } finally {
+    await commands.close();
+    await changer.close();
+  }
+}
