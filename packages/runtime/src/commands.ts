@@ -1,6 +1,7 @@
-import type { SandboxReport } from "./inspect-sandbox.ts";
+import type { SandboxReport } from "./inspect.ts";
 import type { CallProcesses, Command, CommandEnd, CommandOptions } from "./contract/processes.ts";
 import { DEFAULTS } from "./defaults.ts";
+import type { RunProgram } from "./contract/skills.ts";
 import type { CommandWatch, WatchRequest } from "./machine/files/command-changes.ts";
 import type { FileChanger } from "./machine/files/file-changer.ts";
 import type { NamedCommand, ResolvedTouch, WorkspaceContext } from "./policy/decide.ts";
@@ -83,6 +84,12 @@ export class Commands {
       stop: async (background_id) => await (await background()).stop(background_id),
       list: async () => (await background()).list(),
     };
+  }
+
+  /** Runs a program of a skill, in folders of the runtime's own. */
+  programsFor({ tool_call_id }: Pick<CallFacts, "tool_call_id">): RunProgram {
+    return async (command, options) =>
+      await (await this.#load()).run({ ...command, network: "loopback" }, { ...options, call_id: tool_call_id });
   }
 
   async close(): Promise<void> {

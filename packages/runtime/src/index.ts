@@ -1,7 +1,7 @@
 export { createRuntime } from "./runtime.ts";
 export { DEFAULTS } from "./defaults.ts";
-export { inspectSandbox } from "./inspect-sandbox.ts";
-export type { SandboxReport } from "./inspect-sandbox.ts";
+export { inspectSandbox, listSkills } from "./inspect.ts";
+export type { SandboxReport } from "./inspect.ts";
 export { SANDBOX_MODES } from "./commands.ts";
 export type { SandboxMode } from "./commands.ts";
 export type { EventFilter, Runtime, RuntimeOptions } from "./runtime.ts";

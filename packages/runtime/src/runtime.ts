@@ -14,7 +14,7 @@ import type { Opened } from "./gate/open-call.ts";
 import { unopenedResult } from "./gate/record-end.ts";
 import { Registry } from "./gate/registry.ts";
 import { openJsonl } from "./journal/jsonl-journal.ts";
-import { isRecorded, isRunId } from "./journal/run-folder.ts";
+import { isRecorded, isRunId, runPath } from "./journal/run-folder.ts";
 import { createFileChanger } from "./machine/files/file-changer.ts";
 import type { FileChanger } from "./machine/files/file-changer.ts";
 import { createToolFiles } from "./machine/files/files.ts";
@@ -22,9 +22,10 @@ import { openOwnFile } from "./machine/files/open-file.ts";
 import { recoverChanges } from "./machine/files/recover.ts";
 import { resolvePath } from "./machine/files/resolve.ts";
 import { createLazyNetwork } from "./lazy-network.ts";
+import { LazySkills } from "./lazy-skills.ts";
 import { createLazySearch } from "./lazy-search.ts";
 import { createCursors } from "./output/cursor.ts";
-import type { Decision } from "./policy/decide.ts";
+import type { Decision, WorkspaceContext } from "./policy/decide.ts";
 import { isInForce } from "./policy/tools-in-force.ts";
 import { canonicalJson } from "./protocol/canonical.ts";
 import type { ToolCallInput } from "./protocol/call.ts";
@@ -66,6 +67,8 @@ export interface RuntimeOptions {
   readonly timeout_ms?: number;
   /** Names that may be asked over the network: `example.com`, `*.example.com`, `example.com:8443`. Default: none. */
   readonly network?: { readonly allow: readonly string[] };
+  /** The skill that is at work: its `allowed-tools` narrow this runtime. */
+  readonly skill?: string;
   /** What commands run in. Default: `auto`. */
   readonly sandbox?: SandboxMode;
   /** How long a command may take where a call does not say. */
@@ -117,7 +120,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { state_dir, heads } = started;
   const { left } = await recoverChanges(state_dir);
   const changer = createFileChanger({ state_dir, clock });
-  const commands = new Commands({ ...options, ...started, changer });
+  const narrowed = options.skill === undefined ? {} : await activateSkill(options.skill, started);
+  const commands = new Commands({ ...options, ...started, workspace: { ...started.workspace, ...narrowed }, changer });
   const openFile: OpenJournal = (run_id) => openJsonl({ state_dir, run_id, heads }, clock);
   const runs = new Runs(state_dir, telling(options.openJournal ?? openFile, options.onEvent));
   const registry = new Registry();
@@ -170,6 +174,11 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   };
 }
 
+async function activateSkill(name: string, { workspace, cwd }: Started): Promise<Partial<WorkspaceContext>> {
+  const names = BUILT_IN.map((tool) => tool.name);
+  return await new LazySkills({ workspace, cwd }).activate(name, names);
+}
+
 function undoCall(id: string, force: boolean): ToolCallInput {
   const target = id.startsWith("undo_") ? { undo_id: id } : { run_id: id };
   return { name: "undo", args: { ...target, force } };
@@ -192,6 +201,7 @@ function sharedParts(options: RuntimeOptions, made: Made): DecidingParts {
   const { registry, started, clock, changer, commands } = made;
   const { cwd, state_dir } = started;
   const { workspace } = commands;
+  const skills = new LazySkills({ workspace, cwd });
   const settings = { profile: options.profile ?? "guarded", configuration: readConfiguration(options) } as const;
   const network_allow = settings.configuration.network?.allow ?? [];
   return {
@@ -215,6 +225,11 @@ function sharedParts(options: RuntimeOptions, made: Made): DecidingParts {
       search: createLazySearch({ ...handles, workspace }),
       processes: commands.forCall(handles),
       network: createLazyNetwork({ signal: handles.signal, allow: network_allow }),
+      skills: skills.forCall({
+        run_folder: runPath(state_dir, handles.run_id),
+        signal: handles.signal,
+        run: commands.programsFor(handles),
+      }),
     }),
     prepareCommands: () => commands.prepare(),
     denylist: options.bash_denylist ?? "",

@@ -149,6 +149,13 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import("./commands/audit.ts")).exportRecords,
   },
   {
+    name: "skills",
+    summary: "Show the skills of this workspace and your own",
+    workspace: true,
+    example: "autonous skills",
+    load: async () => (await import("./commands/skills.ts")).skills,
+  },
+  {
     name: "redact",
     summary: "Take secrets out of text: stdin to stdout",
     args: [{ name: "[-]", meaning: 'JSON Lines instead: {"text":…} in, {"text":…,"redacted":…} out' }],

@@ -1,6 +1,7 @@
 import type { ToolNetwork } from "./network.ts";
 import type { CallProcesses } from "./processes.ts";
 import type { ToolSearch } from "./search.ts";
+import type { ToolSkills } from "./skills.ts";
 import type { ChangedFile, UndoLog, UndoRecord } from "./undo.ts";
 
 /** What a tool gets to work with. These are its only handles to the machine. */
@@ -13,6 +14,7 @@ export interface ToolContext {
   readonly search: ToolSearch;
   readonly processes: CallProcesses;
   readonly network: ToolNetwork;
+  readonly skills: ToolSkills;
   /** What this run put aside because it was too long to show. */
   readonly observations: Observations;
   /** For tools that declare `undoes`: the records that the gate looked up and judged, newest first. */

@@ -45,6 +45,8 @@ export async function resolvePaths(call: GateCall, parts: DecidingParts): Promis
     ...touchesOf(call.undo_records),
   ];
   call.touches = paths.map((touch) => ({ show_sensitive: false, ...touch, ...parts.resolve(touch.path) }));
+  // A tool that runs programs without naming a command needs to know what they would run in, too.
+  if (commands.length === 0 && tool.required_permissions.includes("proc.exec")) await parts.prepareCommands();
   call.addresses = await readAddresses(
     named.filter((touch) => "address" in touch),
     parts,

@@ -48,7 +48,7 @@ export interface GateParts {
   readonly onReverseThinking: OnReverseThinking | undefined;
   resolve(path: string): { readonly real: string; readonly exists: boolean };
   /** The handles of one call, narrowed to what was decided. */
-  openHandles(options: HandleOptions): Pick<ToolContext, "files" | "search" | "processes" | "network">;
+  openHandles(options: HandleOptions): Pick<ToolContext, "files" | "search" | "processes" | "network" | "skills">;
   /** Finds out what commands would run in, where that is not known yet: the decision depends on it. */
   prepareCommands(): Promise<void>;
   /** Opens a file of the runtime's own. */

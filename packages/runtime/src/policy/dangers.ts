@@ -69,5 +69,5 @@ export const RUN_LATER = [
   { why: "CI runs what it says",             paths: ["Jenkinsfile", "Jenkinsfile.*", "*.Jenkinsfile", "azure-pipelines.yml", "azure-pipelines.yaml", ".azure-pipelines", ".travis.yml", "bitbucket-pipelines.yml", ".drone.yml", ".drone.yaml", ".woodpecker", ".woodpecker.yml", ".woodpecker.yaml", "appveyor.yml", ".appveyor.yml", ".cirrus.yml", ".build.yml", "cloudbuild.yaml", "buildspec.yml"] },
 
   { why: "a package manager loads it",       paths: [".npmrc", ".yarnrc", ".yarnrc.yml", ".yarn/plugins", ".yarn/releases", ".pnpmfile.cjs", ".pnpmfile.mjs", ".pnp.cjs", ".pnp.loader.mjs", ".cargo/config", ".cargo/config.toml", ".gemrc", ".bundle/config", "pip.conf", ".mvn", ".bazelrc", ".condarc"] },
-  { why: "it configures an agent",           paths: [".agent", ".mcp.json", ".claude", ".cursor", ".gemini", ".codex", ".opencode", "opencode.json", "opencode.jsonc", ".windsurf", ".kiro", ".aider.conf.yml", ".continue", ".roo", ".amazonq"] },
+  { why: "it configures an agent",           paths: [".agent", ".agents", ".mcp.json", ".claude", ".cursor", ".gemini", ".codex", ".opencode", "opencode.json", "opencode.jsonc", ".windsurf", ".kiro", ".aider.conf.yml", ".continue", ".roo", ".amazonq"] },
 ] as const satisfies readonly PlaceRow[];

@@ -19,7 +19,7 @@ import {
 import type { ProfileEffect } from "./profiles.ts";
 import { findRule, namesPlace } from "./rules.ts";
 import type { CompiledRule } from "./rules.ts";
-import { isInForce, isReachInForce } from "./tools-in-force.ts";
+import { areCommandsInForce, isInForce, isReachInForce } from "./tools-in-force.ts";
 
 export type {
   CallFacts,
@@ -121,6 +121,7 @@ function checkToolsInForce({ call, workspace, settings }: Subject): Verdict | st
   const { tool, touches } = call;
   let { inForce, reason } = isInForce(tool, workspace, settings);
   // A call may touch more than its tool declared.
+  if (inForce) ({ inForce, reason } = areCommandsInForce(call, workspace));
   if (inForce) ({ inForce, reason } = isReachInForce(tool.name, reachOfTouches(touches), settings));
   return inForce ? reason : deny("ToolNotAllowed", reason, "tools_in_force");
 }

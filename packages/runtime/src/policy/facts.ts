@@ -63,6 +63,8 @@ export interface WorkspaceContext extends Places {
   readonly checkpoint_handler: boolean;
   /** `allowed-tools` of the active skill. Left out: no skill narrows. */
   readonly skill_tools?: readonly string[];
+  /** The first words of the commands that the active skill leaves. Left out: no skill narrows. */
+  readonly skill_commands?: readonly (readonly string[])[];
   /** What the run leaves of the tools. Left out: the run does not narrow. */
   readonly runtime_tools?: readonly string[];
   /** The name of the sandbox that commands run in, or "none". */

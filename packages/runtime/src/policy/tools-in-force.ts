@@ -1,4 +1,5 @@
-import type { DecisionSettings, ToolFacts, WorkspaceContext } from "./facts.ts";
+import type { ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
+import type { CallFacts, DecisionSettings, ToolFacts, WorkspaceContext } from "./facts.ts";
 import { DEEDS, PROFILES, reachOfTool } from "./profiles.ts";
 import type { Reach } from "./profiles.ts";
 
@@ -23,6 +24,19 @@ export function isInForce(tool: ToolFacts, workspace: WorkspaceContext, settings
   }
   if (runtime_tools?.includes(name) === false) return outOfForce(`Cannot use "${name}": this run leaves it out`);
   return isReachInForce(name, reachOfTool(tool), settings);
+}
+
+/** A skill may leave only some commands: all that would run have to be among them, and all have to be known. */
+export function areCommandsInForce({ tool, commands = [] }: CallFacts, { skill_commands }: WorkspaceContext): InForce {
+  if (skill_commands === undefined) return IN_FORCE;
+  const isLeft = ({ words }: SimpleCommand): boolean =>
+    words.length === 0 || skill_commands.some((first) => first.every((word, i) => isWord(words[i], word)));
+  const isIn = commands.every(({ parsed }) => parsed.opaque.length === 0 && parsed.commands.every(isLeft));
+  return isIn ? IN_FORCE : outOfForce(`Cannot use "${tool.name}" so: the active skill leaves only some commands`);
+}
+
+function isWord(given: ShellWord | undefined, wanted: string): boolean {
+  return given !== undefined && !given.isDynamic && given.value === wanted;
 }
 
 /** The profile's part of it. Asked again with what a call touches, which may be more than its tool declared. */

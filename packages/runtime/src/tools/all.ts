@@ -9,6 +9,7 @@ import { grep } from "./grep.ts";
 import { ls } from "./ls.ts";
 import { networkRequest } from "./network-request.ts";
 import { read } from "./read.ts";
+import { runScript } from "./run-script.ts";
 import { undo } from "./undo.ts";
 import { write } from "./write.ts";
 
@@ -26,6 +27,7 @@ export const BUILT_IN: readonly Tool[] = [
   backgroundOutput,
   backgroundStop,
   backgroundList,
+  runScript,
   networkRequest,
   undo,
 ];

@@ -1,10 +1,12 @@
 import type { EscapeAttempt } from "./machine/sandbox/self-check.ts";
 import { Commands } from "./commands.ts";
+import type { SkillIndex } from "./contract/skills.ts";
+import { LazySkills } from "./lazy-skills.ts";
 import type { SandboxMode } from "./commands.ts";
 import { prepareStart } from "./start.ts";
 import { createFileChanger } from "./machine/files/file-changer.ts";
 
-export interface InspectOptions {
+interface InspectOptions {
   readonly roots: readonly string[];
   readonly cwd?: string;
   readonly state_dir?: string;
@@ -18,6 +20,11 @@ export interface SandboxReport {
   readonly problem?: string;
   /** Each way out that was tried. Empty where there is no sandbox to get out of. */
   readonly attempts: readonly EscapeAttempt[];
+}
+
+/** Every skill that is found, those that are broken or not trusted too. */
+export async function listSkills(options: InspectOptions): Promise<SkillIndex> {
+  return await new LazySkills(prepareStart({ ...options, checkpoint_handler: false })).index();
 }
 
 /** Opens the sandbox that commands would run in, and really tries to get out of it. */

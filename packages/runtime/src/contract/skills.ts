@@ -1,0 +1,118 @@
+/** `user`: the person's own. `project`: it came with the workspace, or lies where tools can change it. */
+export const SKILL_SOURCES = ["user", "project"] as const;
+export type SkillSource = (typeof SKILL_SOURCES)[number];
+
+/** A file of a skill. */
+export interface SkillFile {
+  /** Below the skill's folder, with "/" between names. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly executable: boolean;
+  readonly sha256: string;
+}
+
+/** What a person trusts, bound to the content: other content is another digest. */
+export interface SkillIdentity {
+  readonly name: string;
+  readonly source: SkillSource;
+  /** Its real folder. */
+  readonly folder: string;
+  /** Of all its files: their names, content and whether they are executable. */
+  readonly digest: string;
+}
+
+/** A skill in the index. Its body is read on demand. */
+export interface SkillEntry extends SkillIdentity {
+  readonly description: string;
+  /** One that is not trusted neither narrows tools nor runs scripts. */
+  readonly trusted: boolean;
+  /** As SKILL.md has them. Left out: it does not restrict. */
+  readonly allowed_tools?: readonly string[];
+  /** Not to be offered to the model: only a person calls for it. */
+  readonly disable_model_invocation: boolean;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** Of SKILL.md. */
+  readonly sha256: string;
+  readonly files: readonly SkillFile[];
+  /** Those of its files that `run_script` runs. */
+  readonly scripts: readonly SkillFile[];
+  /** What lies in its folder and is no part of it, with a clause that says why. */
+  readonly left_out: readonly { readonly path: string; readonly why: string }[];
+}
+
+export interface BrokenSkill {
+  /** The name of its folder. */
+  readonly name: string;
+  readonly source: SkillSource;
+  readonly folder: string;
+  /** Clauses about it. Never empty. */
+  readonly problems: readonly string[];
+}
+
+export interface SkillIndex {
+  /** In the order of the places, then by name. */
+  readonly skills: readonly SkillEntry[];
+  readonly broken: readonly BrokenSkill[];
+  /** Skills that are called like one before them, and are found only where their source is named, if at all. */
+  readonly shadowed: readonly { readonly skill: SkillEntry; readonly by: SkillIdentity }[];
+  /** Places that could not be looked into, and limits that were reached. */
+  readonly problems: readonly string[];
+}
+
+/** A name, or a name in one source. */
+export interface SkillReference {
+  readonly name: string;
+  readonly source?: SkillSource | undefined;
+}
+
+/** A script that may run: a copy of the skill, made for one call out of exactly the content that was judged. */
+export interface ReadyScript {
+  readonly skill: SkillEntry;
+  readonly script: SkillFile;
+  run(args: readonly string[], options: ScriptOptions): Promise<ScriptEnd>;
+  /** Removes the copy. */
+  close(): void;
+}
+
+/** Skills, as far as a tool may use them. */
+export interface ToolSkills {
+  index(): Promise<SkillIndex>;
+  /** A skill as it is now, with the text of its SKILL.md. Throws `NotFound`, and `InvalidArguments` for a broken one. */
+  read(reference: SkillReference): Promise<{ readonly skill: SkillEntry; readonly body: string }>;
+  /**
+   * Throws as `read` does, `ToolNotAllowed` for a skill that is not trusted, `NotFound` and `InvalidArguments` for what
+   * is no script of the skill. The caller closes it.
+   */
+  openScript(reference: SkillReference, relative_path: string): Promise<ReadyScript>;
+}
+
+/** `sandbox`: the run's own folder for what scripts make. `skill`: the copy of the skill, to be read only. */
+export const SCRIPT_FOLDERS = ["sandbox", "skill"] as const;
+
+interface ScriptOptions {
+  readonly workdir: (typeof SCRIPT_FOLDERS)[number];
+  readonly timeout_ms: number;
+  readonly onOutput: (stream: "stdout" | "stderr", piece: Buffer) => void;
+}
+
+/** How a script ended. Its output went to `onOutput`. */
+export interface ScriptEnd {
+  readonly exit_code: number;
+  readonly signal: string | null;
+  readonly ended_by: "itself" | "timeout" | "cancel" | "limit";
+  readonly limit_reached?: { readonly limit: string; readonly allowed: number; readonly found: number };
+  readonly sandbox: string;
+}
+
+/** What runs a script: a program with its arguments, without a shell. All paths are real ones and judged. */
+export type RunProgram = (
+  command: {
+    readonly run: readonly [program: string, ...args: string[]];
+    readonly cwd: string;
+    readonly writable: readonly string[];
+  },
+  options: Pick<ScriptOptions, "timeout_ms" | "onOutput"> & {
+    readonly signal: AbortSignal;
+    readonly keep: { readonly head_bytes: number; readonly tail_bytes: number };
+  },
+) => Promise<ScriptEnd>;

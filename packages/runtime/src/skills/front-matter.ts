@@ -1,0 +1,94 @@
+import type { CST, Node } from "yaml";
+
+interface FrontMatter {
+  readonly values: Readonly<Record<string, unknown>>;
+  /** What follows it, with line ends as "\n" and without blank lines around. */
+  readonly body: string;
+}
+
+type FrontMatterResult = FrontMatter | { readonly problem: string };
+
+/** A name, a description of 1024 characters and some metadata are far below this. */
+const MAX_CHARACTERS = 16_384;
+
+/**
+ * The YAML library goes down one call a level and takes the whole process along where the stack ends, so the depth is
+ * measured before. Counted in its tokens, two for a list in a list.
+ */
+const MAX_DEPTH = 24;
+
+const FENCE = /^---[ \t]*$/m;
+
+/** Splits a text that begins with YAML between two lines of "---". Never throws: what is wrong is said in a clause. */
+export async function readFrontMatter(text: string): Promise<FrontMatterResult> {
+  const plain = text.replace(/^\u{feff}/u, "").replaceAll("\r\n", "\n");
+  const first = FENCE.exec(plain);
+  if (first?.index !== 0) return { problem: 'it has no front matter: its first line has to be "---"' };
+  const rest = plain.slice(first[0].length + 1);
+  const second = FENCE.exec(rest);
+  if (second === null) return { problem: 'its front matter has no end: a line "---" is missing' };
+  const yaml = rest.slice(0, second.index);
+  if (yaml.length > MAX_CHARACTERS) {
+    return { problem: `its front matter has ${yaml.length} characters, and at most ${MAX_CHARACTERS} are read` };
+  }
+  const read = await readYaml(yaml);
+  if ("problem" in read) return read;
+  return { ...read, body: rest.slice(second.index + second[0].length).trim() };
+}
+
+type Values = Pick<FrontMatter, "values">;
+
+async function readYaml(text: string): Promise<Values | { readonly problem: string }> {
+  const { Parser, parseDocument, visit } = await import("yaml");
+  const tokens = [...new Parser().parse(text)];
+  if (depthOf(tokens) > MAX_DEPTH) return { problem: "its front matter is nested too deeply" };
+  if (tokens.some(({ type }) => type === "directive" || type === "doc-end")) {
+    return { problem: "its front matter has to be plain YAML, without directives and document marks" };
+  }
+  const document = parseDocument(text, { schema: "core", prettyErrors: false, logLevel: "silent" });
+  const [error] = [...document.errors, ...document.warnings];
+  if (error !== undefined) {
+    return {
+      problem: `its front matter is no YAML that can be read: ${error.message} (${placeOf(text, error.pos[0])})`,
+    };
+  }
+  let odd: string | undefined;
+  // Anchors and aliases make much out of little, and tags make objects: plain data needs neither.
+  visit(document, {
+    Alias: () => void (odd = "aliases"),
+    Node: (_, node) => void (odd = oddityOf(node) ?? odd),
+  });
+  if (odd !== undefined) return { problem: `its front matter uses ${odd}, which are not read` };
+  const values: unknown = document.toJS();
+  if (values === null) return { values: {} };
+  if (typeof values !== "object" || Array.isArray(values)) {
+    return { problem: "its front matter has to be names with values, such as name: my-skill" };
+  }
+  return { values: values as Record<string, unknown> };
+}
+
+function oddityOf(node: Node): string | undefined {
+  if (node.tag !== undefined) return "tags";
+  return "anchor" in node && node.anchor !== undefined ? "anchors" : undefined;
+}
+
+/** Goes round, not down: the text decides how deep this is. */
+function depthOf(tokens: readonly CST.Token[]): number {
+  const open: { readonly token: object; readonly depth: number }[] = tokens.map((token) => ({ token, depth: 0 }));
+  let deepest = 0;
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { token, depth } = next;
+    deepest = Math.max(deepest, depth);
+    const { key, value, items } = token as { key?: unknown; value?: unknown; items?: unknown };
+    const below = [key, value, ...(Array.isArray(items) ? (items as unknown[]) : [])];
+    for (const each of below)
+      if (typeof each === "object" && each !== null) open.push({ token: each, depth: depth + 1 });
+  }
+  return deepest;
+}
+
+/** As an editor counts in the file: the front matter begins in its second line. */
+function placeOf(text: string, offset: number): string {
+  const before = text.slice(0, offset).split("\n");
+  return `line ${before.length + 1}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+}

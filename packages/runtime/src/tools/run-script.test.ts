@@ -1,0 +1,204 @@
+import { spawn } from "node:child_process";
+import { chmod, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { scratchFolder } from "../../../../test/support/scratch.ts";
+import type { ToolContext, Transcript } from "../contract/context.ts";
+import type { RunProgram, ScriptEnd } from "../contract/skills.ts";
+import type { ToolOutput } from "../contract/tool.ts";
+import { findInterpreter } from "../machine/skills/interpreters.ts";
+import { createSkills } from "../machine/skills/skills.ts";
+import { howToRun } from "../skills/interpreter.ts";
+import { runScript } from "./run-script.ts";
+
+/** A real process, without a sandbox: what confines it is tested where that is made. */
+const runBare: RunProgram = ({ run: [program, ...args], cwd }, { timeout_ms, onOutput, signal }) =>
+  new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd, signal, stdio: ["ignore", "pipe", "pipe"] });
+    let ended_by: ScriptEnd["ended_by"] = "itself";
+    const timer = setTimeout(() => {
+      ended_by = "timeout";
+      child.kill("SIGKILL");
+    }, timeout_ms);
+    child.stdout.on("data", (piece: Buffer) => onOutput("stdout", piece));
+    child.stderr.on("data", (piece: Buffer) => onOutput("stderr", piece));
+    child.on("error", reject);
+    child.on("close", (code, by) => {
+      clearTimeout(timer);
+      resolve({ exit_code: code ?? 137, signal: by, ended_by, sandbox: "none" });
+    });
+  });
+
+function plainTranscript(): Transcript {
+  const printed = { stdout: "", stderr: "" };
+  return {
+    write: (stream, piece) => (printed[stream] += Buffer.from(piece).toString()),
+    end: () => ({ ...printed, truncated_lines: false, truncated_bytes: false, redacted: false }),
+  };
+}
+
+/** A person's skill "kit" with these scripts; those that begin with "#!" are executable. */
+async function kit(scripts: Readonly<Record<string, string>>, run: RunProgram = runBare) {
+  const folder = await scratchFolder();
+  const { path } = folder;
+  const base = "home/.agents/skills/kit";
+  const files = Object.entries(scripts).map(([name, text]) => [`${base}/${name}`, text] as const);
+  await folder.make({
+    "root/": "",
+    "state/run/": "",
+    [`${base}/SKILL.md`]: "---\nname: kit\ndescription: x\n---\n",
+    ...Object.fromEntries(files),
+  });
+  for (const [name, text] of files) if (text.startsWith("#!")) await chmod(join(path, name), 0o755);
+  const workspace = { roots: [join(path, "root")], home: join(path, "home"), state_dirs: [join(path, "state")] };
+  const skills = createSkills({ workspace, cwd: join(path, "root"), environment: { PATH: process.env["PATH"] } });
+  const call = { run_folder: join(path, "state/run"), signal: new AbortController().signal, run };
+  const context = { skills: skills.forCall(call), openTranscript: plainTranscript } satisfies Partial<ToolContext>;
+  return {
+    ...folder,
+    /** Checks the arguments and what comes back as the gate does. */
+    async call(args: Readonly<Record<string, unknown>>): Promise<ToolOutput<unknown>> {
+      const output = await runScript.execute(
+        runScript.args.parse({ skill: "kit", ...args }),
+        context as unknown as ToolContext,
+      );
+      runScript.returns.parse(output.data);
+      return output;
+    },
+  };
+}
+
+// oxfmt-ignore
+const SCRIPTS = [
+  { name: "a.sh",  text: 'echo "$# $2"' },
+  { name: "a.js",  text: "console.log(process.argv.length - 2, process.argv[3])" },
+  { name: "a.mjs", text: 'import process from "node:process"; console.log(process.argv.length - 2, process.argv[3])' },
+  { name: "a.ts",  text: "const rest: string[] = process.argv.slice(2); console.log(rest.length, rest[1])" },
+  { name: "a.pl",  text: 'print scalar(@ARGV), " $ARGV[1]\\n";' },
+  { name: "a.py",  text: "import sys\nprint(len(sys.argv) - 1, sys.argv[2])" },
+  { name: "a",     text: '#!/bin/sh\necho "$# $2"' },
+];
+
+for (const { name, text } of SCRIPTS) {
+  const how = howToRun({ path: name, executable: text.startsWith("#!"), head: Buffer.from(text) });
+  const where = { roots: [], path: process.env["PATH"] ?? "" };
+  const isMissing = typeof how === "string" && how !== "itself" && findInterpreter(how, where) === undefined;
+
+  test.skipIf(isMissing)(`scripts/${name} runs, and gets its arguments as they are`, async () => {
+    const { call } = await kit({ [`scripts/${name}`]: text });
+
+    const result = await call({ relative_path: `scripts/${name}`, args: ["-x", "a 'b' $HOME `id` ; *", ""] });
+
+    expect(result).toMatchObject({
+      stdout: "3 a 'b' $HOME `id` ; *\n",
+      exit_code: 0,
+      data: { script: `scripts/${name}`, ended_by: "itself" },
+    });
+    expect(result.failure).toBeUndefined();
+  });
+}
+
+test("what ran is in the record, with the hash of the script and every argument told apart", async () => {
+  const { call } = await kit({ "scripts/a.sh": "echo" });
+
+  const { artifacts, data } = await call({ relative_path: "scripts/a.sh", args: ["--in=x.txt", "it's", "a\u{1b}b"] });
+
+  const { sha256 } = data as { sha256: string };
+  expect(sha256).toMatch(/^[0-9a-f]{64}$/);
+  expect(artifacts?.commands_run).toEqual([`kit/scripts/a.sh --in=x.txt 'it'\\''s' 'a\\eb' # sha256:${sha256}`]);
+});
+
+test("a script works in the run's own folder, which stays for the next one", async () => {
+  const { call, path } = await kit({ "scripts/a.sh": "pwd; ls; echo 1 > made" });
+
+  expect((await call({ relative_path: "scripts/a.sh" })).stdout).toBe(`${path}/state/run/sandbox\n`);
+  expect((await call({ relative_path: "scripts/a.sh" })).stdout).toBe(`${path}/state/run/sandbox\nmade\n`);
+  expect(await readdir(join(path, "state/run/skills"))).toEqual([]);
+});
+
+test("a script finds what lies beside it, and changes only a copy", async () => {
+  const { call, read, path } = await kit({
+    "scripts/a.sh":
+      '. "$(dirname "$0")/lib/b.sh"; cat assets/c.txt; chmod -R u+w . && echo 2 > assets/c.txt; ln -s / out',
+    "scripts/lib/b.sh": "echo lib",
+    "assets/c.txt": "1\n",
+  });
+
+  const result = await call({ relative_path: "scripts/a.sh", workdir: "skill" });
+
+  expect(result.stdout).toBe("lib\n1\n");
+  expect(await read("home/.agents/skills/kit/assets/c.txt")).toBe("1\n");
+  expect(await readdir(join(path, "state/run/skills"))).toEqual([]);
+});
+
+// oxfmt-ignore
+const FAILED = [
+  { title: "ends with an error",  text: "echo out; echo err >&2; exit 3", exit_code: 3,   code: "ExitNonZero", says: /exit code 3/ },
+  { title: "is ended by a signal", text: "echo out; echo err >&2; kill -9 $$", exit_code: 137, code: "ExitNonZero", says: /signal SIGKILL/ },
+  { title: "takes too long",      text: "echo out; echo err >&2; exec sleep 600", exit_code: 137, code: "Timeout", says: /stopped after 1 seconds/ },
+];
+
+for (const { title, text, exit_code, code, says } of FAILED) {
+  test(`a script that ${title} has failed, and its output is there`, async () => {
+    const { call, path } = await kit({ "scripts/a.sh": text });
+
+    const result = await call({ relative_path: "scripts/a.sh", timeout_seconds: 1 });
+
+    expect(result).toMatchObject({
+      stdout: "out\n",
+      stderr: "err\n",
+      exit_code,
+      failure: { code, message: expect.stringMatching(says) as string },
+    });
+    expect(await readdir(join(path, "state/run/skills"))).toEqual([]);
+  });
+}
+
+test("nothing is left of the copy where the script could not be started", async () => {
+  const { call, path } = await kit({ "scripts/a": "#!/no/such/interpreter\n" });
+
+  await expect(call({ relative_path: "scripts/a" })).rejects.toThrow(/ENOENT/);
+  expect(await readdir(join(path, "state/run/skills"))).toEqual([]);
+});
+
+// oxfmt-ignore
+const WRONG = [
+  { title: "more arguments than the limit",     args: { args: Array.from({ length: 257 }, () => "a") } },
+  { title: "an argument over the limit",        args: { args: ["é".repeat(20_000)] } },
+  { title: "arguments over the limit together", args: { args: Array.from({ length: 5 }, () => "a".repeat(30_000)) } },
+  { title: "an argument with a NUL",            args: { args: ["a\0b"] } },
+  { title: "arguments that are one text",       args: { args: "a b" } },
+  { title: "no time",                           args: { timeout_seconds: 0 } },
+  { title: "more time than there is",           args: { timeout_seconds: 601 } },
+  { title: "another folder",                    args: { workdir: "/" } },
+  { title: "another source",                    args: { skill: { name: "kit", source: "web" } } },
+  { title: "no path",                           args: { relative_path: "" } },
+];
+
+for (const { title, args } of WRONG) {
+  test(`run_script takes no call with ${title}`, () => {
+    expect(runScript.args.safeParse({ skill: "kit", relative_path: "scripts/a.sh", ...args }).success).toBe(false);
+  });
+}
+
+test("a skill is named by its name, or by name and source", async () => {
+  const { call } = await kit({ "scripts/a.sh": "echo ok" });
+
+  expect((await call({ skill: { name: "kit", source: "user" }, relative_path: "scripts/a.sh" })).stdout).toBe("ok\n");
+  await expect(
+    call({ skill: { name: "kit", source: "project" }, relative_path: "scripts/a.sh" }),
+  ).rejects.toMatchObject({ code: "NotFound" });
+});
+
+test("run_script says that it runs programs and may change files", () => {
+  const { permission_class, required_permissions, side_effects, risk, audit_operation, concurrency_safe } = runScript;
+
+  expect({ permission_class, required_permissions, side_effects, risk, audit_operation, concurrency_safe }).toEqual({
+    permission_class: "bash",
+    required_permissions: ["proc.exec"],
+    side_effects: ["process", "files"],
+    risk: "medium",
+    audit_operation: "execute",
+    concurrency_safe: false,
+  });
+});

@@ -1,0 +1,165 @@
+import { z } from "zod";
+import type { Transcript, TranscriptEnd } from "../contract/context.ts";
+import { SCRIPT_FOLDERS, SKILL_SOURCES } from "../contract/skills.ts";
+import type { ReadyScript, ScriptEnd, SkillReference } from "../contract/skills.ts";
+import { defineTool } from "../contract/tool.ts";
+import type { ToolOutput } from "../contract/tool.ts";
+import { makeVisible } from "../output/visible.ts";
+import { ToolError } from "../protocol/errors.ts";
+
+/** As the system can take them with room to spare: it allows 128 KB for one argument, and 2 MB with the environment. */
+// oxfmt-ignore
+const LIMITS = {
+  args:      256,
+  arg_bytes: 32_768,
+  all_bytes: 131_072,
+} as const;
+
+const TIMEOUT = { usual_seconds: 120, most_seconds: 600 } as const;
+
+const args = () =>
+  z.strictObject({
+    skill: z
+      .union([
+        z.string().min(1).max(200),
+        z.strictObject({ name: z.string().min(1).max(200), source: z.enum(SKILL_SOURCES).optional() }),
+      ])
+      .describe("Name of the skill, or its name and source"),
+    relative_path: z.string().min(1).max(4096).describe("The script, relative to the skill's folder: scripts/fill.py"),
+    args: argumentList().default([]).describe("Arguments of the script, each as it is: no shell reads them"),
+    timeout_seconds: z.int().min(1).max(TIMEOUT.most_seconds).default(TIMEOUT.usual_seconds),
+    workdir: z
+      .enum(SCRIPT_FOLDERS)
+      .default("sandbox")
+      .describe("Where it runs: a folder of the run for what it makes, or the skill's own, to be read only"),
+  });
+type Args = z.output<ReturnType<typeof args>>;
+
+function argumentList() {
+  const argument = z
+    .string()
+    .refine((text) => !text.includes("\0"), "holds a NUL character, which no argument can")
+    .refine((text) => Buffer.byteLength(text) <= LIMITS.arg_bytes, `has more than ${LIMITS.arg_bytes} bytes`);
+  return z
+    .array(argument)
+    .max(LIMITS.args)
+    .refine((list) => bytesOf(list) <= LIMITS.all_bytes, `together have more than ${LIMITS.all_bytes} bytes`);
+}
+
+function bytesOf(list: readonly string[]): number {
+  return list.reduce((bytes, each) => bytes + Buffer.byteLength(each) + 1, 0);
+}
+
+const returns = () =>
+  z.strictObject({
+    skill: z.strictObject({ name: z.string(), source: z.enum(SKILL_SOURCES), digest: z.string() }),
+    script: z.string(),
+    sha256: z.string(),
+    exit_code: z.int(),
+    signal: z.string().nullable(),
+    ended_by: z.enum(["itself", "timeout", "cancel", "limit"]),
+    sandbox: z.string(),
+  });
+type Data = z.input<ReturnType<typeof returns>>;
+
+export const runScript = defineTool({
+  name: "run_script",
+  version: "1.0.0",
+  description:
+    "Run a script of a skill, a file in its scripts folder, directly and without a shell. " +
+    "It works in a folder of the run; paths of the workspace are given to it as absolute ones.",
+  args,
+  returns,
+  required_permissions: ["proc.exec"],
+  side_effects: ["process", "files"],
+  risk: "medium",
+  permission_class: "bash",
+  audit_operation: "execute",
+  deadline_ms: TIMEOUT.most_seconds * 1000 + 30_000, // it is copied first, and ended by its own limit
+  search_hint: "run execute skill script program",
+
+  async execute(given, { skills, openTranscript }) {
+    const script = await skills.openScript(referenceOf(given), given.relative_path);
+    try {
+      const transcript = openTranscript();
+      const end = await runTo(transcript, script, given);
+      return present({ given, script, end, printed: transcript.end() });
+    } finally {
+      script.close();
+    }
+  },
+});
+
+function referenceOf({ skill }: Args): SkillReference {
+  return typeof skill === "string" ? { name: skill } : skill;
+}
+
+function runTo(transcript: Transcript, script: ReadyScript, given: Args): Promise<ScriptEnd> {
+  return script.run(given.args, {
+    workdir: given.workdir,
+    timeout_ms: given.timeout_seconds * 1000,
+    onOutput: (stream, piece) => void transcript.write(stream, piece),
+  });
+}
+
+interface Ended {
+  readonly given: Args;
+  readonly script: ReadyScript;
+  readonly end: ScriptEnd;
+  readonly printed: TranscriptEnd;
+}
+
+function present(ended: Ended): ToolOutput<Data> {
+  const { given, end, printed } = ended;
+  const { skill, script } = ended.script;
+  const { exit_code, signal, ended_by, sandbox } = end;
+  const { name, source, digest } = skill;
+  const { stdout, stderr, truncated_lines, truncated_bytes, aside } = printed;
+  const failure = failureOf(ended);
+  return {
+    data: {
+      skill: { name, source, digest },
+      script: script.path,
+      sha256: script.sha256,
+      exit_code,
+      signal,
+      ended_by,
+      sandbox,
+    },
+    stdout,
+    stderr,
+    exit_code,
+    truncated_lines,
+    truncated_bytes,
+    // The hash is in the record with it: it tells which content ran, whatever the file holds by then.
+    artifacts: { commands_run: [`${describeCommand(name, script.path, given.args)} # sha256:${script.sha256}`] },
+    ...(aside === undefined ? {} : { aside }),
+    ...(failure === undefined ? {} : { failure }),
+  };
+}
+
+function failureOf({ given, script: { skill, script }, end }: Ended): ToolError | undefined {
+  const what = `"${script.path}" of the skill "${skill.name}"`;
+  const { exit_code, signal, limit_reached: reached } = end;
+  if (end.ended_by === "timeout") {
+    const { timeout_seconds } = given;
+    return new ToolError("Timeout", `${what} was stopped after ${timeout_seconds} seconds`, { timeout_seconds });
+  }
+  if (end.ended_by === "cancel") return new ToolError("Cancelled", `${what} was stopped on request`);
+  if (end.ended_by === "limit") {
+    const over =
+      reached === undefined ? "" : ` of ${reached.limit} (${reached.allowed} allowed, ${reached.found} found)`;
+    return new ToolError("LimitReached", `${what} was stopped: it went over its limit${over}`, { ...reached });
+  }
+  if (exit_code === 0) return undefined;
+  const how = signal === null ? `with exit code ${exit_code}` : `by signal ${signal}`;
+  return new ToolError("ExitNonZero", `${what} ended ${how}`, { exit_code, signal });
+}
+
+const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
+
+/** As a shell would have to be given it, so that people can read where one argument ends. */
+function describeCommand(skill: string, path: string, list: readonly string[]): string {
+  const words = list.map((word) => (PLAIN_WORD.test(word) ? word : `'${makeVisible(word).replaceAll("'", "'\\''")}'`));
+  return [`${skill}/${path}`, ...words].join(" ");
+}
