@@ -1,6 +1,7 @@
 /** Compares what we do with the floor below it, in the same run: machines are noisy, ratios are not. `npm run bench [-- name]` */
 import { rmSync } from "node:fs";
 import { benchColdStart } from "./cold-start.ts";
+import { benchCommands, benchDecisions } from "./commands.ts";
 import { benchChanges, benchRead } from "./files.ts";
 import { benchLs } from "./ls.ts";
 import { scratch } from "./place.ts";
@@ -11,6 +12,8 @@ const BENCHES: Readonly<Record<string, () => Promise<void> | void>> = {
   read: benchRead,
   changes: benchChanges,
   search: benchSearch,
+  commands: benchCommands,
+  decisions: benchDecisions,
   "cold-start": benchColdStart,
 };
 

@@ -1,9 +1,9 @@
+import type { LazyChanger } from "./lazy-changer.ts";
 import type { SandboxReport } from "./inspect.ts";
 import type { CallProcesses, Command, CommandEnd, CommandOptions } from "./contract/processes.ts";
 import { DEFAULTS } from "./defaults.ts";
 import type { RunProgram } from "./contract/skills.ts";
 import type { CommandWatch, WatchRequest } from "./machine/files/command-changes.ts";
-import type { FileChanger } from "./machine/files/file-changer.ts";
 import type { NamedCommand, ResolvedTouch, WorkspaceContext } from "./policy/decide.ts";
 import type { Processes } from "./machine/processes/processes.ts";
 import { ToolError } from "./protocol/errors.ts";
@@ -16,7 +16,7 @@ interface CommandsOptions {
   readonly workspace: WorkspaceContext;
   readonly state_dir: string;
   readonly cwd: string;
-  readonly changer: FileChanger;
+  readonly changer: LazyChanger;
   readonly sandbox?: SandboxMode;
   readonly bash_timeout_ms?: number;
 }
@@ -114,7 +114,8 @@ export class Commands {
 
   async #openWatch(): Promise<CommandWatch> {
     const { createCommandWatch } = await import("./machine/files/command-changes.ts");
-    const { state_dir, changer, cwd } = this.#options;
+    const { state_dir, cwd } = this.#options;
+    const changer = await this.#options.changer.load();
     return createCommandWatch({ state_dir, changer, cwd, workspace: this.workspace });
   }
 

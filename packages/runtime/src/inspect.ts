@@ -4,7 +4,7 @@ import type { SkillIndex } from "./contract/skills.ts";
 import { LazySkills } from "./lazy-skills.ts";
 import type { SandboxMode } from "./commands.ts";
 import { prepareStart } from "./start.ts";
-import { createFileChanger } from "./machine/files/file-changer.ts";
+import { LazyChanger } from "./lazy-changer.ts";
 
 interface InspectOptions {
   readonly roots: readonly string[];
@@ -30,7 +30,7 @@ export async function listSkills(options: InspectOptions): Promise<SkillIndex> {
 /** Opens the sandbox that commands would run in, and really tries to get out of it. */
 export async function inspectSandbox(options: InspectOptions): Promise<SandboxReport> {
   const started = prepareStart({ ...options, checkpoint_handler: false });
-  const changer = createFileChanger({ state_dir: started.state_dir, clock: Date.now });
+  const changer = new LazyChanger(started.state_dir, Date.now);
   const commands = new Commands({ ...options, ...started, changer });
   try {
     return await commands.inspect();

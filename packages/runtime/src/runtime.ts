@@ -15,12 +15,10 @@ import { unopenedResult } from "./gate/record-end.ts";
 import { Registry } from "./gate/registry.ts";
 import { openJsonl } from "./journal/jsonl-journal.ts";
 import { isRecorded, isRunId, runPath } from "./journal/run-folder.ts";
-import { createFileChanger } from "./machine/files/file-changer.ts";
-import type { FileChanger } from "./machine/files/file-changer.ts";
 import { createToolFiles } from "./machine/files/files.ts";
 import { openOwnFile } from "./machine/files/open-file.ts";
-import { recoverChanges } from "./machine/files/recover.ts";
 import { resolvePath } from "./machine/files/resolve.ts";
+import { LazyChanger, recoverLeft } from "./lazy-changer.ts";
 import { createLazyNetwork } from "./lazy-network.ts";
 import { LazySkills } from "./lazy-skills.ts";
 import { createLazySearch } from "./lazy-search.ts";
@@ -118,8 +116,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const clock = options.clock ?? Date.now;
   const started = prepareStart({ ...options, checkpoint_handler: options.onCheckpoint !== undefined });
   const { state_dir, heads } = started;
-  const { left } = await recoverChanges(state_dir);
-  const changer = createFileChanger({ state_dir, clock });
+  const left = await recoverLeft(state_dir);
+  const changer = new LazyChanger(state_dir, clock);
   const narrowed = options.skill === undefined ? {} : await activateSkill(options.skill, started);
   const commands = new Commands({ ...options, ...started, workspace: { ...started.workspace, ...narrowed }, changer });
   const openFile: OpenJournal = (run_id) => openJsonl({ state_dir, run_id, heads }, clock);
@@ -193,7 +191,7 @@ interface Made {
   readonly registry: Registry;
   readonly started: Started;
   readonly clock: Clock;
-  readonly changer: FileChanger;
+  readonly changer: LazyChanger;
   readonly commands: Commands;
 }
 

@@ -15,7 +15,7 @@ import type { Doing } from "./system-error.ts";
 export interface FilesOptions {
   readonly run_id: string;
   readonly tool_call_id: string;
-  readonly changer: FileChanger;
+  readonly changer: Pick<FileChanger, "change">;
   /** What this call was allowed to touch, and where that led when it was judged. */
   readonly touches: readonly ResolvedTouch[];
   readonly workspace: WorkspaceContext;

@@ -1,0 +1,58 @@
+import { readdirSync } from "node:fs";
+import type { Clock } from "./contract/host.ts";
+import type { UndoKeeper } from "./contract/undo.ts";
+import type { FileChanger } from "./machine/files/file-changer.ts";
+import type { LeftChange } from "./machine/files/recover.ts";
+import { stateFolders } from "./machine/files/state-folders.ts";
+
+/** What changes files, loaded when the first change is made or looked up: most processes only look, and start faster. */
+export class LazyChanger implements UndoKeeper, Pick<FileChanger, "change"> {
+  readonly #options: { readonly state_dir: string; readonly clock: Clock };
+  #changer: Promise<FileChanger> | undefined;
+
+  constructor(state_dir: string, clock: Clock) {
+    this.#options = { state_dir, clock };
+  }
+
+  readonly undoLog: UndoKeeper["undoLog"] = {
+    find: async (target) => await (await this.load()).undoLog.find(target),
+    content: async (sha256) => await (await this.load()).undoLog.content(sha256),
+  };
+
+  async change(...given: Parameters<FileChanger["change"]>): ReturnType<FileChanger["change"]> {
+    return await (await this.load()).change(...given);
+  }
+
+  async keepRevert(...given: Parameters<FileChanger["keepRevert"]>): Promise<string> {
+    return await (await this.load()).keepRevert(...given);
+  }
+
+  load(): Promise<FileChanger> {
+    return (this.#changer ??= this.#make());
+  }
+
+  async close(): Promise<void> {
+    await (await this.#changer)?.close();
+  }
+
+  async #make(): Promise<FileChanger> {
+    const { createFileChanger } = await import("./machine/files/file-changer.ts");
+    return createFileChanger(this.#options);
+  }
+}
+
+/** Puts in order what killed processes left. Costs one look into a folder where there is nothing to do. */
+export async function recoverLeft(state_dir: string): Promise<readonly LeftChange[]> {
+  if (!hasOpenLogs(state_dir)) return [];
+  const { recoverChanges } = await import("./machine/files/recover.ts");
+  return (await recoverChanges(state_dir)).left;
+}
+
+function hasOpenLogs(state_dir: string): boolean {
+  try {
+    return readdirSync(stateFolders(state_dir).open).length > 0;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw error;
+  }
+}
