@@ -1,6 +1,6 @@
 import type { LazyChanger } from "./lazy-changer.ts";
 import type { SandboxReport } from "./inspect.ts";
-import type { CallProcesses, Command, CommandEnd, CommandOptions } from "./contract/processes.ts";
+import type { CallProcesses, Command, CommandEnd, CommandOptions, WatchedEnd } from "./contract/processes.ts";
 import { DEFAULTS } from "./defaults.ts";
 import type { RunProgram } from "./contract/skills.ts";
 import type { CommandWatch, WatchRequest } from "./machine/files/command-changes.ts";
@@ -17,6 +17,8 @@ interface CommandsOptions {
   readonly state_dir: string;
   readonly cwd: string;
   readonly changer: LazyChanger;
+  /** Names that commands may reach, where they ask for the network. */
+  readonly network_allow: readonly string[];
   readonly sandbox?: SandboxMode;
   readonly bash_timeout_ms?: number;
 }
@@ -102,14 +104,20 @@ export class Commands {
     const processes = await this.#load();
     const watch = await (this.#watch ??= this.#openWatch());
     const look = await watch.before({ ...call, skip: await isReadOnlyCall(call) });
+    const connections: WatchedEnd["connections"][number][] = [];
     let end: CommandEnd;
     try {
-      end = await processes.run(command, { ...options, call_id: call.tool_call_id });
+      end = await processes.run(command, {
+        ...options,
+        call_id: call.tool_call_id,
+        allow: this.#options.network_allow,
+        onConnection: ({ host, port, allowed }) => connections.push({ host, port, allowed }),
+      });
     } catch (error) {
       look.drop();
       throw error;
     }
-    return { ...end, changes: await look.after() };
+    return { ...end, changes: await look.after(), connections };
   }
 
   async #openWatch(): Promise<CommandWatch> {

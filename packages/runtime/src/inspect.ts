@@ -31,7 +31,7 @@ export async function listSkills(options: InspectOptions): Promise<SkillIndex> {
 export async function inspectSandbox(options: InspectOptions): Promise<SandboxReport> {
   const started = prepareStart({ ...options, checkpoint_handler: false });
   const changer = new LazyChanger(started.state_dir, Date.now);
-  const commands = new Commands({ ...options, ...started, changer });
+  const commands = new Commands({ ...options, ...started, changer, network_allow: [] });
   try {
     return await commands.inspect();
   } finally {

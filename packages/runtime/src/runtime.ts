@@ -23,7 +23,7 @@ import { createLazyNetwork } from "./lazy-network.ts";
 import { LazySkills } from "./lazy-skills.ts";
 import { createLazySearch } from "./lazy-search.ts";
 import { createCursors } from "./output/cursor.ts";
-import type { Decision, WorkspaceContext } from "./policy/decide.ts";
+import type { Decision } from "./policy/decide.ts";
 import { isInForce } from "./policy/tools-in-force.ts";
 import { canonicalJson } from "./protocol/canonical.ts";
 import type { ToolCallInput } from "./protocol/call.ts";
@@ -118,13 +118,13 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { state_dir, heads } = started;
   const left = await recoverLeft(state_dir);
   const changer = new LazyChanger(state_dir, clock);
-  const narrowed = options.skill === undefined ? {} : await activateSkill(options.skill, started);
-  const commands = new Commands({ ...options, ...started, workspace: { ...started.workspace, ...narrowed }, changer });
+  const configuration = readConfiguration(options);
+  const commands = await openCommands(options, { started, changer, configuration });
   const openFile: OpenJournal = (run_id) => openJsonl({ state_dir, run_id, heads }, clock);
   const runs = new Runs(state_dir, telling(options.openJournal ?? openFile, options.onEvent));
   const registry = new Registry();
   for (const tool of BUILT_IN) registry.register(tool);
-  const shared = sharedParts(options, { registry, started, clock, changer, commands });
+  const shared = sharedParts(options, { registry, started, clock, changer, commands, configuration });
   const run_id = options.run_id ?? makeId("run", clock());
 
   const journal = lazyJournal(run_id, async () => (await runs.get(run_id)).journal);
@@ -172,9 +172,22 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   };
 }
 
-async function activateSkill(name: string, { workspace, cwd }: Started): Promise<Partial<WorkspaceContext>> {
+async function openCommands(
+  options: RuntimeOptions,
+  { started, changer, configuration }: Pick<Made, "started" | "changer" | "configuration">,
+): Promise<Commands> {
+  const { cwd } = started;
   const names = BUILT_IN.map((tool) => tool.name);
-  return await new LazySkills({ workspace, cwd }).activate(name, names);
+  const skills = new LazySkills({ workspace: started.workspace, cwd });
+  const narrowed = options.skill === undefined ? {} : await skills.activate(options.skill, names);
+  const workspace = { ...started.workspace, ...narrowed };
+  return new Commands({
+    ...options,
+    ...started,
+    workspace,
+    changer,
+    network_allow: configuration.network?.allow ?? [],
+  });
 }
 
 function undoCall(id: string, force: boolean): ToolCallInput {
@@ -193,15 +206,16 @@ interface Made {
   readonly clock: Clock;
   readonly changer: LazyChanger;
   readonly commands: Commands;
+  readonly configuration: PolicyConfiguration;
 }
 
 function sharedParts(options: RuntimeOptions, made: Made): DecidingParts {
-  const { registry, started, clock, changer, commands } = made;
+  const { registry, started, clock, changer, commands, configuration } = made;
   const { cwd, state_dir } = started;
   const { workspace } = commands;
   const skills = new LazySkills({ workspace, cwd });
-  const settings = { profile: options.profile ?? "guarded", configuration: readConfiguration(options) } as const;
-  const network_allow = settings.configuration.network?.allow ?? [];
+  const settings = { profile: options.profile ?? "guarded", configuration } as const;
+  const network_allow = configuration.network?.allow ?? [];
   return {
     registry,
     workspace,

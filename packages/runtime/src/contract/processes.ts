@@ -12,8 +12,12 @@ export interface CommandLimits {
   readonly open_files: number;
 }
 
-/** `none`: no socket but unix ones. `loopback`: the sandbox's own, which leads nowhere else. Without a sandbox: no effect. */
-type CommandNetwork = "none" | "loopback";
+/**
+ * `none`: no socket but unix ones. `loopback`: the sandbox's own, which leads nowhere else. `allowlist`: that one, with a
+ * proxy on it that lets through what the allowlist names. Without a sandbox `allowlist` is refused, the others have no
+ * effect.
+ */
+type CommandNetwork = "none" | "loopback" | "allowlist";
 
 export interface Command {
   /** Text for bash, or a program by its absolute path with its arguments. */
@@ -120,10 +124,17 @@ interface CallCommand extends Omit<Command, "cwd" | "writable"> {
   readonly workdir: string;
 }
 
+/** How a command ended, and what was seen of it meanwhile. */
+export interface WatchedEnd extends CommandEnd {
+  readonly changes: CommandChanges;
+  /** Whom it asked over the network, as far as it has one. */
+  readonly connections: readonly { readonly host: string; readonly port: number; readonly allowed: boolean }[];
+}
+
 /** Commands, as far as this call was allowed to run them: the folder is verified before they start. */
 export interface CallProcesses {
   /** What it did to the files below the roots is told with its end. */
-  run(command: CallCommand, options: CommandOptions): Promise<CommandEnd & { readonly changes: CommandChanges }>;
+  run(command: CallCommand, options: CommandOptions): Promise<WatchedEnd>;
   /** Starts one that goes on after the call. */
   start(command: CallCommand): Promise<BackgroundFacts>;
   /** See `Background`. */

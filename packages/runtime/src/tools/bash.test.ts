@@ -1,5 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scratch } from "../../../../test/support/scratch.ts";
@@ -56,7 +59,7 @@ const DECIDED = [
   { cmd: "bash -c 'rm -rf /'",     code: "CommandDenied" },
   { cmd: "git push --force",       code: "ApprovalRequired" },
   { cmd: 'eval "$UNKNOWN"',        code: "ApprovalRequired" },
-  { cmd: "echo ok", network: true, code: "NetworkDenied" },
+  { cmd: "echo ok", network: true, code: "ApprovalRequired" },
   { cmd: "echo ok", workdir: "..", code: "PathTraversalBlocked" },
   { cmd: "echo ok", workdir: "x",  code: "NotFound" },
 ];
@@ -137,6 +140,29 @@ test.skipIf(!hasSandbox)(`nothing of a command is left when it ends${needs}`, as
   await call("bash", { cmd: `setsid sleep ${mark} & nohup sleep ${mark} & (sleep ${mark} &) ; echo done` });
   const left = spawnSync("pgrep", ["-f", `sleep ${mark}`]);
   expect(left.stdout.toString()).toBe("");
+});
+
+test.skipIf(!hasSandbox)(`with the network a command reaches the allowlist and nothing else${needs}`, async () => {
+  const server = createServer((_, response) => response.end("from the server")).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const { call } = await scratch({
+    network: { allow: [`127.0.0.1:${port}`] },
+    onApproval: () => ({ answer: "grant" }),
+  });
+  const cmd = `curl -s http://127.0.0.1:${port}/; curl -s -o /dev/null -w ' %{http_code}' http://127.0.0.1:1/`;
+  const { payload } = await call("bash", { cmd, network: true });
+  const without = await call("bash", { cmd: `curl -s --noproxy '*' http://127.0.0.1:${port}/`, network: true });
+  const closed = await scratch({ onApproval: () => ({ answer: "grant" }) });
+  const refused = await closed.call("bash", { cmd: "true", network: true });
+  server.close();
+
+  expect(payload?.stdout).toBe("from the server 403");
+  expect(payload?.meta).toMatchObject({
+    connections: [{ host: "127.0.0.1", port, allowed: true }, { allowed: false }],
+  });
+  expect(without.error?.code).toBe("ExitNonZero");
+  expect(refused.error?.code).toBe("NetworkDenied");
 });
 
 test("run_terminal_cmd takes the names of other clients", async () => {

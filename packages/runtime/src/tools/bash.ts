@@ -23,7 +23,10 @@ const args = () =>
       .optional()
       .describe("It is stopped after so long; default 120"),
     is_background: z.boolean().default(false).describe("Go on at once; read its output with background_output"),
-    network: z.boolean().default(false).describe("Not offered yet: commands have no network"),
+    network: z
+      .boolean()
+      .default(false)
+      .describe("Let it reach the network allowlist, which a person has to confirm; not in the background"),
     description: z.string().max(1000).optional().describe("What it is for, in a few words"),
   });
 type Args = z.output<ReturnType<typeof args>>;
@@ -50,10 +53,7 @@ export const bash = defineTool({
   required_permissions: ["proc.exec"],
   side_effects: ["process", "files"],
   risk: "medium",
-  touches({ cmd, workdir, network }) {
-    if (network) throw noNetwork();
-    return [{ command: cmd, workdir, network }];
-  },
+  touches: ({ cmd, workdir, network }) => [{ command: cmd, workdir, network }],
   permission_class: "bash",
   audit_operation: "execute",
   deadline_ms: MAX_SECONDS * 1000 + GRACE_MS,
@@ -66,7 +66,7 @@ async function runToEnd(given: Args, context: ToolContext): Promise<Output> {
   const { cmd, workdir, timeout_seconds } = given;
   const transcript = context.openTranscript();
   const end = await context.processes.run(
-    { run: cmd, workdir, network: "loopback" },
+    { run: cmd, workdir, network: given.network ? "allowlist" : "loopback" },
     {
       timeout_ms: timeout_seconds === undefined ? context.processes.timeout_ms : timeout_seconds * 1000,
       signal: context.signal,
@@ -93,7 +93,10 @@ async function runToEnd(given: Args, context: ToolContext): Promise<Output> {
       files_changed: files.slice(0, MAX_FILES).map(({ path }) => path),
       ...(undo_id === undefined ? {} : { undo_id }),
     },
-    meta: files.length > MAX_FILES ? { files_changed: files.length } : {},
+    meta: {
+      ...(files.length > MAX_FILES ? { files_changed: files.length } : {}),
+      ...(end.connections.length > 0 ? { connections: end.connections.slice(0, MAX_FILES) } : {}),
+    },
   };
 }
 
@@ -124,8 +127,12 @@ const TAKEN_BACK = {
   stays: "it could not be taken back",
 } as const;
 
-async function startInBackground({ cmd, workdir }: Args, { processes }: ToolContext): Promise<Output> {
-  const { background_id, pid, sandbox } = await processes.start({ run: cmd, workdir, network: "loopback" });
+async function startInBackground({ cmd, workdir, network }: Args, { processes }: ToolContext): Promise<Output> {
+  const { background_id, pid, sandbox } = await processes.start({
+    run: cmd,
+    workdir,
+    network: network ? "allowlist" : "loopback",
+  });
   return {
     data: { exit_code: null, signal: null, ended_by: null, sandbox, background_id, pid },
     stdout: `Started ${background_id} (process ${pid}); background_output shows what it prints\n`,
@@ -163,18 +170,7 @@ function failureOf(end: CommandEnd, output: Pick<TranscriptEnd, "stdout" | "stde
 }
 
 const NETWORK_HINT =
-  "It seems to need the network, which commands do not have; network_request reaches what is on the allowlist.";
-
-/** Nobody is asked for what cannot be given. */
-function noNetwork(): ToolError {
-  return new ToolError(
-    "NetworkDenied",
-    "Cannot give a command the network: nothing here holds commands to the allowlist",
-    {
-      hint: "Use network_request for what is on the allowlist, or have a person run the command.",
-    },
-  );
-}
+  'It seems to need the network; "network": true asks for what is on the allowlist, and a person has to confirm.';
 
 const NO_NETWORK =
   /could not resolve host|name or service not known|temporary failure in name resolution|network is unreachable|EAI_AGAIN|ENETUNREACH|getaddrinfo|failed to resolve|no route to host|connection refused/i;

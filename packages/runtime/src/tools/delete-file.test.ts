@@ -25,7 +25,7 @@ test("delete_file is asked for under guarded, and not offered under readonly", a
   const readonly = await scratch({ profile: "readonly" });
   await readonly.make({ "root/a.txt": "content" });
   expect((await readonly.call("delete_file", { path: "a.txt" })).error?.code).toBe("ToolNotAllowed");
-  expect(readonly.runtime.tools().map(({ name }) => name)).toEqual(["ls", "find", "grep", "read"]);
+  expect(readonly.runtime.tools().map(({ name }) => name)).not.toContain("delete_file");
 });
 
 test("delete_file takes no folder and nothing that is not there", async () => {

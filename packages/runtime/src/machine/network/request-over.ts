@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { Target } from "../../policy/check-address.ts";
 
 /** Header lines of an answer, together. */
-const MOST_HEADER_BYTES = 65_536;
+export const MOST_HEADER_BYTES = 65_536;
 
 interface Outgoing {
   readonly method: string;

@@ -53,6 +53,7 @@ export class BackgroundCommands implements Background {
 
   async start(command: Command): Promise<BackgroundFacts> {
     const { limits, launch, log_bytes = LOG_BYTES, most = MOST } = this.#options;
+    if (command.network === "allowlist") throw noNetwork();
     if ([...this.#own.values()].filter(({ record }) => record.state === "running").length >= most) {
       throw new ToolError("LimitReached", `Cannot start the command: ${most} are running in the background already`, {
         limit: most,
@@ -163,6 +164,14 @@ export class BackgroundCommands implements Background {
     }
     for (const wake of own.waiting) wake();
   }
+}
+
+function noNetwork(): ToolError {
+  return new ToolError(
+    "NetworkDenied",
+    "Cannot give the command the network: it would go on in the background, after the call that was allowed to reach out",
+    { hint: "Fetch what it needs with a command that is waited for, then start it without the network." },
+  );
 }
 
 function endFacts({ isStopped, log }: Own, end: ChildEnd | undefined): Partial<BackgroundFacts> {

@@ -40,21 +40,22 @@ export function bashArguments(run: Command["run"]): readonly string[] {
   return typeof run === "string" ? [...start, run] : [...start, 'exec "$@"', "bash", ...run];
 }
 
-/** Prologues by the descriptor that they are handed over as, each made once. */
+/** Prologues by the descriptor that they are handed over as and what they start, each made once. */
 export class Prologues {
   readonly #options: { readonly limits: CommandLimits; readonly folder: string };
-  readonly #files = new Map<number, number>();
+  readonly #files = new Map<string, number>();
 
   constructor(options: { readonly limits: CommandLimits; readonly folder: string }) {
     this.#options = options;
   }
 
-  get(fd: number): number {
-    const known = this.#files.get(fd);
+  get(fd: number, helper: readonly string[] = []): number {
+    const key = [`${fd}`, ...helper].join("\n");
+    const known = this.#files.get(key);
     if (known !== undefined) return known;
     const { limits, folder } = this.#options;
-    const file = anonymousFile(folder, Buffer.from(prologueText(limits, fd)));
-    this.#files.set(fd, file);
+    const file = anonymousFile(folder, Buffer.from(prologueText(limits, { fd, helper })));
+    this.#files.set(key, file);
     return file;
   }
 

@@ -1,7 +1,9 @@
 import type { Background, Command, CommandEnd, CommandLimits, CommandOptions } from "../../contract/processes.ts";
+import type { ProxiedConnection } from "../network/proxy.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
 import type { Sandbox, SandboxOptions } from "../sandbox/sandbox.ts";
 import { BackgroundCommands } from "./background.ts";
+import { handoverFolder } from "./launch.ts";
 import { sweepLost } from "./marks.ts";
 import { runCommand } from "./run.ts";
 
@@ -16,6 +18,14 @@ const LIMITS: CommandLimits = {
 
 export interface ProcessesOptions extends Omit<SandboxOptions, "limits"> {
   readonly limits?: Partial<CommandLimits>;
+}
+
+export interface ProcessOptions extends CommandOptions {
+  readonly call_id: string;
+  /** What a command with the network `allowlist` reaches. Default: nothing, which refuses it. */
+  readonly allow?: readonly string[];
+  /** Each connection that it asked for, when that is over or was refused. Must not throw. */
+  readonly onConnection?: (connection: ProxiedConnection) => void;
 }
 
 /** All that runs commands for one workspace. Nothing is looked for or started before it is first asked. */
@@ -45,10 +55,16 @@ export class Processes {
     }
   }
 
-  async run(command: Command, options: CommandOptions & { readonly call_id: string }): Promise<CommandEnd> {
+  /** Throws `NetworkDenied` where it is to have the network of the allowlist, and there is no sandbox or no list. */
+  async run(command: Command, { allow = [], onConnection, ...options }: ProcessOptions): Promise<CommandEnd> {
     const sandbox = await this.sandbox();
     options.signal.throwIfAborted();
-    return await runCommand(sandbox.launch(command), { ...options, limits: this.#limits });
+    const run = async (proxy_socket?: string): Promise<CommandEnd> =>
+      await runCommand(sandbox.launch(command, proxy_socket), { ...options, limits: this.#limits });
+    if (command.network !== "allowlist") return await run();
+    const { withProxy } = await import("./with-proxy.ts"); // most commands stay inside
+    const folder = handoverFolder(this.#options.state_dir);
+    return await withProxy({ folder, allow, signal: options.signal, onConnection: onConnection ?? (() => {}) }, run);
   }
 
   async background(): Promise<Background> {

@@ -2,11 +2,20 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { CommandLimits } from "../../contract/processes.ts";
 import { THREADS_PER_PROCESS } from "./watchdog.ts";
 
+export interface PrologueFacts {
+  /** The descriptor that it is handed over as, the last one of ours. */
+  readonly fd: number;
+  /** Lines for bash. */
+  readonly helper: readonly string[];
+}
+
 /**
  * What bash does before the command: limits that every process of it inherits, and closing descriptors that are not
  * the command's business. Handed over as a file, so that the command's own text and its line numbers stay as they are.
+ * `helper` starts what the command needs beside it: of ours, so the limits do not hold for it, and strays are none of
+ * its business either.
  */
-export function prologueText(limits: CommandLimits, fd: number): string {
+export function prologueText(limits: CommandLimits, { fd, helper }: PrologueFacts): string {
   const strays = strayDescriptors().filter((stray) => stray > fd);
   const [memory, files, size, tasks] = [
     within("Max data size", limits.memory_bytes, 1024),
@@ -16,8 +25,9 @@ export function prologueText(limits: CommandLimits, fd: number): string {
   ];
   return [
     "unset BASH_ENV",
-    `ulimit -c 0 -d ${memory} -n ${files} -f ${size} -u ${tasks}`,
     `exec ${[fd, ...strays].map((each) => `${each}<&-`).join(" ")}`,
+    ...helper,
+    `ulimit -c 0 -d ${memory} -n ${files} -f ${size} -u ${tasks}`,
     "",
   ].join("\n");
 }

@@ -36,6 +36,25 @@ test("the system is read-only, and the roots come after what is private", () => 
   expect(found).toContain("--chdir /home/me/work/sub");
 });
 
+test("a way out is shown before /dev is closed, and its program wherever that is hidden", () => {
+  const found = lines({
+    way_out: { socket: "/state/1.sock", program: "/home/me/.node/bin/node" },
+    hidden: [{ path: "/home/me/.node", kind: "folder" }],
+  });
+  const at = (line: string): number => found.indexOf(line);
+
+  expect(at("--ro-bind /state/1.sock /dev/network.sock")).toBeGreaterThan(at("--dev /dev"));
+  expect(at("--ro-bind /state/1.sock /dev/network.sock")).toBeLessThan(at("--remount-ro /dev"));
+  expect(at("--ro-bind /home/me/.node/bin/node /home/me/.node/bin/node")).toBeGreaterThan(at("--tmpfs /home/me/.node"));
+  expect(lines({}).join(" ")).not.toContain("network.sock");
+});
+
+test("a program in a root, where a command could put a link in its place, is not bound by its name", () => {
+  const program = "/home/me/work/bin/node";
+
+  expect(lines({ way_out: { socket: "/state/1.sock", program } }).join(" ")).not.toContain(program);
+});
+
 test("what is hidden or read-only in a root comes after the root", () => {
   const found = lines({
     hidden: [

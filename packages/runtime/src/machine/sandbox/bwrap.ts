@@ -5,6 +5,16 @@ export interface HiddenPlace {
   readonly kind: "folder" | "file";
 }
 
+interface WayOut {
+  /** Where the proxy listens outside. */
+  readonly socket: string;
+  /** The program that passes connections on to it. */
+  readonly program: string;
+}
+
+/** Where the proxy's socket is inside. `/dev` is private whatever the roots are. */
+export const PROXY_SOCKET = "/dev/network.sock";
+
 /** Everything that a sandbox is made of. All paths are real ones: nothing in them is a link. */
 export interface SandboxFacts {
   /** Writable. */
@@ -26,6 +36,8 @@ export interface SandboxFacts {
   readonly closed_file: string;
   /** Set inside only, so that the sandbox program itself does not follow them (`LD_PRELOAD`). */
   readonly variables: Readonly<Record<string, string>>;
+  /** The way out through a proxy. Left out: there is none. */
+  readonly way_out?: WayOut;
   readonly seccomp_fd: number;
   readonly status_fd: number;
 }
@@ -71,7 +83,9 @@ export function bwrapArguments(facts: SandboxFacts): readonly string[] {
   const aboveRoots = visible.filter(({ path }) => below.some((root) => isInside(path, root)));
   const others = visible.filter((place) => !aboveRoots.includes(place));
   const args: string[] = [...APART, roots.includes("/") ? "--bind" : "--ro-bind", "/", "/", ...KERNEL_FOLDERS];
-  args.push(...inMemory("/dev/shm", SHM_BYTES, facts), "--remount-ro", "/dev");
+  args.push(...inMemory("/dev/shm", SHM_BYTES, facts));
+  if (facts.way_out !== undefined) args.push("--ro-bind", facts.way_out.socket, PROXY_SOCKET);
+  args.push("--remount-ro", "/dev");
   args.push(...(facts.tmp === undefined ? inMemory("/tmp", TMP_BYTES, facts) : ["--bind", facts.tmp, "/tmp"]));
   args.push(...EMPTY_RUN);
   args.push("--perms", "0700", "--dir", sandboxHome(roots));
@@ -81,9 +95,19 @@ export function bwrapArguments(facts: SandboxFacts): readonly string[] {
   for (const path of facts.read_only) args.push("--ro-bind", path, path);
   for (const place of others) args.push(...hide(place, facts));
   for (const path of facts.writable) args.push("--bind", path, path);
+  args.push(...showProgram(facts));
   for (const [name, value] of Object.entries(facts.variables)) args.push("--setenv", name, value);
   args.push("--chdir", facts.cwd, "--seccomp", `${facts.seccomp_fd}`, "--json-status-fd", `${facts.status_fd}`);
   return args;
+}
+
+/**
+ * The program of the way out, wherever it lies. In a root it is there anyway, and is not named here: a command could
+ * have put a link in its place, which would be followed outside the sandbox.
+ */
+function showProgram({ way_out, roots }: SandboxFacts): readonly string[] {
+  if (way_out === undefined || roots.some((root) => isInside(root, way_out.program))) return [];
+  return ["--ro-bind", way_out.program, way_out.program];
 }
 
 function inMemory(path: string, bytes: number, { has_sizes }: SandboxFacts): readonly string[] {

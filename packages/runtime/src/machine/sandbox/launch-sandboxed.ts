@@ -1,4 +1,4 @@
-import { closeSync, constants, mkdirSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "../../contract/processes.ts";
 import { anonymousFile, reopen } from "../processes/anonymous-file.ts";
@@ -8,15 +8,22 @@ import type { Launch, Prologues } from "../processes/launch.ts";
 import type { PipePool } from "../processes/output-pipes.ts";
 import { bwrapArguments } from "./bwrap.ts";
 import type { PlaceFinder } from "./find-places.ts";
+import { PROXY_VARIABLES, relayLines } from "./relay.ts";
 import { seccompProgram } from "./seccomp.ts";
 import type { Architecture, Sockets } from "./seccomp.ts";
 
-/** Descriptors of the sandbox program. */
+/** Descriptors of the sandbox program. The prologue comes last. */
 const SECCOMP_FD = 3;
 const STATUS_FD = 4;
-const PROLOGUE_FD = 5;
+const READY_FD = 5;
 /** It tells two short lines. */
 const STATUS_BYTES = 1024;
+
+const SOCKETS = {
+  none: "unix",
+  loopback: "internet",
+  allowlist: "internet",
+} as const satisfies Record<NonNullable<Command["network"]>, Sockets>;
 
 export interface SandboxParts {
   readonly bwrap: string;
@@ -45,7 +52,8 @@ export class SandboxLauncher {
     this.#parts = parts;
   }
 
-  launch(command: Command): Launch {
+  /** `proxy_socket`: the real path where a proxy listens for this command, the way out that it gets. */
+  launch(command: Command, proxy_socket?: string): Launch {
     const parts = this.#parts;
     closeSync(openJudged(command.cwd));
     const found = parts.finder.find();
@@ -58,27 +66,36 @@ export class SandboxLauncher {
       has_sizes: parts.has_sizes,
       closed_file: (this.#closedFile ??= makeClosedFile(parts.folder)),
       variables: parts.environment.inside_only,
+      ...(proxy_socket === undefined ? {} : { way_out: { socket: proxy_socket, program: process.execPath } }),
       seccomp_fd: SECCOMP_FD,
       status_fd: STATUS_FD,
     });
-    const prologue = parts.prologues.get(PROLOGUE_FD);
-    const filter = reopen(this.#filter(command.network === "loopback" ? "internet" : "unix"));
+    const hasWayOut = proxy_socket !== undefined;
+    const prologueFd = hasWayOut ? READY_FD + 1 : READY_FD;
+    const helper = hasWayOut ? relayLines({ program: process.execPath, ready_fd: READY_FD }) : [];
+    const prologue = parts.prologues.get(prologueFd, helper);
+    const filter = reopen(this.#filter(SOCKETS[command.network ?? "none"]));
     const status = anonymousFile(parts.folder, Buffer.alloc(0));
+    const ready = hasWayOut ? [anonymousFile(parts.folder, Buffer.alloc(0))] : [];
     return {
       program: parts.bwrap,
       args: [...args, "--", parts.bash, ...bashArguments(command.run)],
       cwd: "/",
-      environment: { ...parts.environment.variables, BASH_ENV: `/dev/fd/${PROLOGUE_FD}` },
-      descriptors: [filter, status, prologue],
+      environment: {
+        ...parts.environment.variables,
+        ...(hasWayOut ? PROXY_VARIABLES : {}),
+        BASH_ENV: `/dev/fd/${prologueFd}`,
+      },
+      descriptors: [filter, status, ...ready, prologue],
       pipes: parts.pipes,
       sandbox: "bwrap",
       left_out: found.left_out,
       inner: () => numberIn(status, /"child-pid": (\d+)/),
-      // Told only for a command that was really executed, not where the sandbox itself failed.
-      wasBegun: () => numberIn(status, /"exit-code": (\d+)/) !== undefined,
+      // Told only for a command that was really executed, not where the sandbox itself or its way out failed.
+      wasBegun: () =>
+        numberIn(status, /"exit-code": (\d+)/) !== undefined && ready.every((fd) => fstatSync(fd).size > 0),
       close() {
-        closeSync(filter);
-        closeSync(status);
+        for (const fd of [filter, status, ...ready]) closeSync(fd);
       },
     };
   }

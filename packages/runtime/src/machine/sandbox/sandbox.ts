@@ -35,8 +35,11 @@ export interface Sandbox {
   readonly level: "bwrap" | "none";
   /** Why there is none, though one was wanted. */
   readonly problem: string | undefined;
-  /** Throws `SandboxUnavailable` where one is required and there is none. */
-  launch(command: Command): Launch;
+  /**
+   * Throws `SandboxUnavailable` where one is required and there is none, and `NetworkDenied` where the command is to
+   * have the network of the allowlist and there is no sandbox, or no proxy: that listens on `proxy_socket`, a real path.
+   */
+  launch(command: Command, proxy_socket?: string): Launch;
   close(): void;
 }
 
@@ -59,10 +62,13 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   return {
     level: launcher === undefined ? "none" : "bwrap",
     problem,
-    launch(command) {
+    launch(command, proxy_socket) {
       if (bash === undefined) throw missing("bash");
-      if (launcher !== undefined) return launcher.launch(command);
+      const isOnline = command.network === "allowlist";
+      if (isOnline && proxy_socket === undefined) throw noWayOut("there is no proxy for it");
+      if (launcher !== undefined) return launcher.launch(command, isOnline ? proxy_socket : undefined);
       if (mode === "required") throw unavailable(problem ?? "there is none");
+      if (isOnline) throw noWayOut(`only a sandbox holds it to the allowlist, and ${problem ?? "there is none"}`);
       return bareLaunch(command, { bash, environment, prologues, pipes });
     },
     close() {
@@ -140,6 +146,12 @@ function missing(name: "bash"): ToolError {
   return new ToolError("IOError", `Cannot run the command: ${name} is missing`, {
     program: name,
     hint: `"${install}" installs it`,
+  });
+}
+
+function noWayOut(why: string): ToolError {
+  return new ToolError("NetworkDenied", `Cannot give the command the network: ${why}`, {
+    hint: "network_request reaches what is on the allowlist.",
   });
 }
 

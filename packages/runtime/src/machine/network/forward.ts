@@ -1,0 +1,59 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { pipeline } from "node:stream/promises";
+import type { Target } from "../../policy/check-address.ts";
+import { asNetworkError } from "./network-error.ts";
+import { requestOver } from "./request-over.ts";
+import type { Counted } from "./tunnel.ts";
+
+interface Forwarded {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly target: Target;
+  readonly upstream: Socket;
+}
+
+/** They speak of one connection; the next one has its own. */
+const HOP_BY_HOP = new Set("connection keep-alive te trailer transfer-encoding upgrade host http2-settings".split(" "));
+
+/** Sends a plain request on and its answer back. Nothing of either is kept. Throws `IOError` before the answer began. */
+export async function forward({ request, response, target, upstream }: Forwarded, idleMs: number): Promise<Counted> {
+  upstream.setTimeout(idleMs, () => upstream.destroy());
+  upstream.on("error", () => {}); // told by the request
+  const outgoing = requestOver(upstream, target, {
+    method: request.method ?? "GET",
+    headers: { ...endToEnd(request.headers), ...framing(request.headers) },
+  });
+  const onGone = (): void => void upstream.destroy();
+  response.once("close", onGone);
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  outgoing.once("response", resolve).on("error", reject);
+  outgoing.once("upgrade", () => reject(new Error("the server wants another protocol")));
+  request.on("error", () => outgoing.destroy());
+  request.pipe(outgoing);
+  try {
+    const message = await promise;
+    response.writeHead(message.statusCode ?? 502, endToEnd(message.headers));
+    await pipeline(message, response);
+  } catch (error) {
+    // Half an answer cannot be mended: the connection is cut, so that nobody takes it for a whole one.
+    if (response.headersSent) response.destroy();
+    else throw asNetworkError(error, target);
+  } finally {
+    response.off("close", onGone);
+    upstream.destroy();
+  }
+  return { bytes_sent: upstream.bytesWritten, bytes_received: upstream.bytesRead };
+}
+
+function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const named = new Set((headers.connection ?? "").toLowerCase().split(/\s*,\s*/));
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name) && !named.has(name) && !name.startsWith("proxy-")),
+  );
+}
+
+/** A body goes on as it came: in chunks, or with its length among the other headers. */
+function framing(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  return headers["transfer-encoding"] === undefined ? {} : { "transfer-encoding": "chunked" };
+}

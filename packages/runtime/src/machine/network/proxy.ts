@@ -1,0 +1,248 @@
+import { chmod } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { judgeAddress, showAddress } from "../../policy/check-address.ts";
+import type { Target } from "../../policy/check-address.ts";
+import { ToolError } from "../../protocol/errors.ts";
+import { connectChecked } from "./connect.ts";
+import type { ConnectOptions } from "./connect.ts";
+import { forward } from "./forward.ts";
+import { MOST_HEADER_BYTES } from "./request-over.ts";
+import { tunnel } from "./tunnel.ts";
+
+/** One connection that a command asked for, told when it is over or was refused. */
+export interface ProxiedConnection {
+  readonly host: string;
+  readonly port: number;
+  /** "CONNECT", or the method of a plain request. */
+  readonly method: string;
+  /** By the allowlist and the addresses; it may have failed all the same. */
+  readonly allowed: boolean;
+  /** Why not, or what went wrong. */
+  readonly reason?: string;
+  readonly bytes_sent: number;
+  readonly bytes_received: number;
+}
+
+interface ProxyOptions extends ConnectOptions {
+  /** Where it listens. Nothing may be there; it is removed on close. */
+  readonly socket_path: string;
+  readonly allow: readonly string[];
+  /** For the record. Must not throw. */
+  readonly onConnection: (connection: ProxiedConnection) => void;
+  /** At once; more are refused. */
+  readonly max_connections?: number;
+  /** Without a byte in either direction. */
+  readonly idle_ms?: number;
+  /** To look the name up and connect. */
+  readonly connect_ms?: number;
+  /** Of the socket's file. */
+  readonly mode?: number;
+}
+
+export interface NetworkProxy {
+  /** Ends every connection. Resolves when nothing is left, however often it is called. */
+  close(): Promise<void>;
+}
+
+const MOST_CONNECTIONS = 64;
+const IDLE_MS = 120_000;
+const CONNECT_MS = 20_000;
+
+/** What handling a connection needs. */
+interface ProxyParts {
+  readonly options: ProxyOptions;
+  readonly idleMs: number;
+  /** Both ends of everything, until it is closed. */
+  readonly sockets: Set<Socket>;
+}
+
+/**
+ * The way out for commands that have no network of their own: an HTTP proxy on a Unix socket. A request goes where
+ * `judgeAddress` lets it, to an address that was checked, or gets a 403 that says why. What goes through a tunnel is
+ * not looked into: inside TLS a client may name another host to the server it was let through to. Ended by `signal`
+ * too.
+ */
+export async function startProxy(options: ProxyOptions): Promise<NetworkProxy> {
+  options.signal.throwIfAborted();
+  const parts: ProxyParts = { options, idleMs: options.idle_ms ?? IDLE_MS, sockets: new Set() };
+  const work = new Set<Promise<void>>();
+  const server = createServer({
+    maxHeaderSize: MOST_HEADER_BYTES,
+    headersTimeout: 20_000,
+    requestTimeout: 0,
+    keepAliveTimeout: 5000,
+  });
+  server.maxConnections = options.max_connections ?? MOST_CONNECTIONS;
+  serve(server, parts, (each) => {
+    const done = each.finally(() => work.delete(done));
+    work.add(done);
+  });
+  await listen(server, options);
+  const close = once(async () => {
+    const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+    for (const socket of parts.sockets) socket.destroy();
+    await closed;
+    await Promise.all(work);
+  });
+  const onAbort = (): void => void close();
+  options.signal.addEventListener("abort", onAbort, { once: true });
+  server.once("close", () => options.signal.removeEventListener("abort", onAbort));
+  if (options.signal.aborted) onAbort();
+  return { close };
+}
+
+function serve(server: Server, parts: ProxyParts, track: (work: Promise<void>) => void): void {
+  server.on("connection", (socket) => {
+    keep(socket, parts);
+    socket.on("error", () => {}); // a command that went away: "close" follows
+    socket.setTimeout(parts.idleMs, () => socket.destroy());
+  });
+  server.on("request", (request, response) => track(serveRequest(request, response, parts)));
+  server.on("connect", (request, client, head) => track(serveTunnel({ request, client, head }, parts)));
+  server.on("upgrade", (_request, client) => answer(client, "501 Not Implemented", "This proxy does not upgrade"));
+  server.on("clientError", (_error, client) => answer(client, "400 Bad Request", "This is no HTTP request"));
+}
+
+function keep(socket: Socket, { sockets }: ProxyParts): void {
+  sockets.add(socket);
+  socket.once("close", () => sockets.delete(socket));
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+}
+
+async function listen(server: Server, { socket_path, mode = 0o600 }: ProxyOptions): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject).listen(socket_path, resolve);
+  await promise;
+  server.off("error", reject);
+  try {
+    await chmod(socket_path, mode);
+  } catch (error) {
+    server.close();
+    throw error;
+  }
+}
+
+/** `GET http://host/path`: the only form of a plain request that a proxy gets. */
+async function serveRequest(request: IncomingMessage, response: ServerResponse, parts: ProxyParts): Promise<void> {
+  const { url = "", method = "" } = request;
+  const asked = { method, urlText: url };
+  try {
+    if (!/^http:\/\//i.test(url)) throw malformed("only requests for http://… and CONNECT are served");
+    const target = judge(url, parts);
+    const upstream = await connectFor(target, request.socket, parts);
+    const counted = await forward({ request, response, target, upstream }, parts.idleMs);
+    tell(parts, { ...asked, target }, { allowed: true, ...counted });
+  } catch (error) {
+    const { status, reason } = refusalOf(error);
+    tell(parts, asked, { allowed: status === 502, reason });
+    if (response.headersSent) response.destroy();
+    else
+      response
+        .writeHead(status, { "content-type": "text/plain; charset=utf-8", connection: "close" })
+        .end(`${reason}\n`);
+  }
+}
+
+interface Tunnelling {
+  readonly request: IncomingMessage;
+  readonly client: Duplex;
+  readonly head: Buffer;
+}
+
+/** A host and a port, as CONNECT has it: nothing in it that a URL would take for something else. */
+const AUTHORITY = /^(?:[^\s\u0000-\u001f\u007f/\\@?#:[\]%]+|\[[0-9a-fA-F:.]+\]):\d{1,5}$/;
+
+async function serveTunnel({ request, client, head }: Tunnelling, parts: ProxyParts): Promise<void> {
+  const { url = "" } = request;
+  const asked = { method: "CONNECT", urlText: `https://${url}/` };
+  client.on("error", () => {}); // told by "close"
+  try {
+    if (!AUTHORITY.test(url)) throw malformed("CONNECT takes a host and a port, such as example.com:443");
+    const target = judge(asked.urlText, parts);
+    const upstream = await connectFor(target, client, parts);
+    const counted = await tunnel({ client, upstream, head }, parts.idleMs);
+    tell(parts, { ...asked, target }, { allowed: true, ...counted });
+  } catch (error) {
+    const { status, reason } = refusalOf(error);
+    tell(parts, asked, { allowed: status === 502, reason });
+    answer(client, STATUS_LINES[status], reason);
+  }
+}
+
+function judge(urlText: string, { options }: ProxyParts): Target {
+  const verdict = judgeAddress(urlText, options.allow);
+  if (verdict.effect === "ALLOW") return verdict.target;
+  throw new ToolError(verdict.code, `Cannot reach ${JSON.stringify(showAddress(urlText))}: ${verdict.reason}`);
+}
+
+/** A client that goes away meanwhile takes the attempt with it. */
+async function connectFor(target: Target, client: Duplex, parts: ProxyParts): Promise<Socket> {
+  const { options } = parts;
+  const gone = new AbortController();
+  const onClose = (): void => gone.abort(new Error("the client went away"));
+  client.once("close", onClose);
+  const late = AbortSignal.timeout(options.connect_ms ?? CONNECT_MS);
+  try {
+    const signal = AbortSignal.any([options.signal, gone.signal, late]);
+    const upstream = await connectChecked(target, { ...options, signal });
+    keep(upstream, parts);
+    return upstream;
+  } finally {
+    client.off("close", onClose);
+  }
+}
+
+function malformed(why: string): ToolError {
+  return new ToolError("InvalidArguments", `Cannot serve this request: ${why}`);
+}
+
+const STATUS_LINES = { 400: "400 Bad Request", 403: "403 Forbidden", 502: "502 Bad Gateway" } as const;
+
+function refusalOf(error: unknown): { readonly status: keyof typeof STATUS_LINES; readonly reason: string } {
+  if (!(error instanceof ToolError)) return { status: 502, reason: "The connection was given up" };
+  const status = error.code === "NetworkDenied" ? 403 : error.code === "InvalidArguments" ? 400 : 502;
+  return { status, reason: error.message };
+}
+
+function answer(client: Duplex, status: string, reason: string): void {
+  if (!client.writable) {
+    client.destroy();
+    return;
+  }
+  const body = `${reason}\n`;
+  const lines = [
+    `HTTP/1.1 ${status}`,
+    "Content-Type: text/plain; charset=utf-8",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
+  client.end(`${lines.join("\r\n")}\r\nConnection: close\r\n\r\n${body}`, () => client.destroy());
+}
+
+interface Asked {
+  readonly method: string;
+  readonly urlText: string;
+  readonly target?: Target;
+}
+
+type Outcome = Partial<Pick<ProxiedConnection, "reason" | "bytes_sent" | "bytes_received">> & {
+  readonly allowed: boolean;
+};
+
+function tell({ options }: ProxyParts, { method, urlText, target }: Asked, outcome: Outcome): void {
+  const { host, port } = target ?? placeOf(urlText);
+  options.onConnection({ host, port, method, bytes_sent: 0, bytes_received: 0, ...outcome });
+}
+
+/** For the record: what was asked for, also where it makes no sense. */
+function placeOf(urlText: string): { readonly host: string; readonly port: number } {
+  const url = URL.canParse(urlText) ? new URL(urlText) : undefined;
+  if (url === undefined) return { host: urlText.slice(0, 200), port: 0 };
+  return { host: url.hostname, port: Number(url.port) || (url.protocol === "http:" ? 80 : 443) };
+}
