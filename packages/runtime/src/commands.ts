@@ -1,12 +1,20 @@
 import type { LazyChanger } from "./lazy-changer.ts";
 import type { SandboxReport } from "./inspect.ts";
-import type { CallProcesses, Command, CommandEnd, CommandOptions, WatchedEnd } from "./contract/processes.ts";
+import type {
+  CallProcesses,
+  Command,
+  CommandEnd,
+  CommandOptions,
+  OutputRedactor,
+  WatchedEnd,
+} from "./contract/processes.ts";
 import { DEFAULTS } from "./defaults.ts";
 import type { RunProgram } from "./contract/skills.ts";
 import type { CommandWatch, WatchRequest } from "./machine/files/command-changes.ts";
 import type { NamedCommand, ResolvedTouch, WorkspaceContext } from "./policy/decide.ts";
 import type { Processes } from "./machine/processes/processes.ts";
 import { ToolError } from "./protocol/errors.ts";
+import type { Redactor } from "./redact/redact.ts";
 
 /** `auto`: where the machine can. `required`: not without one. `off`: never. */
 export const SANDBOX_MODES = ["auto", "required", "off"] as const;
@@ -17,6 +25,7 @@ interface CommandsOptions {
   readonly state_dir: string;
   readonly cwd: string;
   readonly changer: LazyChanger;
+  readonly redactor?: Redactor;
   /** Names that commands may reach, where they ask for the network. */
   readonly network_allow: readonly string[];
   readonly sandbox?: SandboxMode;
@@ -133,14 +142,34 @@ export class Commands {
 
   async #make(): Promise<Processes> {
     const { Processes: Maker } = await import("./machine/processes/processes.ts");
-    const { sandbox: mode = "auto", workspace, state_dir } = this.#options;
-    return new Maker({ mode, workspace, state_dir });
+    const { sandbox: mode = "auto", workspace, state_dir, redactor } = this.#options;
+    return new Maker({
+      mode,
+      workspace,
+      state_dir,
+      ...(redactor === undefined ? {} : { redactor: forOutput(redactor) }),
+    });
   }
 }
 
 async function isReadOnlyCall({ commands }: CallFacts): Promise<boolean> {
   const { isReadOnly } = await import("./policy/read-only-commands.ts");
   return commands.length > 0 && commands.every(({ parsed }) => isReadOnly(parsed));
+}
+
+/** The redactor for bytes that come in pieces. */
+function forOutput(redactor: Redactor): OutputRedactor {
+  return {
+    text: (text) => redactor.redact(text).text,
+    stream() {
+      const decoder = new TextDecoder();
+      const stream = redactor.stream();
+      return {
+        push: (piece) => Buffer.from(stream.push(decoder.decode(piece, { stream: true }))),
+        end: () => Buffer.from(`${stream.push(decoder.decode())}${stream.end()}`),
+      };
+    },
+  };
 }
 
 /** Where the declared folder led when it was judged; whoever starts a command there verifies that it still does. */

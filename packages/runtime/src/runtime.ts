@@ -34,6 +34,7 @@ import { ToolError } from "./protocol/errors.ts";
 import type { RuntimeEvent } from "./protocol/event-record.ts";
 import { makeId } from "./protocol/ids.ts";
 import { createRedactor } from "./redact/redact.ts";
+import type { Redactor } from "./redact/redact.ts";
 import { lazyJournal, telling, tellLeft } from "./run-journals.ts";
 import { Runs } from "./runs.ts";
 import { secretsOf } from "./secrets.ts";
@@ -119,12 +120,13 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const left = await recoverLeft(state_dir);
   const changer = new LazyChanger(state_dir, clock);
   const configuration = readConfiguration(options);
-  const commands = await openCommands(options, { started, changer, configuration });
+  const redactor = createRedactor({ known: [...secretsOf(process.env), ...(options.known_secrets ?? [])] });
+  const commands = await openCommands(options, { started, changer, configuration, redactor });
   const openFile: OpenJournal = (run_id) => openJsonl({ state_dir, run_id, heads }, clock);
   const runs = new Runs(state_dir, telling(options.openJournal ?? openFile, options.onEvent));
   const registry = new Registry();
   for (const tool of BUILT_IN) registry.register(tool);
-  const shared = sharedParts(options, { registry, started, clock, changer, commands, configuration });
+  const shared = sharedParts(options, { registry, started, clock, changer, commands, configuration, redactor });
   const run_id = options.run_id ?? makeId("run", clock());
 
   const journal = lazyJournal(run_id, async () => (await runs.get(run_id)).journal);
@@ -174,7 +176,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
 async function openCommands(
   options: RuntimeOptions,
-  { started, changer, configuration }: Pick<Made, "started" | "changer" | "configuration">,
+  { started, changer, configuration, redactor }: Omit<Made, "registry" | "clock" | "commands">,
 ): Promise<Commands> {
   const { cwd } = started;
   const names = BUILT_IN.map((tool) => tool.name);
@@ -186,6 +188,7 @@ async function openCommands(
     ...started,
     workspace,
     changer,
+    redactor,
     network_allow: configuration.network?.allow ?? [],
   });
 }
@@ -207,10 +210,11 @@ interface Made {
   readonly changer: LazyChanger;
   readonly commands: Commands;
   readonly configuration: PolicyConfiguration;
+  readonly redactor: Redactor;
 }
 
 function sharedParts(options: RuntimeOptions, made: Made): DecidingParts {
-  const { registry, started, clock, changer, commands, configuration } = made;
+  const { registry, started, clock, changer, commands, configuration, redactor } = made;
   const { cwd, state_dir } = started;
   const { workspace } = commands;
   const skills = new LazySkills({ workspace, cwd });
@@ -222,7 +226,7 @@ function sharedParts(options: RuntimeOptions, made: Made): DecidingParts {
     settings,
     cwd,
     clock,
-    redactor: createRedactor({ known: [...secretsOf(process.env), ...(options.known_secrets ?? [])] }),
+    redactor,
     cursors: createCursors(() => readKey(state_dir)),
     limits: { lines: options.limits?.lines ?? DEFAULTS.lines, bytes: options.limits?.bytes ?? DEFAULTS.bytes },
     timeout_ms: options.timeout_ms ?? DEFAULTS.timeout_ms,

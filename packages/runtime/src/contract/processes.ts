@@ -76,6 +76,13 @@ export interface CommandEnd {
   readonly left_out_places?: number;
 }
 
+/** Takes secrets out of what a command prints before it is stored. */
+export interface OutputRedactor {
+  text(text: string): string;
+  /** For one stream. */
+  stream(): { push(piece: Uint8Array): Uint8Array; end(): Uint8Array };
+}
+
 /** `lost`: it died with the worker that started it, and nobody knows how it ended. */
 type BackgroundState = "running" | "exited" | "stopped" | "failed" | "lost";
 

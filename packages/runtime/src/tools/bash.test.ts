@@ -211,3 +211,19 @@ test.skipIf(!hasSandbox)(
     expect(existsSync(join(path, "root/ok.txt"))).toBe(true);
   },
 );
+
+test.skipIf(!hasSandbox)(`no secret that a background command prints is stored anywhere${needs}`, async () => {
+  const { call, runtime } = await scratch();
+  const cmd = "DEPLOY_TOKEN=correct-horse-battery; printf 'DEPLOY_'; echo \"TOKEN=$DEPLOY_TOKEN\"; echo end";
+  const started = await call("bash", { cmd, is_background: true });
+  const { background_id } = (started.payload?.data ?? {}) as { background_id?: string };
+  let state = "running";
+  while (state === "running") {
+    const { payload } = await call("background_output", { background_id, wait_seconds: 5 });
+    state = ((payload?.data ?? {}) as { state: string }).state;
+  }
+  const { payload } = await call("background_output", { background_id });
+  expect(payload?.stdout).toBe("DEPLOY_TOKEN=***REDACTED***\nend\n");
+  const stored = spawnSync("grep", ["-rl", "correct-horse", runtime.state_dir]);
+  expect(stored.stdout.toString()).toBe("");
+});

@@ -3,6 +3,7 @@ import type { CommandInput } from "../command.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { readJsonLines } from "../json-lines.ts";
+import type { JsonLine } from "../json-lines.ts";
 import { openRuntime } from "../open-runtime.ts";
 import { standardInput } from "../standard-input.ts";
 import { table } from "../table.ts";
@@ -28,11 +29,18 @@ export async function explain(input: CommandInput): Promise<ExitCode> {
 async function explainLines(runtime: Runtime, { print, signal }: CommandInput): Promise<ExitCode> {
   for await (const line of readJsonLines(standardInput(signal))) {
     signal.throwIfAborted();
-    const { request, problem } = requestOf(line);
+    const { request, problem } = requestOf(withoutRemarks(line));
     const explanation = await runtime.explain(request);
     print.document(problem === undefined ? explanation : { ...explanation, reason: problem });
   }
   return EXIT.done;
+}
+
+/** Tables of expected decisions can be asked about as they are: what a line expects, and why, is no part of the call. */
+function withoutRemarks(line: JsonLine): JsonLine {
+  if ("problem" in line || typeof line.value !== "object" || line.value === null) return line;
+  const { expect: _, about: __, ...value } = line.value as Readonly<Record<string, unknown>>;
+  return { ...line, value };
 }
 
 function describe({ effect, code, reason, rule, checks }: Decision, width: number | undefined): string {

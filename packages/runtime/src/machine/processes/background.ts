@@ -5,6 +5,7 @@ import type {
   BackgroundOutput,
   Command,
   CommandLimits,
+  OutputRedactor,
 } from "../../contract/processes.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { ownProcess } from "../files/process-owner.ts";
@@ -19,11 +20,18 @@ export interface BackgroundOptions {
   readonly state_dir: string;
   readonly limits: CommandLimits;
   readonly launch: (command: Command) => Launch;
+  /** Left out: everything is stored as it is. */
+  readonly redactor?: OutputRedactor;
   /** Of the log of one command. Default 16 MiB. */
   readonly log_bytes?: number;
   /** That run at once. Default 20. */
   readonly most?: number;
 }
+
+const AS_IT_IS: OutputRedactor = {
+  text: (text) => text,
+  stream: () => ({ push: (piece) => piece, end: () => new Uint8Array() }),
+};
 
 const LOG_BYTES = 16_777_216;
 const MOST = 20;
@@ -35,6 +43,8 @@ interface Own {
   record: BackgroundRecord;
   readonly child: Child;
   readonly log: LogWriter;
+  /** Writes what was held back. */
+  readonly flush: () => void;
   isStopped: boolean;
   /** Those who wait for something new. */
   readonly waiting: Set<() => void>;
@@ -63,14 +73,16 @@ export class BackgroundCommands implements Background {
     const folder = this.#openFolder();
     for (const id of dropOld(folder)) this.#own.delete(id);
     const background_id = `bg_${randomBytes(6).toString("hex")}`;
-    const log = new LogWriter({ folder, id: background_id, limit_bytes: log_bytes });
     const launched = launch(command);
+    const log = new LogWriter({ folder, id: background_id, limit_bytes: log_bytes });
+    const { redactor = AS_IT_IS } = this.#options;
+    const streams = { stdout: redactor.stream(), stderr: redactor.stream() };
     const waiting = new Set<() => void>();
     const child = startChild(launched, {
       call_id: background_id,
       limits,
-      onOutput(_stream, piece) {
-        log.add(piece);
+      onOutput(stream, piece) {
+        log.add(streams[stream].push(piece));
         for (const wake of waiting) wake();
       },
     });
@@ -78,13 +90,14 @@ export class BackgroundCommands implements Background {
       background_id,
       state: "running",
       pid: child.pid,
-      run: command.run,
+      run: typeof command.run === "string" ? redactor.text(command.run) : command.run,
       cwd: command.cwd,
       sandbox: launched.sandbox,
       started_at: new Date().toISOString(),
       owner: ownProcess(),
     };
-    const own: Own = { record, child, log, isStopped: false, waiting, done: Promise.resolve() };
+    const flush = (): void => Object.values(streams).forEach((each) => log.add(each.end()));
+    const own: Own = { record, child, log, flush, isStopped: false, waiting, done: Promise.resolve() };
     own.done = this.#finish(own);
     this.#own.set(background_id, own);
     try {
@@ -155,6 +168,7 @@ export class BackgroundCommands implements Background {
     } catch (error) {
       own.log.add(Buffer.from(`${(error as Error).message}\n`)); // it never ran; why is what there is to read of it
     }
+    own.flush();
     own.log.close();
     own.record = { ...own.record, ...endFacts(own, end), ended_at: new Date().toISOString() };
     try {

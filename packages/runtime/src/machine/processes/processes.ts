@@ -1,4 +1,11 @@
-import type { Background, Command, CommandEnd, CommandLimits, CommandOptions } from "../../contract/processes.ts";
+import type {
+  Background,
+  Command,
+  CommandEnd,
+  CommandLimits,
+  CommandOptions,
+  OutputRedactor,
+} from "../../contract/processes.ts";
 import type { ProxiedConnection } from "../network/proxy.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
 import type { Sandbox, SandboxOptions } from "../sandbox/sandbox.ts";
@@ -17,6 +24,8 @@ const LIMITS: CommandLimits = {
 };
 
 export interface ProcessesOptions extends Omit<SandboxOptions, "limits"> {
+  /** For what is stored of commands that go on after their calls. */
+  readonly redactor?: OutputRedactor;
   readonly limits?: Partial<CommandLimits>;
 }
 
@@ -71,7 +80,9 @@ export class Processes {
     const sandbox = await this.sandbox();
     const { state_dir } = this.#options;
     const launch = (command: Command): ReturnType<Sandbox["launch"]> => sandbox.launch(command);
-    return (this.#background ??= new BackgroundCommands({ state_dir, limits: this.#limits, launch }));
+    const { redactor } = this.#options;
+    const redacting = redactor === undefined ? {} : { redactor };
+    return (this.#background ??= new BackgroundCommands({ state_dir, limits: this.#limits, launch, ...redacting }));
   }
 
   /** Ends background commands. */
