@@ -227,3 +227,13 @@ test.skipIf(!hasSandbox)(`no secret that a background command prints is stored a
   const stored = spawnSync("grep", ["-rl", "correct-horse", runtime.state_dir]);
   expect(stored.stdout.toString()).toBe("");
 });
+
+test.skipIf(!hasSandbox)(`a repository that a person let a command make is left as it is${needs}`, async () => {
+  const { path, call } = await scratch({ onApproval: () => ({ answer: "grant" }) });
+  const made = await call("bash", {
+    cmd: "git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x",
+  });
+  expect(made.error).toBeNull();
+  expect(existsSync(join(path, "root/.git/config"))).toBe(true);
+  expect((await call("bash", { cmd: "git log --oneline" })).payload?.stdout).toMatch(/x\n$/);
+});
