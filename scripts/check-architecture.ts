@@ -27,11 +27,11 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     policy:   { ours: ["protocol", "contract", "paths", "shell"],                           outside: PURE },
     output:   { ours: ["protocol", "contract"],                                             outside: PURE },
     skills:   { ours: ["protocol"],                                                         outside: ["yaml"] },
-    text:     { ours: ["protocol"],                                                         outside: [] },
+    text:     { ours: ["protocol"],                                                         outside: ["turndown"] },
     edits:    { ours: ["protocol", "text"],                                                 outside: ["diff"] },
     machine:  { ours: ["protocol", "contract", "paths", "policy", "output", "skills", "text"],                outside: [...MACHINE, ...NETWORK, "@vscode/ripgrep"] },
     journal:  { ours: ["protocol", "contract"],                                             outside: [...PURE, ...FILES] },
-    tools:    { ours: ["protocol", "contract", "paths", "output", "text", "edits"],         outside: ["zod", "turndown", ...PURE] },
+    tools:    { ours: ["protocol", "contract", "paths", "output", "text", "edits"],         outside: ["zod", ...PURE] },
     gate:     { ours: ["protocol", "contract", "policy", "output", "redact", "shell"],      outside: ["zod", ...PURE] },
   },
   autonous: {

@@ -10,15 +10,12 @@ import type {
 } from "./contract/processes.ts";
 import { DEFAULTS } from "./defaults.ts";
 import type { RunProgram } from "./contract/skills.ts";
-import type { CommandWatch, WatchRequest } from "./machine/files/command-changes.ts";
+import type { CommandWatch, WatchRequest } from "./machine/watch/command-changes.ts";
 import type { NamedCommand, ResolvedTouch, WorkspaceContext } from "./policy/decide.ts";
 import type { Processes } from "./machine/processes/processes.ts";
+import type { SandboxMode } from "./protocol/configuration.ts";
 import { ToolError } from "./protocol/errors.ts";
 import type { Redactor } from "./redact/redact.ts";
-
-/** `auto`: where the machine can. `required`: not without one. `off`: never. */
-export const SANDBOX_MODES = ["auto", "required", "off"] as const;
-export type SandboxMode = (typeof SANDBOX_MODES)[number];
 
 interface CommandsOptions {
   readonly workspace: WorkspaceContext;
@@ -130,7 +127,7 @@ export class Commands {
   }
 
   async #openWatch(): Promise<CommandWatch> {
-    const { createCommandWatch } = await import("./machine/files/command-changes.ts");
+    const { createCommandWatch } = await import("./machine/watch/command-changes.ts");
     const { state_dir, cwd } = this.#options;
     const changer = await this.#options.changer.load();
     return createCommandWatch({ state_dir, changer, cwd, workspace: this.workspace });

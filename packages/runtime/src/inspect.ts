@@ -1,8 +1,8 @@
 import type { EscapeAttempt } from "./machine/sandbox/self-check.ts";
 import { Commands } from "./commands.ts";
+import type { SandboxMode } from "./protocol/configuration.ts";
 import type { SkillIndex } from "./contract/skills.ts";
 import { LazySkills } from "./lazy-skills.ts";
-import type { SandboxMode } from "./commands.ts";
 import { prepareStart } from "./start.ts";
 import { LazyChanger } from "./lazy-changer.ts";
 

@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import { Commands } from "./commands.ts";
-import type { SandboxMode } from "./commands.ts";
 import type { OutputLimits } from "./contract/context.ts";
 import type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "./contract/host.ts";
 import type { Journal, OpenJournal } from "./contract/journal.ts";
@@ -29,7 +28,7 @@ import { canonicalJson } from "./protocol/canonical.ts";
 import type { ToolCallInput } from "./protocol/call.ts";
 import type { ToolCallResult } from "./protocol/result.ts";
 import { checkConfiguration } from "./policy/check-configuration.ts";
-import type { PolicyConfiguration, ProfileName } from "./protocol/configuration.ts";
+import type { PolicyConfiguration, ProfileName, SandboxMode } from "./protocol/configuration.ts";
 import { ToolError } from "./protocol/errors.ts";
 import type { RuntimeEvent } from "./protocol/event-record.ts";
 import { makeId } from "./protocol/ids.ts";

@@ -4,18 +4,7 @@ import { findLaterPlace, judgeRoots, judgeSensitivity } from "./check-path.ts";
 import type { ClosedPlace } from "./check-path.ts";
 import type { CommandFinding } from "./check-command.ts";
 import type { CallFacts, DecisionSettings, ResolvedTouch, ToolFacts, WorkspaceContext } from "./facts.ts";
-import {
-  DEEDS,
-  HIDDEN_NAMES,
-  MANY_CHANGES,
-  MANY_FILES,
-  NETWORK_COMMANDS,
-  PROFILES,
-  reachOfCall,
-  reachOfDeeds,
-  reachOfTouches,
-  RISKY_COMMANDS,
-} from "./profiles.ts";
+import { CAUTIONS, DEEDS, MANY_FILES, PROFILES, reachOfCall, reachOfDeeds, reachOfTouches } from "./profiles.ts";
 import type { ProfileEffect } from "./profiles.ts";
 import { findRule, namesPlace } from "./rules.ts";
 import type { CompiledRule } from "./rules.ts";
@@ -189,7 +178,7 @@ function checkRunLater({ call, workspace, rule }: Subject): Verdict | string {
 
 /** A rule that allows in general does not mean these; one that names the folder does. */
 function checkHiddenNames({ call, settings, rule }: Subject): Verdict | string {
-  const effect = HIDDEN_NAMES[settings.profile];
+  const effect = CAUTIONS.hidden_names[settings.profile];
   const touch = call.touches.find(({ access, show_sensitive }) => access === "list" && show_sensitive);
   if (touch === undefined) return "No hidden names are asked for";
   if (effect === "allow") return `The profile "${settings.profile}" shows hidden names`;
@@ -204,14 +193,16 @@ function checkHiddenNames({ call, settings, rule }: Subject): Verdict | string {
 function checkRisky({ call, settings, rule }: Subject): Verdict | string {
   const found = findingsOf(call).find(({ level }) => level !== "destructive");
   if (found === undefined) return "No command is risky, and of each it is known what it would do";
-  if (RISKY_COMMANDS[settings.profile] !== "confirm") return `The profile "${settings.profile}" runs risky commands`;
+  if (CAUTIONS.risky_commands[settings.profile] !== "confirm")
+    return `The profile "${settings.profile}" runs risky commands`;
   if (rule?.effect === "allow" && rule.namesCommand) return "A rule for this command allows it";
   return confirm(`To run ${quote(found.command)}: ${found.reason}`, `builtin:${found.level}_commands`);
 }
 
 function checkNetwork({ call, settings }: Subject): Verdict | string {
   if (call.commands?.some(({ network }) => network) !== true) return "No command asks for the network";
-  if (NETWORK_COMMANDS[settings.profile] !== "confirm") return `The profile "${settings.profile}" lets commands ask`;
+  if (CAUTIONS.network_commands[settings.profile] !== "confirm")
+    return `The profile "${settings.profile}" lets commands ask`;
   return confirm("The command asks for the network", "builtin:network_commands");
 }
 
@@ -219,7 +210,8 @@ function checkNetwork({ call, settings }: Subject): Verdict | string {
 function checkManyFiles({ call, settings }: Subject): Verdict | string {
   const changed = new Set(call.touches.filter(({ access }) => isChange(access)).map(({ real }) => real));
   if (changed.size <= MANY_FILES) return "Few files would change at once";
-  if (MANY_CHANGES[settings.profile] !== "confirm") return `The profile "${settings.profile}" does not ask how many`;
+  if (CAUTIONS.many_files[settings.profile] !== "confirm")
+    return `The profile "${settings.profile}" does not ask how many`;
   return confirm(`It would change ${changed.size} files at once, more than ${MANY_FILES}`, "builtin:many_files");
 }
 

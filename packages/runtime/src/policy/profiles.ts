@@ -21,37 +21,18 @@ export const PROFILES = {
   autonomous: { look: "allow", change: "allow", run: "allow",     reach_out: "in_roots" },
 } as const satisfies Record<ProfileName, Record<Reach, ProfileEffect>>;
 
-/** Asking for names that listings keep back. What they name stays closed. */
+/**
+ * What a call may do beyond its reach, and what each profile says to it. `hidden_names`: to see names that listings keep
+ * back; what they name stays closed. `risky_commands`: also those of which it cannot be known what they would do.
+ * `network_commands`: they lead to the allowlist only, whoever says yes. `many_files`: more than `MANY_FILES` at once.
+ */
 // oxfmt-ignore
-export const HIDDEN_NAMES = {
-  readonly:   "hide",
-  guarded:    "confirm",
-  autonomous: "allow",
-} as const satisfies Record<ProfileName, ProfileEffect>;
-
-/** Commands that are risky, or of which it cannot be known what they would do (spec 3, Commands). */
-// oxfmt-ignore
-export const RISKY_COMMANDS = {
-  readonly:   "hide",
-  guarded:    "confirm",
-  autonomous: "allow",
-} as const satisfies Record<ProfileName, ProfileEffect>;
-
-/** Commands that ask for the network. It leads to the allowlist only, whoever says yes. */
-// oxfmt-ignore
-export const NETWORK_COMMANDS = {
-  readonly:   "hide",
-  guarded:    "confirm",
-  autonomous: "allow",
-} as const satisfies Record<ProfileName, ProfileEffect>;
-
-/** Changing more files at once than `MANY_FILES`. */
-// oxfmt-ignore
-export const MANY_CHANGES = {
-  readonly:   "hide",
-  guarded:    "confirm",
-  autonomous: "allow",
-} as const satisfies Record<ProfileName, ProfileEffect>;
+export const CAUTIONS = {
+  hidden_names:     { readonly: "hide", guarded: "confirm", autonomous: "allow" },
+  risky_commands:   { readonly: "hide", guarded: "confirm", autonomous: "allow" },
+  network_commands: { readonly: "hide", guarded: "confirm", autonomous: "allow" },
+  many_files:       { readonly: "hide", guarded: "confirm", autonomous: "allow" },
+} as const satisfies Record<string, Record<ProfileName, ProfileEffect>>;
 
 /** Spec 2, apply_patch: more files than this at once are asked for. */
 export const MANY_FILES = 20;

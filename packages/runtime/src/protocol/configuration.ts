@@ -4,6 +4,10 @@ import { PERMISSIONS, RISKS } from "./call.ts";
 export const PROFILE_NAMES = ["readonly", "guarded", "autonomous"] as const;
 export type ProfileName = (typeof PROFILE_NAMES)[number];
 
+/** What commands run in. `auto`: a sandbox where the machine can. `required`: not without one. `off`: never in one. */
+export const SANDBOX_MODES = ["auto", "required", "off"] as const;
+export type SandboxMode = (typeof SANDBOX_MODES)[number];
+
 /** A rule says yes, ask or no to the calls that all of its conditions match. */
 function makeRule() {
   return z

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { NetworkResponse } from "../contract/network.ts";
 import { defineTool } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
-import { decodeResponse, isHtml } from "./response-text.ts";
+import { decodeResponse, isHtml } from "../text/response-text.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
 const FORMATS = ["text", "markdown", "raw"] as const;
@@ -117,7 +117,7 @@ async function show(response: NetworkResponse, wanted: Args["format"], signal: A
   const format = wanted ?? (isHtml(media_type) ? "markdown" : "raw");
   if (format === "raw" || !isHtml(media_type))
     return { text, media_type, charset, format: "raw", truncated: false, notes: [] };
-  const { convertHtml } = await import("./html-to-markdown.ts"); // a page is seldom asked for
+  const { convertHtml } = await import("../text/html-to-markdown.ts"); // a page is seldom asked for
   const converted = await convertHtml(text, { base: url, to: format, signal });
   const notes = converted.truncated ? ["The page is too long to be converted as a whole; its end is left out"] : [];
   return { text: converted.text, media_type, charset, format, truncated: converted.truncated, notes };

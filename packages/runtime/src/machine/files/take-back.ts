@@ -2,10 +2,10 @@ import { closeSync, constants, fchmodSync, fchownSync, fsyncSync, lstatSync, ope
 import { rmdirSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { decodeKey, folderOf, keyOf, nameOf, systemPath } from "../search/keys.ts";
 import type { ChangeLogs } from "./change-log.ts";
-import type { KeptContents } from "./kept-contents.ts";
-import { FolderToRead } from "./read-entry.ts";
+import type { KeptContents } from "../watch/kept-contents.ts";
+import { FolderToRead } from "../watch/read-entry.ts";
 import { isSystemError, reasonOf } from "./system-error.ts";
-import type { Facts, TreeEntry } from "./tree-entry.ts";
+import type { Facts, TreeEntry } from "../watch/tree-entry.ts";
 
 /** Something that a command may not make or change unasked, and did. */
 export interface Intruder {

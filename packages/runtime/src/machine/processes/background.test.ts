@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { marker, processesWith } from "../../../../../test/support/processes.ts";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import type { CommandLimits } from "../../contract/processes.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
-import type { SandboxMode } from "../sandbox/sandbox.ts";
+import type { SandboxMode } from "../../protocol/configuration.ts";
 import { BackgroundCommands } from "./background.ts";
 import type { BackgroundOptions } from "./background.ts";
 import { sweepLost } from "./marks.ts";
@@ -38,20 +38,6 @@ async function background(mode: SandboxMode, options: Partial<BackgroundOptions>
   });
   const start = (run: string) => commands.start({ run, cwd: at("root") });
   return { ...folder, at, commands, start, make };
-}
-
-function marker(): string {
-  return `60.${BigInt(`0x${randomBytes(6).toString("hex")}`)}`;
-}
-
-function processesWith(word: string): string[] {
-  return readdirSync("/proc").filter((name) => {
-    try {
-      return /^\d+$/.test(name) && readFileSync(`/proc/${name}/cmdline`, "latin1").includes(word);
-    } catch {
-      return false; // it ended meanwhile
-    }
-  });
 }
 
 for (const { mode, name } of MODES) {

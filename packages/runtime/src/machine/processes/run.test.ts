@@ -1,12 +1,12 @@
-import { randomBytes } from "node:crypto";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { rename, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { marker, processesWith } from "../../../../../test/support/processes.ts";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import type { Command, CommandLimits, CommandOptions } from "../../contract/processes.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
-import type { SandboxMode } from "../sandbox/sandbox.ts";
+import type { SandboxMode } from "../../protocol/configuration.ts";
 import { findProgram, PROGRAMS } from "./programs.ts";
 import { runCommand } from "./run.ts";
 
@@ -33,21 +33,6 @@ async function commands(mode: SandboxMode, limits: Partial<CommandLimits> = {}) 
     return await runCommand(launch, { timeout_ms: 30_000, signal, call_id: "call-1", limits: all, ...options });
   };
   return { ...folder, at, run, sandbox };
-}
-
-/** A number of seconds that no other process sleeps for, by which processes are found again. */
-function marker(): string {
-  return `60.${BigInt(`0x${randomBytes(6).toString("hex")}`)}`;
-}
-
-function processesWith(word: string): string[] {
-  return readdirSync("/proc").filter((name) => {
-    try {
-      return /^\d+$/.test(name) && readFileSync(`/proc/${name}/cmdline`, "latin1").includes(word);
-    } catch {
-      return false; // it ended meanwhile
-    }
-  });
 }
 
 for (const { mode, name } of MODES) {

@@ -1,5 +1,6 @@
 import type { Command, CommandLimits } from "../../contract/processes.ts";
 import type { Places } from "../../policy/facts.ts";
+import type { SandboxMode } from "../../protocol/configuration.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { commandEnvironment } from "../processes/environment.ts";
 import { bareLaunch, handoverFolder, Prologues } from "../processes/launch.ts";
@@ -11,9 +12,6 @@ import { sandboxHome } from "./bwrap.ts";
 import { PlaceFinder } from "./find-places.ts";
 import { SandboxLauncher } from "./launch-sandboxed.ts";
 import { isArchitecture } from "./seccomp.ts";
-
-/** `auto`: where the machine can. `required`: not without one. `off`: never. */
-export type SandboxMode = "auto" | "required" | "off";
 
 export interface SandboxOptions {
   readonly mode: SandboxMode;

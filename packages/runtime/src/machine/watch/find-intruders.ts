@@ -7,7 +7,7 @@ import type { Difference } from "./compare-looks.ts";
 import { pathFor } from "./describe-changes.ts";
 import { findMoved } from "./moved-files.ts";
 import type { Looks } from "./moved-files.ts";
-import type { Intruder, TakenBack } from "./take-back.ts";
+import type { Intruder, TakenBack } from "../files/take-back.ts";
 
 /**
  * Files that run later and were made or changed, and files closed to every tool that were made. What was removed is

@@ -4,7 +4,7 @@ import { decodeKey, folderOf, keyOf, nameOf } from "../search/keys.ts";
 import type { CommandChange } from "../../contract/command-changes.ts";
 import type { Difference } from "./compare-looks.ts";
 import type { KeptContents } from "./kept-contents.ts";
-import type { OthersChange } from "./record-change.ts";
+import type { OthersChange } from "../files/record-change.ts";
 import type { TreeEntry, TreeLook } from "./tree-entry.ts";
 import type { TreeLimits } from "./tree-limits.ts";
 

@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync } from "node:fs";
 import { systemPath } from "../search/keys.ts";
-import { hashPieces } from "./bytes.ts";
-import { openFolder, procPath, realBytesOf } from "./handle.ts";
-import { isSystemError } from "./system-error.ts";
+import { hashPieces } from "../files/bytes.ts";
+import { openFolder, procPath, realBytesOf } from "../files/handle.ts";
+import { isSystemError } from "../files/system-error.ts";
 import { areSame, factsOf } from "./tree-entry.ts";
 import type { Facts } from "./tree-entry.ts";
 

@@ -9,7 +9,7 @@ import { childrenIn, isHeavy, statsOf } from "./list-folder.ts";
 import type { Child } from "./list-folder.ts";
 import { meetFile } from "./meet-file.ts";
 import { FolderToRead, readContent } from "./read-entry.ts";
-import { reasonOf } from "./system-error.ts";
+import { reasonOf } from "../files/system-error.ts";
 import { areSame, factsOf, isYoungAt, joinKey } from "./tree-entry.ts";
 import type { Facts, Place, TreeEntry, TreeFolder, TreeLook } from "./tree-entry.ts";
 import { FOLDER_BYTES } from "./tree-limits.ts";

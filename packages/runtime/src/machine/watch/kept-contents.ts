@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import { closeSync, openSync, readSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { writeWhole } from "./bytes.ts";
-import { ownProcess } from "./process-owner.ts";
-import { makeStateFolders, stateFolders } from "./state-folders.ts";
-import { isSystemError, reasonOf } from "./system-error.ts";
+import { writeWhole } from "../files/bytes.ts";
+import { ownProcess } from "../files/process-owner.ts";
+import { makeStateFolders, stateFolders } from "../files/state-folders.ts";
+import { isSystemError, reasonOf } from "../files/system-error.ts";
 
 interface Span {
   readonly at: number;

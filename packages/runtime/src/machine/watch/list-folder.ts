@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync } from "node:fs";
 import type { Stats } from "node:fs";
 import { systemPath } from "../search/keys.ts";
-import { isTemporaryName } from "./temporary-name.ts";
+import { isTemporaryName } from "../files/temporary-name.ts";
 import { joinKey } from "./tree-entry.ts";
 import { FOLDER_BYTES } from "./tree-limits.ts";
 

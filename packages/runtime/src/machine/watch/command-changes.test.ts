@@ -9,7 +9,7 @@ import { scratch } from "../../../../../test/support/scratch.ts";
 import { createCommandWatch } from "./command-changes.ts";
 import type { WatchRequest } from "./command-changes.ts";
 import type { CommandChanges } from "../../contract/command-changes.ts";
-import { createFileChanger } from "./file-changer.ts";
+import { createFileChanger } from "../files/file-changer.ts";
 import type { TreeLimits } from "./tree-limits.ts";
 
 /** Never late, so that a slow machine finds the same as a fast one. */
@@ -548,7 +548,7 @@ test("a process that is killed between the looks leaves nothing in the workspace
   writeFileSync(join(root, "a.txt"), "a");
   const program = `
     const { createCommandWatch } = await import(${JSON.stringify(join(import.meta.dirname, "command-changes.ts"))});
-    const { createFileChanger } = await import(${JSON.stringify(join(import.meta.dirname, "file-changer.ts"))});
+    const { createFileChanger } = await import(${JSON.stringify(join(import.meta.dirname, "../files/file-changer.ts"))});
     const [root, state_dir] = process.argv.slice(-2);
     const changer = createFileChanger({ state_dir, clock: Date.now });
     const workspace = { roots: [root], home: "/none", state_dirs: [state_dir], checkpoint_handler: false, sandbox: "test" };

@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs";
 import type { EntryKind } from "../../contract/context.ts";
-import { kindOf } from "./handle.ts";
+import { kindOf } from "../files/handle.ts";
 import type { IgnoreRules } from "./ignore-rules.ts";
 
 /** What tells whether something changed. Times are in milliseconds and finer than the clock that sets them. */

@@ -1,4 +1,4 @@
-import { recogniseContent } from "../text/kinds.ts";
+import { recogniseContent } from "./kinds.ts";
 
 interface ResponseText {
   readonly media_type: string;
