@@ -5,9 +5,12 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { runBash } from "./corpora/bash.ts";
 import { runEdits, runMultiEdits } from "./corpora/edits.ts";
 import { runFileTools } from "./corpora/file-tools.ts";
 import { runExtraPatches, runPatches, runScenarios } from "./corpora/patches.ts";
+import { runShellSplit } from "./corpora/shell-split.ts";
+import { runSkills } from "./corpora/skills.ts";
 import { runTruncation } from "./corpora/truncation.ts";
 import type { Verdict } from "./corpora/verdict.ts";
 
@@ -22,6 +25,9 @@ const RUNS: readonly (readonly [name: string, run: Run])[] = [
   ["apply-patch/extra-cases.json", fromJson(runExtraPatches)],
   ["truncation.json",              fromJson(runTruncation)],
   ["file-tools.json",              fromJson(runFileTools)],
+  ["bash-behaviour.json",          fromJson(runBash)],
+  ["shell-split.json",             fromJson(runShellSplit)],
+  ["skills.json",                  fromJson(runSkills)],
 ];
 
 function fromJson(run: (document: unknown) => AsyncIterable<Verdict>): Run {

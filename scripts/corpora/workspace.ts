@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createRuntime } from "@autonous/runtime";
-import type { RuntimeOptions, ToolCallResult } from "@autonous/runtime";
+import type { CallOptions, RuntimeOptions, ToolCallResult } from "@autonous/runtime";
 
 /** A file as the cases write it; a name that ends in "/" is a folder. */
 type FileContent =
@@ -34,7 +34,7 @@ export type Tree = Readonly<Record<string, string>>;
 
 export interface Workspace {
   readonly root: string;
-  call(name: string, args: unknown): Promise<ToolCallResult>;
+  call(name: string, args: unknown, options?: CallOptions): Promise<ToolCallResult>;
   /** The whole folder that the root is in, so that what happens outside shows too. */
   tree(): Tree;
   has(tool: string): boolean;
@@ -61,7 +61,7 @@ export async function inWorkspace<Result>(
     const names = new Set(runtime.tools().map((tool) => tool.name));
     return await work({
       root,
-      call: (name, args) => runtime.call({ name, args }),
+      call: (name, args, callOptions) => runtime.call({ name, args }, callOptions),
       tree: () => Object.fromEntries(entriesOf(place, "")),
       has: (tool) => names.has(tool),
     });

@@ -1,6 +1,9 @@
 import type { LazyChanger } from "./lazy-changer.ts";
 import type { SandboxReport } from "./inspect.ts";
+import { NO_CHANGES } from "./contract/command-changes.ts";
+import type { CommandChanges, CommandLook } from "./contract/command-changes.ts";
 import type {
+  BackgroundFacts,
   CallProcesses,
   Command,
   CommandEnd,
@@ -30,7 +33,7 @@ interface CommandsOptions {
 }
 
 /** The call that a command belongs to. */
-interface CallFacts extends Omit<WatchRequest, "skip" | "background"> {
+interface CallFacts extends Omit<WatchRequest, "background"> {
   readonly touches: readonly ResolvedTouch[];
   readonly commands: readonly NamedCommand[];
 }
@@ -43,6 +46,7 @@ export class Commands {
   #level = "none";
   #processes: Promise<Processes> | undefined;
   #watch: Promise<CommandWatch> | undefined;
+  #places: Promise<typeof import("./policy/opened-places.ts")> | undefined;
 
   constructor(options: CommandsOptions) {
     this.#options = options;
@@ -86,8 +90,8 @@ export class Commands {
     const background = async () => await (await this.#load()).background();
     return {
       timeout_ms: this.#options.bash_timeout_ms ?? DEFAULTS.bash_timeout_ms,
-      run: (command, options) => this.#runWatched(placed(command), options, call),
-      start: async (command) => await (await background()).start(placed(command)),
+      run: (command, options) => this.#runForCall(placed(command), options, call),
+      start: (command) => this.#start(placed(command), call),
       output: async (...given) => await (await background()).output(...given),
       stop: async (background_id) => await (await background()).stop(background_id),
       list: async () => (await background()).list(),
@@ -95,35 +99,74 @@ export class Commands {
   }
 
   /** Runs a program of a skill, in folders of the runtime's own. */
-  programsFor({ tool_call_id }: Pick<CallFacts, "tool_call_id">): RunProgram {
+  programsFor(call: CallFacts): RunProgram {
     return async (command, options) =>
-      await (await this.#load()).run({ ...command, network: "loopback" }, { ...options, call_id: tool_call_id });
+      await this.#runWatched(call, async (processes) => {
+        const given = { ...options, call_id: call.tool_call_id };
+        return await processes.run({ ...command, network: "loopback" }, given);
+      });
   }
 
   async close(): Promise<void> {
+    const watch = await this.#watch;
+    watch?.hurry();
     await (await this.#processes)?.close();
-    (await this.#watch)?.close();
+    watch?.close();
   }
 
-  /** What the command changes is found by looking before and after it, unless it is known to change nothing. */
-  async #runWatched(command: Command, options: CommandOptions, call: CallFacts): ReturnType<CallProcesses["run"]> {
-    const processes = await this.#load();
-    const watch = await (this.#watch ??= this.#openWatch());
-    const look = await watch.before({ ...call, skip: await isReadOnlyCall(call) });
+  async #runForCall(command: Command, options: CommandOptions, call: CallFacts): Promise<WatchedEnd> {
     const connections: WatchedEnd["connections"][number][] = [];
-    let end: CommandEnd;
-    try {
-      end = await processes.run(command, {
+    const opens = await this.#opensFor(call);
+    const end = await this.#runWatched(call, async (processes) => {
+      return await processes.run(opens === undefined ? command : { ...command, opens }, {
         ...options,
         call_id: call.tool_call_id,
         allow: this.#options.network_allow,
         onConnection: ({ host, port, allowed }) => connections.push({ host, port, allowed }),
       });
+    });
+    return { ...end, connections };
+  }
+
+  async #runWatched(
+    call: CallFacts,
+    run: (processes: Processes) => Promise<CommandEnd>,
+  ): Promise<CommandEnd & { readonly changes: CommandChanges }> {
+    const processes = await this.#load();
+    const look = await this.#lookBefore(call);
+    let end: CommandEnd;
+    try {
+      end = await run(processes);
     } catch (error) {
       look.drop();
       throw error;
     }
-    return { ...end, changes: await look.after(), connections };
+    return { ...end, changes: await look.after() };
+  }
+
+  /** What of the files that run later it may change. One in the background gets nothing of it. */
+  async #opensFor({ commands, confirmed = false }: CallFacts): Promise<Command["opens"]> {
+    const { openedPlaces } = await (this.#places ??= import("./policy/opened-places.ts"));
+    const { roots, home } = this.workspace;
+    return openedPlaces(commands, { roots, home, confirmed });
+  }
+
+  async #start(command: Command, call: CallFacts): Promise<BackgroundFacts> {
+    const background = await (await this.#load()).background();
+    const look = await this.#lookBefore({ ...call, background: true });
+    try {
+      return await background.start(command, look);
+    } catch (error) {
+      look.drop();
+      throw error;
+    }
+  }
+
+  /** What a command changes is found by looking before and after it, unless it is known to change nothing. */
+  async #lookBefore(call: CallFacts & Pick<WatchRequest, "background">): Promise<CommandLook> {
+    if (isReadOnlyCall(call)) return NO_LOOK;
+    const watch = await (this.#watch ??= this.#openWatch());
+    return await watch.before(call);
   }
 
   async #openWatch(): Promise<CommandWatch> {
@@ -149,9 +192,10 @@ export class Commands {
   }
 }
 
-async function isReadOnlyCall({ commands }: CallFacts): Promise<boolean> {
-  const { isReadOnly } = await import("./policy/read-only-commands.ts");
-  return commands.length > 0 && commands.every(({ parsed }) => isReadOnly(parsed));
+const NO_LOOK: CommandLook = { after: () => Promise.resolve(NO_CHANGES), drop() {} };
+
+function isReadOnlyCall({ commands }: CallFacts): boolean {
+  return commands.length > 0 && commands.every(({ read_only }) => read_only);
 }
 
 /** The redactor for bytes that come in pieces. */

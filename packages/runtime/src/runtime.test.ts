@@ -329,6 +329,83 @@ test("a call can be cancelled before and while it runs", async () => {
   ]);
 });
 
+const CHANGES = { side_effects: ["files"], permission_class: "file", touches: () => [] } as const;
+const partly = (failure?: ToolError) => ({
+  data: {},
+  stdout: "so far\n",
+  artifacts: { files_changed: ["a"] },
+  ...(failure === undefined ? {} : { failure }),
+});
+
+// oxfmt-ignore
+const STOPPED = [
+  { title: "says itself that it was cancelled",    gives: () => Promise.resolve(partly(new ToolError("Cancelled", "Stopped by hand"))), code: "Cancelled", says: /Stopped by hand/ },
+  { title: "failed because of that",               gives: () => Promise.resolve(partly(new ToolError("ExitNonZero", "Exit code 143"))), code: "Cancelled", says: /while it ran/ },
+  { title: "did all of its work all the same",     gives: () => Promise.resolve(partly()), code: undefined, says: /^$/ },
+] as const;
+
+for (const { title, gives, code, says } of STOPPED) {
+  test(`a cancelled tool that ${title} is heard out, and what it did is told`, async () => {
+    const { runtime, events } = await scratch();
+    const begun = Promise.withResolvers<void>();
+    runtime.register(
+      counter({
+        ...CHANGES,
+        execute: (_, { signal }) =>
+          new Promise((resolve) => {
+            signal.addEventListener("abort", () => setImmediate(() => resolve(gives())));
+            begun.resolve();
+          }),
+      }).tool,
+    );
+    const cancel = new AbortController();
+    const running = runtime.call({ name: "count", args: {} }, { signal: cancel.signal });
+    await begun.promise;
+    cancel.abort();
+
+    const { error, payload, artifacts } = await running;
+
+    expect({ code: error?.code, stdout: payload?.stdout }).toEqual({ code, stdout: "so far\n" });
+    expect(error?.message ?? "").toMatch(says);
+    expect(artifacts.files_changed).toEqual(["a"]);
+    expect((await events()).at(-1)?.payload["audit"]).toMatchObject({ artifacts: { files_changed: ["a"] } });
+  });
+}
+
+test("a tool that is over its time is told as that, whatever it makes of it, and what it did is told", async () => {
+  const { runtime } = await scratch({ timeout_ms: 30 });
+  const { tool } = counter({
+    ...CHANGES,
+    execute: (_, { signal }) =>
+      new Promise((resolve) => {
+        signal.addEventListener("abort", () => resolve(partly(new ToolError("Cancelled", "Stopped"))));
+      }),
+  });
+  runtime.register(tool);
+
+  expect(await runtime.call({ name: "count", args: {} })).toMatchObject({
+    error: { code: "Timeout" },
+    payload: { stdout: "so far\n" },
+    artifacts: { files_changed: ["a"] },
+  });
+});
+
+test("a cancelled tool that changes things and does not heed its signal does not hold the call up for long", async () => {
+  const { runtime } = await scratch();
+  const begun = Promise.withResolvers<void>();
+  const execute = () => {
+    begun.resolve();
+    return new Promise<never>(() => {});
+  };
+  runtime.register(counter({ ...CHANGES, execute }).tool);
+  const cancel = new AbortController();
+  const running = runtime.call({ name: "count", args: {} }, { signal: cancel.signal });
+  await begun.promise;
+  cancel.abort();
+
+  expect(await running).toMatchObject({ error: { code: "Cancelled" }, payload: { stdout: "" } });
+});
+
 test("an unforeseen error tells the caller nothing of the host, and the record everything", async () => {
   const { runtime, events } = await scratch();
   runtime.register(counter({ execute: () => Promise.reject(new Error("cannot open /home/ada/notes")) }).tool);

@@ -120,14 +120,14 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const changer = new LazyChanger(state_dir, clock);
   const configuration = readConfiguration(options);
   const redactor = createRedactor({ known: [...secretsOf(process.env), ...(options.known_secrets ?? [])] });
-  const commands = await openCommands(options, { started, changer, configuration, redactor });
+  const first = { started, clock, changer, configuration, redactor, skills: new LazySkills(started) };
+  const commands = await openCommands(options, first);
   const openFile: OpenJournal = (run_id) => openJsonl({ state_dir, run_id, heads }, clock);
   const runs = new Runs(state_dir, telling(options.openJournal ?? openFile, options.onEvent));
   const registry = new Registry();
   for (const tool of BUILT_IN) registry.register(tool);
-  const shared = sharedParts(options, { registry, started, clock, changer, commands, configuration, redactor });
+  const shared = sharedParts(options, { ...first, registry, commands });
   const run_id = options.run_id ?? makeId("run", clock());
-
   const journal = lazyJournal(run_id, async () => (await runs.get(run_id)).journal);
   if (left.length > 0)
     await tellLeft(left, { journal, now: clock(), redact: (text) => shared.redactor.redact(text).text });
@@ -175,11 +175,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
 async function openCommands(
   options: RuntimeOptions,
-  { started, changer, configuration, redactor }: Omit<Made, "registry" | "clock" | "commands">,
+  { started, changer, configuration, redactor, skills }: Omit<Made, "registry" | "commands">,
 ): Promise<Commands> {
-  const { cwd } = started;
   const names = BUILT_IN.map((tool) => tool.name);
-  const skills = new LazySkills({ workspace: started.workspace, cwd });
   const narrowed = options.skill === undefined ? {} : await skills.activate(options.skill, names);
   const workspace = { ...started.workspace, ...narrowed };
   return new Commands({
@@ -210,13 +208,13 @@ interface Made {
   readonly commands: Commands;
   readonly configuration: PolicyConfiguration;
   readonly redactor: Redactor;
+  readonly skills: LazySkills;
 }
 
 function sharedParts(options: RuntimeOptions, made: Made): DecidingParts {
-  const { registry, started, clock, changer, commands, configuration, redactor } = made;
+  const { registry, started, clock, changer, commands, configuration, redactor, skills } = made;
   const { cwd, state_dir } = started;
   const { workspace } = commands;
-  const skills = new LazySkills({ workspace, cwd });
   const settings = { profile: options.profile ?? "guarded", configuration } as const;
   const network_allow = configuration.network?.allow ?? [];
   return {

@@ -24,15 +24,34 @@ export interface CommandIntrusion {
   readonly problem?: string;
 }
 
+/** What is looked for around a command. */
+export interface CommandLook {
+  /** To be called once, when the command is over. */
+  after(): Promise<CommandChanges>;
+  /** Instead, where the command never ran. */
+  drop(): void;
+}
+
 export interface CommandChanges {
   /** In the order of their paths. */
   readonly files: readonly CommandChange[];
+  /** How many more there were, where only the first of them were kept. */
+  readonly files_more?: number;
   /** Takes back what is `undoable`. Left out where nothing is. */
   readonly undo_id?: string;
   readonly taken_back: readonly CommandIntrusion[];
+  readonly taken_back_more?: number;
   /** Folders that were not looked into, and why: the first of them, and how many more there are. */
   readonly left_out: readonly { readonly path: string; readonly why: string }[];
   readonly left_out_more: number;
   /** Another command ran at the same time: a change may be that one's. What it told first is not told again. */
   readonly overlapped: boolean;
 }
+
+export const NO_CHANGES: CommandChanges = {
+  files: [],
+  taken_back: [],
+  left_out: [],
+  left_out_more: 0,
+  overlapped: false,
+};

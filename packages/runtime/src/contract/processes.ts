@@ -1,4 +1,4 @@
-import type { CommandChanges } from "./command-changes.ts";
+import type { CommandChanges, CommandLook } from "./command-changes.ts";
 
 /** Which processes a command may become, and how much of the machine they may take. Reached: it is ended. */
 export interface CommandLimits {
@@ -19,6 +19,17 @@ export interface CommandLimits {
  */
 type CommandNetwork = "none" | "loopback" | "allowlist";
 
+/** What of the files that run later a command may change. The rest is read-only for it in a sandbox. */
+export interface OpenedPlaces {
+  /**
+   * `settings`: git's configuration, without hooks being run. `work`: the same, as long as no repository below the roots
+   * runs anything by its hooks or configuration. `all`: hooks as well, because a person said yes.
+   */
+  readonly git?: "settings" | "work" | "all";
+  /** What lies below these paths, and what they lie in. */
+  readonly paths: readonly string[];
+}
+
 export interface Command {
   /** Text for bash, or a program by its absolute path with its arguments. */
   readonly run: string | readonly [program: string, ...args: string[]];
@@ -26,30 +37,19 @@ export interface Command {
   readonly cwd: string;
   /** Writable folders besides the roots: real paths, already judged. */
   readonly writable?: readonly string[];
+  /** Left out: nothing. Not heeded while another command runs, for whom they would be open then as well. */
+  readonly opens?: OpenedPlaces;
   readonly network?: CommandNetwork;
 }
 
 export type OutputStream = "stdout" | "stderr";
 
-/** The beginning and the end of what a command printed. Bytes: what is no UTF-8 is the reader's to mark. */
-export interface KeptOutput {
-  readonly head: Buffer;
-  readonly tail: Buffer;
-  /** Printed in all. */
-  readonly bytes: number;
-  /** Printed between `head` and `tail`, and kept only in the file. */
-  readonly left_out: number;
-}
-
 export interface CommandOptions {
   readonly timeout_ms: number;
   /** Aborted: the command is ended like one that took too long. */
   readonly signal: AbortSignal;
+  /** What it prints, as it comes; nothing is kept of it otherwise. Must not throw. */
   readonly onOutput?: (stream: OutputStream, piece: Buffer) => void;
-  /** Where the whole output goes, both streams as they come, up to a bound. Written over. */
-  readonly output_file?: { readonly path: string; readonly limit_bytes: number };
-  /** How much of each stream is kept. */
-  readonly keep?: { readonly head_bytes: number; readonly tail_bytes: number };
 }
 
 /** What a command went over. */
@@ -65,10 +65,6 @@ export interface CommandEnd {
   readonly signal: string | null;
   readonly ended_by: "itself" | "timeout" | "cancel" | "limit";
   readonly limit_reached?: LimitReached;
-  readonly stdout: KeptOutput;
-  readonly stderr: KeptOutput;
-  /** Set where the file does not hold the whole output, with the reason. */
-  readonly file_cut?: "limit" | "IOError";
   readonly duration_ms: number;
   /** The name of the sandbox it ran in, or "none". */
   readonly sandbox: string;
@@ -101,6 +97,10 @@ export interface BackgroundFacts {
   readonly limit_reached?: LimitReached;
   /** Not all of its output could be written down. */
   readonly log_cut?: boolean;
+  /** What it changed, found when it had ended. Left out where it never ran, while it runs, and where nobody knows. */
+  readonly changes?: CommandChanges;
+  /** Why nobody knows: a clause. */
+  readonly changes_problem?: string;
 }
 
 export interface BackgroundOutput {
@@ -115,7 +115,8 @@ export interface BackgroundOutput {
 
 /** Commands that go on after the call that started them. They end with this process. */
 export interface Background {
-  start(command: Command): Promise<BackgroundFacts>;
+  /** `look` is asked when it has ended. */
+  start(command: Command, look?: CommandLook): Promise<BackgroundFacts>;
   /** Waits up to `wait_ms` for something new, or for the end. Throws `NotFound`. */
   output(
     background_id: string,
@@ -127,7 +128,7 @@ export interface Background {
 }
 
 /** A command of a call: its folder by the path that the call declared. */
-interface CallCommand extends Omit<Command, "cwd" | "writable"> {
+interface CallCommand extends Omit<Command, "cwd" | "writable" | "opens"> {
   readonly workdir: string;
 }
 

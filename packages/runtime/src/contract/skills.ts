@@ -1,3 +1,5 @@
+import type { CommandChanges } from "./command-changes.ts";
+
 /** `user`: the person's own. `project`: it came with the workspace, or lies where tools can change it. */
 export const SKILL_SOURCES = ["user", "project"] as const;
 export type SkillSource = (typeof SKILL_SOURCES)[number];
@@ -89,19 +91,20 @@ export interface ToolSkills {
 /** `sandbox`: the run's own folder for what scripts make. `skill`: the copy of the skill, to be read only. */
 export const SCRIPT_FOLDERS = ["sandbox", "skill"] as const;
 
-interface ScriptOptions {
+export interface ScriptOptions {
   readonly workdir: (typeof SCRIPT_FOLDERS)[number];
   readonly timeout_ms: number;
   readonly onOutput: (stream: "stdout" | "stderr", piece: Buffer) => void;
 }
 
-/** How a script ended. Its output went to `onOutput`. */
+/** How a script ended, and what it did to the files below the roots. Its output went to `onOutput`. */
 export interface ScriptEnd {
   readonly exit_code: number;
   readonly signal: string | null;
   readonly ended_by: "itself" | "timeout" | "cancel" | "limit";
   readonly limit_reached?: { readonly limit: string; readonly allowed: number; readonly found: number };
   readonly sandbox: string;
+  readonly changes: CommandChanges;
 }
 
 /** What runs a script: a program with its arguments, without a shell. All paths are real ones and judged. */
@@ -111,8 +114,5 @@ export type RunProgram = (
     readonly cwd: string;
     readonly writable: readonly string[];
   },
-  options: Pick<ScriptOptions, "timeout_ms" | "onOutput"> & {
-    readonly signal: AbortSignal;
-    readonly keep: { readonly head_bytes: number; readonly tail_bytes: number };
-  },
+  options: Pick<ScriptOptions, "timeout_ms" | "onOutput"> & { readonly signal: AbortSignal },
 ) => Promise<ScriptEnd>;

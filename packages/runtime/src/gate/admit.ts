@@ -53,7 +53,7 @@ export async function resolvePaths(call: GateCall, parts: DecidingParts): Promis
   );
   if (commands.length === 0) return;
   await parts.prepareCommands();
-  call.commands = await readCommands(commands, parts);
+  call.commands = await readCommands(commands, call.touches, parts);
 }
 
 async function readAddresses(touches: readonly AddressTouch[], parts: DecidingParts): Promise<NamedAddress[]> {
@@ -70,17 +70,28 @@ function folderOf({ workdir }: CommandTouch): Touch {
 }
 
 /** The parser and its tables are loaded when there is something to parse: most processes run no command. */
-async function readCommands(commands: readonly CommandTouch[], parts: DecidingParts): Promise<NamedCommand[]> {
-  const [{ parseCommands }, { judgeCommands }] = await Promise.all([
+let judgement: ReturnType<typeof loadJudgement> | undefined;
+
+function loadJudgement() {
+  return Promise.all([
     import("../shell/parse-commands.ts"),
     import("../policy/check-command.ts"),
+    import("../policy/read-only-commands.ts"),
   ]);
-  const { resolve, workspace, denylist } = parts;
+}
+
+async function readCommands(
+  commands: readonly CommandTouch[],
+  touches: GateCall["touches"],
+  { resolve, workspace, denylist }: DecidingParts,
+): Promise<NamedCommand[]> {
+  const [{ parseCommands }, { judgeCommands }, { isReadOnly }] = await (judgement ??= loadJudgement());
+  const { roots, home } = workspace;
   return commands.map(({ command, workdir, network }) => {
     const parsed = parseCommands(command);
-    const folder = resolve(workdir).real;
-    const { roots, home } = workspace;
-    return { parsed, verdict: judgeCommands(parsed, { roots, home, folder, denylist }), folder, network };
+    const folder = (touches.find(({ path }) => path === workdir) ?? resolve(workdir)).real;
+    const verdict = judgeCommands(parsed, { roots, home, folder, denylist });
+    return { parsed, verdict, read_only: isReadOnly(parsed), folder, network };
   });
 }
 

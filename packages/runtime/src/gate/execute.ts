@@ -14,7 +14,7 @@ export async function recordStart(call: GateCall, parts: GateParts): Promise<voi
   const tool = need(call.tool, "tool");
   call.options.signal?.throwIfAborted();
   const { tool_call_id } = call.request;
-  const isDurable = hasSideEffects(call);
+  const isDurable = needsDisk(call);
   const isLater = isDurable && tool.changes_by_handle && parts.journal.sync !== undefined;
   try {
     const payload = { tool_call_id, tool_name: tool.name, arguments: shortenParams(call, parts) };
@@ -47,7 +47,16 @@ function startNotRecorded(name: string, error: unknown): ToolError {
 }
 
 /** Calls that change something are on the disk before they run; for the others surviving the process is enough. */
-export function hasSideEffects(call: GateCall): boolean {
+export function needsDisk(call: GateCall): boolean {
+  const { commands, touches } = call;
+  const onlyLooks =
+    commands.length > 0 &&
+    commands.every(({ read_only, network }) => read_only && !network) &&
+    touches.every(({ access }) => access === "read" || access === "list");
+  return hasSideEffects(call) && !onlyLooks;
+}
+
+function hasSideEffects(call: GateCall): boolean {
   return need(call.tool, "tool").side_effects.some((effect) => effect !== "none");
 }
 
@@ -55,35 +64,69 @@ export function reasonOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? (error as Error).message;
 }
 
-/** Step 9: the work, under a deadline. A tool that does not heed its signal is left behind; its call ends all the same. */
+/** A tool that changes things and was told to stop has so long to say what it did until then: a command's end takes 2 s. */
+const WIND_UP_MS = 3_000;
+
+/**
+ * Step 9: the work, under a deadline. A tool that does not heed its signal is left behind; its call ends all the same.
+ * What one that does has to show for itself until then is given with the error.
+ */
 export async function execute(call: GateCall, parts: GateParts): Promise<void> {
   const tool = need(call.tool, "tool");
-  const deadline = new AbortController();
-  const outside = call.options.signal;
-  const stop = (): void => deadline.abort(outside?.reason);
-  outside?.addEventListener("abort", stop, { once: true });
-  const timeout_ms = tool.deadline_ms ?? parts.timeout_ms;
-  let timedOut = false;
-  const timer = setTimeout(() => {
-    timedOut = true;
-    deadline.abort(new Error("timed out"));
-  }, timeout_ms);
-  const aborted = new Promise<never>((_, reject) => {
-    deadline.signal.addEventListener("abort", () => reject(deadline.signal.reason as Error), { once: true });
-  });
-  if (outside?.aborted === true) stop();
+  const deadline = openDeadline(call, tool.deadline_ms ?? parts.timeout_ms);
   try {
     const work = tool.execute(need(call.args, "args"), createContext(call, parts, deadline.signal));
-    call.output = await Promise.race([work, aborted]);
+    call.output = await Promise.race([work, deadline.passed]);
     await keepRevert(call, parts);
   } catch (error) {
-    if (timedOut)
-      throw new ToolError("Timeout", `"${tool.name}" was stopped after ${timeout_ms / 1000} seconds`, { timeout_ms });
-    throw error;
+    throw deadline.problem() ?? error;
   } finally {
-    clearTimeout(timer);
-    outside?.removeEventListener("abort", stop);
+    deadline.close();
   }
+  const { failure } = call.output;
+  const problem = deadline.problem();
+  if (problem === undefined || failure === undefined) return; // work that was done whole is done, however late
+  const saysSo = failure.code === "Cancelled" && !(problem instanceof ToolError);
+  if (!saysSo) throw problem;
+}
+
+interface Deadline {
+  /** Aborted when the time is over, and when somebody outside says so. */
+  readonly signal: AbortSignal;
+  /** Rejects when the tool has had its time to wind up after that. */
+  readonly passed: Promise<never>;
+  /** Why it was stopped: `Timeout`, or what the one outside gave as a reason. Undefined while it is not. */
+  problem(): unknown;
+  close(): void;
+}
+
+function openDeadline(call: GateCall, timeout_ms: number): Deadline {
+  const { name } = need(call.tool, "tool");
+  const stopping = new AbortController();
+  const outside = call.options.signal;
+  const windUp_ms = hasSideEffects(call) ? WIND_UP_MS : 0;
+  let windUp: NodeJS.Timeout | undefined;
+  const passed = new Promise<never>((_, reject) => {
+    const leave = (): void => reject(stopping.signal.reason as Error);
+    stopping.signal.addEventListener("abort", () => void (windUp = setTimeout(leave, windUp_ms)), { once: true });
+  });
+  const stop = (): void => stopping.abort(outside?.reason);
+  outside?.addEventListener("abort", stop, { once: true });
+  const timer = setTimeout(() => {
+    const seconds = timeout_ms / 1000;
+    stopping.abort(new ToolError("Timeout", `"${name}" was stopped after ${seconds} seconds`, { timeout_ms }));
+  }, timeout_ms);
+  if (outside?.aborted === true) stop();
+  return {
+    signal: stopping.signal,
+    passed,
+    problem: () => (stopping.signal.aborted ? (stopping.signal.reason as unknown) : undefined),
+    close() {
+      clearTimeout(timer);
+      clearTimeout(windUp);
+      outside?.removeEventListener("abort", stop);
+    },
+  };
 }
 
 /** What a tool can take back itself is kept like what the file handle takes back. */

@@ -5,7 +5,7 @@ import type { EventDraft } from "../protocol/event-record.ts";
 import type { Redactor } from "../redact/redact.ts";
 import type { GateCall, GateParts } from "./call.ts";
 import { draftEvent } from "./call.ts";
-import { hasSideEffects, reasonOf } from "./execute.ts";
+import { needsDisk, reasonOf } from "./execute.ts";
 import type { Opened } from "./open-call.ts";
 import { shortenParams } from "./params.ts";
 import type { Settled } from "./settle.ts";
@@ -15,7 +15,7 @@ export async function recordEnd(call: GateCall, { result, cause }: Settled, part
   try {
     const end = endEvent(call, { result, ...(cause === undefined ? {} : { cause }) }, parts);
     const drafts = result.ok && call.undo_records.length > 0 ? [undoEvent(call, result, parts), end] : [end];
-    await parts.journal.append(drafts, { durable: call.started !== undefined && hasSideEffects(call), result });
+    await parts.journal.append(drafts, { durable: call.started !== undefined && needsDisk(call), result });
     return result;
   } catch (error) {
     return notRecorded(call, { result, error, redactor: parts.redactor });

@@ -65,7 +65,7 @@ export function openTranscript(options: TranscriptOptions): Transcript {
       keep(channels.stderr.end());
       const aside = whole.end();
       const describe = ({ bytes, lines }: Gap): string =>
-        `[${lines} lines, ${bytes} bytes left out; the whole output is in ${aside?.storage_ref}${whole.isCut ? `, up to its first ${DISK_BYTES} bytes` : ""}]`;
+        `[${lines} lines, ${bytes} bytes left out; ${whole.describe()}]`;
       const stdout = channels.stdout.shown.end(describe);
       const stderr = channels.stderr.shown.end(describe);
       return {
@@ -80,27 +80,38 @@ export function openTranscript(options: TranscriptOptions): Transcript {
   };
 }
 
-/** Held in memory while it can be shown anyway; on the disk from then on. */
+/**
+ * Held in memory while it can be shown anyway; on the disk from then on. A disk that takes no more is told with the
+ * output: the command did nothing wrong.
+ */
 class WholeOutput {
   readonly #open: () => AsideWriter;
   readonly #hash = createHash("sha256");
   #held: string[] = [];
   #writer: AsideWriter | undefined;
   #left = DISK_BYTES;
-  isCut = false;
+  #isCut = false;
+  /** Why nothing is kept, as the system names it. */
+  #problem: string | undefined;
 
   constructor(open: () => AsideWriter) {
     this.#open = open;
   }
 
   add(text: string, isTooLong: boolean): void {
-    if (text === "") return;
+    if (text === "" || this.#problem !== undefined) return;
     if (this.#writer === undefined && !isTooLong) {
       this.#held.push(text);
       return;
     }
-    this.#writer ??= this.#open();
-    for (const each of [...this.#held, text]) this.#write(each);
+    try {
+      this.#writer ??= this.#open();
+      for (const each of [...this.#held, text]) this.#write(this.#writer, each);
+    } catch (error) {
+      const { code, syscall } = error as NodeJS.ErrnoException;
+      if (syscall === undefined) throw error;
+      this.#problem = code ?? syscall;
+    }
     this.#held = [];
   }
 
@@ -108,14 +119,25 @@ class WholeOutput {
     if (this.#writer === undefined) return undefined;
     const { storage_ref } = this.#writer;
     this.#writer.close();
-    return { storage_ref, sha256: this.#hash.digest("hex") };
+    return this.#problem === undefined ? { storage_ref, sha256: this.#hash.digest("hex") } : undefined;
   }
 
-  #write(text: string): void {
+  /** Where the rest is: a clause. */
+  describe(): string {
+    if (this.#problem !== undefined) return `the whole output could not be kept (${this.#problem})`;
+    const bound = this.#isCut ? `, up to its first ${DISK_BYTES} bytes` : "";
+    return `the whole output is in ${this.#writer?.storage_ref}${bound}`;
+  }
+
+  #write(writer: AsideWriter, text: string): void {
+    if (this.#left === 0) {
+      this.#isCut = true;
+      return;
+    }
     const bytes = Buffer.from(text).subarray(0, this.#left);
-    if (bytes.length < Buffer.byteLength(text)) this.isCut = true;
+    if (bytes.length < Buffer.byteLength(text)) this.#isCut = true;
     this.#left -= bytes.length;
     this.#hash.update(bytes);
-    this.#writer?.write(bytes);
+    writer.write(bytes);
   }
 }

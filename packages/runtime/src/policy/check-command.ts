@@ -45,20 +45,30 @@ export function judgeCommands(parsed: ParsedShell, context: CommandContext): Com
     reason,
   }));
   for (const command of parsed.commands) {
-    const line = commandLine(command);
-    for (const { pattern, words } of denied) {
-      if (words.matches(command))
-        findings.push({ level: "destructive", command: line, reason: `the denylist names it ("${pattern}")` });
-    }
-    for (const { level, reason } of remarksOn(command, context)) findings.push({ level, command: line, reason });
+    const remarks = [...denials(command, denied), ...remarksOn(command, context)];
+    const line = remarks.length === 0 ? "" : commandLine(command);
+    for (const { level, reason } of remarks) findings.push({ level, command: line, reason });
   }
   const level = LEVELS.find((each) => findings.some((finding) => finding.level === each)) ?? "everyday";
   return { level, findings: withoutRepeats(findings) };
 }
 
+function* denials(command: SimpleCommand, denied: ReturnType<typeof readDenylist>): Generator<Remark> {
+  for (const { pattern, words } of denied) {
+    if (words.matches(command)) yield { level: "destructive", reason: `the denylist names it ("${pattern}")` };
+  }
+}
+
+/** By command first: one long command may have many findings, and its text is looked at once. */
 function withoutRepeats(findings: readonly CommandFinding[]): readonly CommandFinding[] {
-  const seen = new Map(findings.map((finding) => [`${finding.level}\0${finding.command}\0${finding.reason}`, finding]));
-  return [...seen.values()].sort((one, other) => LEVELS.indexOf(one.level) - LEVELS.indexOf(other.level));
+  const seen = new Map<string, Set<string>>();
+  const isNew = ({ level, command, reason }: CommandFinding): boolean => {
+    const known = seen.get(command) ?? new Set();
+    const before = known.size;
+    seen.set(command, known.add(`${level} ${reason}`));
+    return known.size > before;
+  };
+  return findings.filter(isNew).sort((one, other) => LEVELS.indexOf(one.level) - LEVELS.indexOf(other.level));
 }
 
 function* remarksOn(
@@ -126,12 +136,13 @@ function argumentsOf(base: string, words: readonly ShellWord[]): Arguments {
 function fits(danger: Danger, subcommands: Row["subcommands"], { options, operands }: Arguments): boolean {
   if (!subcommands.every((choices, index) => choices.includes(operands[index]?.value ?? ""))) return false;
   if (danger.without !== undefined && hasOption(options, ...danger.without)) return false;
-  if (danger.with !== undefined && !hasOption(options, ...danger.with)) return false;
-  if (
-    danger.value !== undefined &&
-    !optionValues(options, ...(danger.with ?? [])).some(({ value }) => danger.value?.test(value))
-  )
-    return false;
+  if (danger.with !== undefined && !isGiven(danger.with, danger.value, options)) return false;
   const rest = operands.slice(subcommands.length);
   return danger.operand === undefined || rest.some(({ value }) => danger.operand?.test(value) === true);
+}
+
+/** One of these options, with a value that fits where that matters. */
+function isGiven(names: readonly string[], value: RegExp | undefined, options: Arguments["options"]): boolean {
+  if (value === undefined) return hasOption(options, ...names);
+  return optionValues(options, ...names).some((word) => value.test(word.value));
 }

@@ -101,7 +101,7 @@ const PUBLISHES: readonly Danger[] = [
 /** Work that cannot be had back, or history that others have seen. */
 // oxfmt-ignore
 const LOSES_WORK: readonly Danger[] = [
-  { run: "git init|clone",                                              level: "risky", why: "it makes a repository, by whose configuration later commands run" },
+  { run: "git init|clone",   with: ["--template", "--separate-git-dir", "--config", "-c", "--upload-pack", "-u", "--recurse-submodules", "--recursive"], level: "risky", why: "it makes a repository with settings of its own, by which later commands run" },
   { run: "git reset",        with: ["--hard", "--merge", "--keep"],     level: "risky", why: "it throws away changes" },
   { run: "git clean",        with: ["-f", "--force", "-x", "-X", "-d"], without: ["-n", "--dry-run"], level: "risky", why: "it deletes files that git does not know" },
   { run: "git checkout|switch", with: ["-f", "--force", "--discard-changes", "-B", "-C", "--orphan"], level: "risky", why: "it throws away changes" },

@@ -28,6 +28,8 @@ for (const writer of WRITERS) {
 
 // oxfmt-ignore
 const SINGLE: readonly (readonly [string, CommandLevel])[] = [
+  ["rm -rf src",                            "risky"],
+  ["rm -rf src/build",                      "everyday"],
   ["mknod x b 8 0",                         "risky"],
   ["tune2fs -c 0 /dev/sda1",                "risky"],
   ["chgrp -R staff /etc",                   "destructive"],
@@ -62,4 +64,13 @@ test("a command is judged from the folder that it starts in, and from the root o
   expect(levelOf("touch a", { roots: ["/"], home: "/root" })).toBe("everyday");
   expect(levelOf("rm -rf .git", { roots: ["/"], home: "/root" })).not.toBe("everyday");
   expect(levelOf("rm -rf a", { roots: [], home: "/root" })).not.toBe("everyday");
+});
+
+test.each([
+  ["/home/dev/build", "/home/dev/build/tmp/project"].toReversed(),
+  ["/home/dev/build", "/home/dev/build/tmp/project"],
+])("a workspace that lies below a folder of builds is no less worth than another (%s, %s)", (...roots) => {
+  const ground = { roots, home: "/home/dev", folder: "/home/dev/build/tmp/project" };
+  expect(levelOf("rm -rf src", ground)).toBe("risky");
+  expect(levelOf("rm -rf dist", ground)).toBe("everyday");
 });

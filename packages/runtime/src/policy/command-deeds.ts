@@ -3,7 +3,7 @@ import type { OptionTable } from "../shell/options.ts";
 import type { ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
 import { findLaterPlace } from "./check-path.ts";
 import type { DangerLevel } from "./command-dangers.ts";
-import { isMadeAgain, isOneFile, placeOf, resolveWord, withoutPattern } from "./command-places.ts";
+import { isMadeAgain, isMadeAgainBelow, isOneFile, placeOf, resolveWord, withoutPattern } from "./command-places.ts";
 import type { CommandGround } from "./command-places.ts";
 
 /** What is said of one command. */
@@ -103,14 +103,15 @@ function judgeDeleted(
   const { path, isContents } = withoutPattern(full);
   const place = placeOf(path, ground);
   if (place === "null") return [];
-  const isWhole = /^(?:machine|home|above|root|repository|device)$/.test(place);
+  const whole = WHOLE[place];
+  const isWhole = whole !== undefined;
   if (isWhole && (isDeep || place === "machine" || place === "device"))
-    return [destructive(`it deletes ${WHOLE[place] ?? "a part of the machine"} (${shown})`)];
+    return [destructive(`it deletes ${whole} (${shown})`)];
   if (isWhole && isContents) return [risky(`it deletes every file in a folder (${shown})`)];
   if (place === "outside" || isWhole) return [risky(`it deletes outside the workspace (${shown})`)];
   if (findLaterPlace(path, ground.roots) !== undefined) return [risky(`it deletes what runs later unasked (${shown})`)];
   if (!isDeep || (isOneFile(full) && !isContents)) return [];
-  if (isMadeAgain(path) && (folder.isCertain || !/^[.*/]*$/.test(word.value))) return [];
+  if (isMadeAgainBelow(ground.roots, path) && (folder.isCertain || !/^[.*/]*$/.test(word.value))) return [];
   return place === "scratch" && !isContents ? [] : [risky(`it deletes a whole folder (${shown})`)];
 }
 
@@ -181,10 +182,8 @@ function judgeMove(command: SimpleCommand, ground: CommandGround): readonly Rema
   for (const source of sources) {
     const full = source.isDynamic ? undefined : resolveWord(source, command.folder, ground);
     const place = full === undefined ? "inside" : placeOf(withoutPattern(full).path, ground);
-    if (/^(?:machine|home|above|root|repository|device)$/.test(place))
-      remarks.push(
-        destructive(`it moves away ${WHOLE[place] ?? "a part of the machine"} (${JSON.stringify(source.value)})`),
-      );
+    const whole = WHOLE[place];
+    if (whole !== undefined) remarks.push(destructive(`it moves away ${whole} (${JSON.stringify(source.value)})`));
     else if (place === "outside")
       remarks.push(risky(`it moves away what lies outside the workspace (${JSON.stringify(source.value)})`));
     else if (full !== undefined && findLaterPlace(full, ground.roots) !== undefined)

@@ -5,20 +5,23 @@ interface VariableRow {
   readonly why: string;
   /** Values that do no harm. */
   readonly harmless?: RegExp;
+  /** What stands between the parts of a value, each of which must do no harm. */
+  readonly parts?: string;
 }
 
 const NO_PROGRAM = /^(?:cat|less|more|true|false|:|vi|vim|nano|less -\w+|)$/;
-const OWN_FOLDER = String.raw`(?:\$PATH|\$\{PATH\}|~\/[\w./-]+|\/(?:usr|opt|bin|sbin|snap|nix|home\/linuxbrew)[\w./-]*|(?:\.|\.\/|\$PWD\/|\$\{PWD\}\/|\$\(pwd\)\/)?[\w./-]*(?:node_modules\/\.bin|\.?venv\/bin)|\$(?:\{?(?:HOME|GOPATH|CARGO_HOME|PNPM_HOME|VIRTUAL_ENV|JAVA_HOME|NVM_DIR|BUN_INSTALL|DENO_INSTALL|GOROOT)\}?)[\w./-]*)`;
+const OWN_FOLDER =
+  /^(?:\$PATH|\$\{PATH\}|~\/[\w./-]+|\/(?:usr|opt|bin|sbin|snap|nix|home\/linuxbrew)[\w./-]*|(?:\.|\.\/|\$PWD\/|\$\{PWD\}\/|\$\(pwd\)\/)?[\w./-]*(?:node_modules\/\.bin|\.?venv\/bin)|\$(?:\{?(?:HOME|GOPATH|CARGO_HOME|PNPM_HOME|VIRTUAL_ENV|JAVA_HOME|NVM_DIR|BUN_INSTALL|DENO_INSTALL|GOROOT)\}?)[\w./-]*)$/;
 
 /** Variables that change what a later name runs. */
 // oxfmt-ignore
 const VARIABLES: readonly VariableRow[] = [
-  { names: /^PATH$/,                         why: "it changes which programs are found", harmless: new RegExp(`^["']?${OWN_FOLDER}(?::${OWN_FOLDER})*["']?$`) },
+  { names: /^PATH$/,                         why: "it changes which programs are found", harmless: OWN_FOLDER, parts: ":" },
   { names: /^(?:LD|DYLD)_/,                  why: "it puts other code into every program", harmless: /^$/ },
   { names: /^(?:BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|BASH_FUNC_.*|ZDOTDIR|CDPATH|GLOBIGNORE|EXECIGNORE|FIGNORE|BASH_LOADABLES_PATH|INPUTRC|HISTFILE)$/, why: "it changes what the shell does", harmless: /^(?:development|production|test|staging|dev|prod|local|ci|)$/ },
   { names: /^GIT_(?!AUTHOR_|COMMITTER_|TERMINAL_PROMPT$|TRACE|PAGER$|EDITOR$|SEQUENCE_EDITOR$|MERGE_AUTOEDIT$|OPTIONAL_LOCKS$|LFS_SKIP_SMUDGE$|REFLOG_ACTION$|CEILING_DIRECTORIES$|DISCOVERY_ACROSS_FILESYSTEM$|FLUSH$|ADVICE$|DEPTH$|COMMIT$|SHA$|BRANCH$|TAG$|REF$)/, why: "it changes what git does", harmless: /^$/ },
   { names: /^(?:GIT_)?(?:PAGER|EDITOR|SEQUENCE_EDITOR)$|^(?:VISUAL|MANPAGER|SYSTEMD_PAGER|BROWSER|LESSOPEN|LESSCLOSE|SUDO_EDITOR|FCEDIT|DIFF|SSH_ASKPASS|SUDO_ASKPASS|RSYNC_RSH|CVS_RSH|TAR_OPTIONS|GREP_OPTIONS|RIPGREP_CONFIG_PATH|PERL5DB|MAKE_SHELL|SHELL)$/, why: "another program is started by it", harmless: NO_PROGRAM },
-  { names: /^NODE_OPTIONS$/,                 why: "it puts other code into node", harmless: /^["']?(?:--(?:max[-_]old[-_]space[-_]size|max-semi-space-size|stack-size|stack-trace-limit|unhandled-rejections|conditions|dns-result-order|max-http-header-size)=?[\w@/-]*|--(?:no-warnings|no-deprecation|enable-source-maps|trace-[\w-]+|experimental-(?!loader|default|sea)[\w-]+|no-experimental-[\w-]+|openssl-legacy-provider|throw-deprecation|preserve-symlinks|expose-gc)|\s|\d)*["']?$/ },
+  { names: /^NODE_OPTIONS$/,                 why: "it puts other code into node", harmless: /^(?:--(?:max[-_]old[-_]space[-_]size|max-semi-space-size|stack-size|stack-trace-limit|unhandled-rejections|conditions|dns-result-order|max-http-header-size)=?[\w@/-]*|--(?:no-warnings|no-deprecation|enable-source-maps|trace-[\w-]+|experimental-(?!loader|default|sea)[\w-]+|no-experimental-[\w-]+|openssl-legacy-provider|throw-deprecation|preserve-symlinks|expose-gc)|\d*)$/, parts: " " },
   { names: /^(?:NODE_PATH|NODE_REPL_EXTERNAL_MODULE)$/, why: "it puts other code into node", harmless: /^[\w.][\w./-]*$/ },
   { names: /^(?:PYTHONSTARTUP|PYTHONHOME|PYTHONINSPECT|PYTHONBREAKPOINT|PYTHONUSERBASE|PYTHONEXECUTABLE)$/, why: "it puts other code into Python", harmless: /^[01]?$/ },
   { names: /^PYTHONPATH$/,                   why: "it puts other code into Python", harmless: /^(?!\/tmp|\/dev|\/var)/ },
@@ -34,8 +37,10 @@ export function judgeAssignment({ name, value }: ShellAssignment, { words }: Sim
   const row = VARIABLES.find(({ names }) => names.test(name));
   if (row === undefined) return undefined;
   const text = value.isDynamic ? value.text : value.value;
+  const parts = row.parts === undefined ? [text] : text.replace(/^["']|["']$/g, "").split(row.parts);
   const isHarmless =
-    row.harmless?.test(text) === true && (!value.isDynamic || name === "PATH" || name === "PYTHONPATH");
+    parts.every((part) => row.harmless?.test(part) === true) &&
+    (!value.isDynamic || name === "PATH" || name === "PYTHONPATH");
   return isHarmless ? undefined : `${row.why} (${name})`;
 }
 

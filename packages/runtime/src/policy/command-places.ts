@@ -37,6 +37,7 @@ const SYSTEM_TOP = new Set(["/var", "/opt", "/srv", "/run", "/mnt", "/media", "/
 const VARIABLE = new Set(["/var/lib", "/var/log", "/var/spool", "/var/cache", "/var/run", "/var/mail", "/var/www", "/var/backups", "/var/db", "/var/tmp"]);
 const LOCAL = ["/usr/local", "/usr/src", "/etc/skel"];
 
+const NO_DEVICE = /^\/dev\/(?:null|zero|full|stdout|stderr|stdin|tty|fd\/\d+|random|urandom|pts\/\d+)$/;
 const BLOCK_DEVICE =
   /^\/dev\/(?:sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|loop\d|dm-\d|md\d|sr\d|ram\d|zram\d|nbd\d|disk\d|rdisk\d|mapper\/|disk\/|mem$|kmem$|port$|core$|sda|root$|bus\/|fb\d|watchdog)/;
 
@@ -44,11 +45,19 @@ const BLOCK_DEVICE =
 export function resolveWord({ value }: ShellWord, folder: ShellFolder, ground: CommandGround): string | undefined {
   const start = ground.folder ?? ground.roots[0] ?? "/";
   const home = homePath(value, ground);
-  if (home !== undefined) return posix.normalize(home);
-  if (value.startsWith("/")) return posix.normalize(value.replace(/^\/+/, "/"));
+  if (home !== undefined) return normal(home);
+  if (value.startsWith("/")) return normal(value.replace(/^\/+/, "/"));
   if (folder.path === undefined) return undefined;
+  if (folder.path === ".") return normal(`${start}/${value}`);
   const from = homePath(folder.path, ground) ?? (folder.path.startsWith("/") ? folder.path : `${start}/${folder.path}`);
-  return posix.normalize(`${from}/${value}`);
+  return normal(`${from}/${value}`);
+}
+
+/** A name that is empty, `.` or `..`. */
+const NOT_NORMAL = /\/\.{0,2}(?:\/|$)/;
+
+function normal(path: string): string {
+  return NOT_NORMAL.test(path) ? posix.normalize(path) : path;
 }
 
 function homePath(value: string, { home }: CommandGround): string | undefined {
@@ -57,15 +66,26 @@ function homePath(value: string, { home }: CommandGround): string | undefined {
   return (name === "~" ? home : name === "~root" ? "/root" : `/home/${name.slice(1)}`) + value.slice(name.length);
 }
 
+/** Names that stand for all that is in a folder, the empty one of `folder/` included. */
+const PATTERN_NAME = /^(?:\*+|\.\*|\.\?\*|\{[*.,]*\}|\.\[\^?!?\.?\]\*|\?\*|\*\.\*|\[!?\^?\.\]\*|)$/;
+
 /** A path without the patterns at its end: `/etc/*` is all of `/etc`, and so is `/etc/.` or `/etc/**`. */
 export function withoutPattern(path: string): { readonly path: string; readonly isContents: boolean } {
-  const plain = path.replace(/(?:\/(?:\*+|\.\*|\.\?\*|\{[*.,]*\}|\.\[\^?!?\.?\]\*|\?\*|\*\.\*|\[!?\^?\.\]\*|))+$/, "");
+  let end = path.length;
+  while (end > 0) {
+    const slash = path.lastIndexOf("/", end - 1);
+    if (slash < 0 || !PATTERN_NAME.test(path.slice(slash + 1, end))) break;
+    end = slash;
+  }
+  const plain = path.slice(0, end);
   return { path: plain === "" ? "/" : plain, isContents: plain !== path.replace(/\/+$/, "") };
 }
 
 export function placeOf(path: string, ground: CommandGround): PlaceKind {
-  if (/^\/dev\/(?:null|zero|full|stdout|stderr|stdin|tty|fd\/\d+|random|urandom|pts\/\d+)$/.test(path)) return "null";
-  if (BLOCK_DEVICE.test(path)) return "device";
+  if (path.startsWith("/dev/")) {
+    if (NO_DEVICE.test(path)) return "null";
+    if (BLOCK_DEVICE.test(path)) return "device";
+  }
   if (ground.roots.includes(path)) return "root";
   const root = ground.roots.find((each) => isInside(each, path));
   if (root !== undefined) return path === `${root === "/" ? "" : root}/.git` ? "repository" : "inside";
@@ -80,8 +100,15 @@ export function placeOf(path: string, ground: CommandGround): PlaceKind {
 }
 
 /** Folders that builds and tools make and can make again. */
-const MADE_AGAIN =
-  /^(?:node_modules|dist|build|out|target|coverage|tmp|temp|logs?|bin|obj|\.?cache|__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.tox|\.nox|\.venv|venv|\.next|\.nuxt|\.output|\.turbo|\.parcel-cache|\.vite|\.svelte-kit|\.angular|\.gradle|\.eggs|htmlcov|\.nyc_output|storybook-static|_site|public\/build|\.terraform|cmake-build-[\w-]+|build-[\w-]+|dist-[\w-]+|\.hypothesis|\.coverage|test-results|playwright-report|\.docusaurus|\.expo|elm-stuff|Pods|DerivedData|vendor\/bundle|\.dart_tool|\.stack-work|dist-newstyle|_build|deps|zig-out|zig-cache|\.zig-cache|site|generated|.*\.egg-info|.*\.dSYM|.*\.tmp|.*\.pyc|.*\.o|.*\.log|.*\.tsbuildinfo)$/;
+// oxfmt-ignore
+const MADE_AGAIN = new Set([
+  "node_modules", "dist", "build", "out", "target", "coverage", "tmp", "temp", "log", "logs", "bin", "obj", "cache", ".cache", "__pycache__",
+  ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox", ".nox", ".venv", "venv", ".next", ".nuxt", ".output", ".turbo", ".parcel-cache", ".vite",
+  ".svelte-kit", ".angular", ".gradle", ".eggs", "htmlcov", ".nyc_output", "storybook-static", "_site", ".terraform", ".hypothesis", ".coverage",
+  "test-results", "playwright-report", ".docusaurus", ".expo", "elm-stuff", "Pods", "DerivedData", ".dart_tool", ".stack-work", "dist-newstyle",
+  "_build", "deps", "zig-out", "zig-cache", ".zig-cache", "site", "generated",
+]);
+const MADE_AGAIN_SHAPE = /^(?:(?:cmake-build|build|dist)-[\w-]+|.*\.(?:egg-info|dSYM|tmp|pyc|o|log|tsbuildinfo))$/;
 
 /** A name that is plainly one file, so that `rm -rf` of it is not more than `rm`. */
 const ONE_FILE =
@@ -91,7 +118,12 @@ export function isOneFile(path: string): boolean {
   return ONE_FILE.test(path);
 }
 
+/** What lies above the workspace says nothing: one below a folder `build` is not made again by anything. */
+export function isMadeAgainBelow(roots: readonly string[], path: string): boolean {
+  const below = roots.filter((root) => isInside(root, path)).map((root) => path.slice(root.length));
+  return isMadeAgain(below.reduce((one, other) => (other.length < one.length ? other : one), path));
+}
+
 export function isMadeAgain(path: string): boolean {
-  const names = path.split("/").filter((name) => name !== "" && !/^[*?]+$/.test(name));
-  return names.some((name) => MADE_AGAIN.test(name));
+  return path.split("/").some((name) => MADE_AGAIN.has(name) || (/[.-]/.test(name) && MADE_AGAIN_SHAPE.test(name)));
 }

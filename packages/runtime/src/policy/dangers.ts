@@ -43,7 +43,7 @@ export const SENSITIVE_PLACES = [
 /**
  * What some program runs later without being asked: changing it needs a person, also inside the workspace (spec 3,
  * Paths). What people run on purpose (package.json, Makefile, sources) is everyday work and not here. A folder that
- * git takes for a bare repository by its contents alone cannot be told by its name: a limit.
+ * git takes for a repository by its contents alone cannot be told by its name: see `looksLikeRepository`.
  */
 // oxfmt-ignore
 export const RUN_LATER = [
@@ -71,3 +71,14 @@ export const RUN_LATER = [
   { why: "a package manager loads it",       paths: [".npmrc", ".yarnrc", ".yarnrc.yml", ".yarn/plugins", ".yarn/releases", ".pnpmfile.cjs", ".pnpmfile.mjs", ".pnp.cjs", ".pnp.loader.mjs", ".cargo/config", ".cargo/config.toml", ".gemrc", ".bundle/config", "pip.conf", ".mvn", ".bazelrc", ".condarc"] },
   { why: "it configures an agent",           paths: [".agent", ".agents", ".mcp.json", ".claude", ".cursor", ".gemini", ".codex", ".opencode", "opencode.json", "opencode.jsonc", ".windsurf", ".kiro", ".aider.conf.yml", ".continue", ".roo", ".amazonq"] },
 ] as const satisfies readonly PlaceRow[];
+
+/**
+ * Whether git takes a folder with these names in it for a repository, whatever it is called: whoever enters it and asks
+ * git anything has the programs run that its configuration names.
+ */
+export function looksLikeRepository(names: Pick<ReadonlySet<string>, "has">): boolean {
+  return names.has("HEAD") && (names.has("commondir") || (names.has("objects") && names.has("refs")));
+}
+
+/** What in a repository's own folder names programs that git runs, or leads it to another one that does. */
+export const REPOSITORY_SETTINGS: ReadonlySet<string> = new Set(["config", "config.worktree", "commondir", "hooks"]);

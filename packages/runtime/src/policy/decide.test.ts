@@ -5,6 +5,7 @@ import { PERMISSIONS, PERMISSION_CLASSES, RISKS, SIDE_EFFECTS } from "../protoco
 import { PROFILE_NAMES } from "../protocol/configuration.ts";
 import type { PolicyRule, ProfileName } from "../protocol/configuration.ts";
 import { decide } from "./decide.ts";
+import { isReadOnly } from "./read-only-commands.ts";
 import { parseCommands } from "../shell/parse-commands.ts";
 import { judgeAddress } from "./check-address.ts";
 import { judgeCommands } from "./check-command.ts";
@@ -75,7 +76,8 @@ interface Given {
 function commandOf(text: string, network: boolean): NamedCommand {
   const parsed = parseCommands(text);
   const folder = "/work";
-  return { parsed, verdict: judgeCommands(parsed, { roots: ["/work"], home: "/home/ann", folder }), folder, network };
+  const verdict = judgeCommands(parsed, { roots: ["/work"], home: "/home/ann", folder });
+  return { parsed, verdict, read_only: isReadOnly(parsed), folder, network };
 }
 
 function decideOn({

@@ -27,6 +27,8 @@ export interface NamedCommand {
   readonly parsed: ParsedShell;
   /** What `judgeCommands` says of it. */
   readonly verdict: CommandVerdict;
+  /** Known to change no file. */
+  readonly read_only: boolean;
   /** Where the folder that it would run in really is. */
   readonly folder: string;
   readonly network: boolean;

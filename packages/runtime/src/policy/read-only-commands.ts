@@ -23,11 +23,16 @@ export function isReadOnly({ commands, opaque }: ParsedShell): boolean {
   return opaque.length === 0 && commands.length > 0 && commands.every(looksOnly);
 }
 
-function looksOnly({ words, redirections, assignments }: SimpleCommand): boolean {
+/** Whether one command is known to change no file. */
+export function looksOnly({ words, redirections, assignments }: SimpleCommand): boolean {
   const [name, second] = words;
   if (name === undefined || name.isDynamic || assignments.length > 0) return false;
-  if (redirections.some(({ operator, target }) => operator.includes(">") && !NOWHERE.test(target.value))) return false;
+  if (!writesNoFile(redirections)) return false;
   if (LOOKS.has(name.value)) return true;
   if (name.value !== "git" || second === undefined || !GIT_LOOKS.has(second.value)) return false;
   return !words.some(({ value, isDynamic }) => isDynamic || GIT_WRITES.test(value));
+}
+
+export function writesNoFile(redirections: SimpleCommand["redirections"]): boolean {
+  return redirections.every(({ operator, target }) => !operator.includes(">") || NOWHERE.test(target.value));
 }

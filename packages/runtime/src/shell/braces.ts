@@ -2,27 +2,37 @@
 const MAX_WORDS = 64;
 /** Nor more braces in one word: each is looked at from each of those around it. */
 const MAX_BRACES = 32;
+/** Nor more characters in all of the words, or in all that is looked at for the ends of braces. */
+const MAX_CHARACTERS = 32_768;
 
 /**
  * The words that braces stand for, as source text: `a{b,c}` gives `ab` and `ac`. Undefined where there are too many or
  * the braces hold something that is not plain. Quoted text stays as it is.
  */
 export function expandBraces(text: string): readonly string[] | undefined {
-  if (text.split("{", MAX_BRACES + 2).length > MAX_BRACES + 1) return undefined;
+  const braces = text.split("{", MAX_BRACES + 2).length - 1;
+  if (braces > MAX_BRACES || braces * text.length > MAX_CHARACTERS) return undefined;
   let words = [""];
+  let from = 0;
   let at = 0;
   while (at < text.length) {
     const next = readPiece(text, at);
     if (next === undefined) return undefined;
-    words = words.flatMap((word) => next.choices.map((choice) => word + choice));
-    if (words.length > MAX_WORDS) return undefined;
+    if (next.choices !== undefined) {
+      const before = text.slice(from, at);
+      words = words.flatMap((word) => (next.choices ?? []).map((choice) => word + before + choice));
+      if (words.length > MAX_WORDS || words.length * text.length > MAX_CHARACTERS) return undefined;
+      from = next.end;
+    }
     at = next.end;
   }
-  return words;
+  const rest = text.slice(from);
+  return words.map((word) => word + rest);
 }
 
 interface Piece {
-  readonly choices: readonly string[];
+  /** Undefined for a text that stands for itself. */
+  readonly choices: readonly string[] | undefined;
   readonly end: number;
 }
 
@@ -33,8 +43,7 @@ function readPiece(text: string, at: number): Piece | undefined {
     if (inner !== undefined)
       return inner.choices === undefined ? undefined : { choices: inner.choices, end: inner.end };
   }
-  const end = endOfQuoted(text, at);
-  return { choices: [text.slice(at, end)], end };
+  return { choices: undefined, end: endOfQuoted(text, at) };
 }
 
 /** One character, or a whole quoted text or expansion. */

@@ -118,11 +118,13 @@ function declareVariables({ words }: PlainCommand, { scope, walk, name, opaque }
   if (hasOption(options, "-n")) opaque("a name stands for another one");
   // An integer or a reference evaluates whatever is assigned to it.
   if (hasOption(options, "-i", "-n", "-A", "-a")) walk.evaluates = true;
+  const exports = name === "export" || hasOption(options, "-x");
+  const isOther = hasOption(options, "-n", "-i");
   for (const { value } of operands) {
     const [, variable = "", equals] = /^([A-Za-z_]\w*)(=)?/.exec(value) ?? [];
     if (variable === "") walk.evaluates = true;
-    else if (name === "export" || hasOption(options, "-x")) scope.exported.add(variable);
-    if (equals === undefined && hasOption(options, "-n", "-i")) scope.variables.set(variable, undefined);
+    else if (exports) scope.exported.add(variable);
+    if (equals === undefined && isOther) scope.variables.set(variable, undefined);
     if (/\[/.test(value.split("=")[0] ?? "")) walk.evaluates = true;
   }
   return false;
@@ -133,8 +135,9 @@ function forgetVariables({ words }: PlainCommand, { scope, walk }: Runner): bool
     const [, variable] = /^([A-Za-z_]\w*)/.exec(value) ?? [];
     if (variable !== undefined) scope.variables.set(variable, undefined);
     if (isDynamic || /[[=(]/.test(value)) walk.evaluates = true;
-    if (isDynamic) for (const each of scope.variables.keys()) scope.variables.set(each, undefined);
   }
+  if (!words.some(({ isDynamic }, index) => index > 0 && isDynamic)) return false;
+  for (const each of scope.variables.keys()) scope.variables.set(each, undefined);
   return false;
 }
 

@@ -5,6 +5,7 @@ import { optionValues, readArguments } from "./options.ts";
 import { knownWord } from "./parsed-shell.ts";
 import type { ShellWord } from "./parsed-shell.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
+import { spend } from "./scope.ts";
 
 interface LanguageRow extends OptionTable {
   readonly names: readonly string[];
@@ -67,8 +68,13 @@ function runInputAsCode(runner: Runner): boolean {
   return input.kind !== "none";
 }
 
+/** Of each character that is looked through for calls. */
+const PER_CODE = 4;
+const PER_PROGRAM = 256;
+
 function runCode(code: ShellWord, runner: Runner): void {
   if (code.isDynamic) runner.opaque(`the code that ${runner.name} runs is known only when it runs`);
+  spend(runner.scope, PER_PROGRAM + PER_CODE * code.value.length);
   const { texts, commands, targets, opaque } = readCode(code.value);
   for (const text of texts) runner.runText(text);
   for (const words of commands) runner.run(words);
@@ -98,6 +104,7 @@ function unwrapSed({ words }: PlainCommand, runner: Runner): boolean {
 
 /** A filter whose text is only partly known is everyday (`sed "s/a/$b/"`); one that is wholly unknown is not. */
 function runFilter(program: ShellWord, found: ReturnType<typeof commandsInSed>, runner: Runner): boolean {
+  spend(runner.scope, PER_PROGRAM + PER_CODE * program.value.length);
   if (program.isDynamic && program.value === "") runner.opaque(`what ${runner.name} does is known only when it runs`);
   if (found.opaque !== undefined) runner.opaque(found.opaque);
   for (const text of found.texts) runner.runText(text);

@@ -27,8 +27,12 @@ const HOME =
   /(?:os\.path\.)?expanduser\(\s*["']~["']\s*\)|Path\.home\(\)|require\(["'](?:node:)?os["']\)\.homedir\(\)|os\.homedir\(\)|homedir\(\)|process\.env\.HOME|process\.env\[["']HOME["']\]|os\.environ\[["']HOME["']\]|os\.environ\.get\(["']HOME["']\)|os\.getenv\(["']HOME["']\)|Dir\.home|ENV\[["']HOME["']\]|\$ENV\{["']?HOME["']?\}|getenv\(["']HOME["']\)/g;
 const FORKS =
   /\bfork\b[^;]{0,40}\b(?:while|until)\b[^;]{0,40}\b(?:fork|1|true)|\b(?:while|for|loop|until)\b[^;]{0,60}\bfork\b|while\s+fork/i;
-const DISGUISED =
-  /\b(?:eval|exec|compile|instance_eval|class_eval|loadstring|Function|vm\.runIn\w+)\s*\(?\s*(?![)"'\w ]*["'][^"']*["']\s*\))[^;\n]*(?:decode|unhexlify|fromhex|from\(|atob|pack\(|unpack|chr\(|fromCharCode|rot13|decompress|b64|base64)|__import__\(\s*["'](?:os|subprocess|shutil)|getattr\(\s*(?:os|shutil|subprocess|__import__)/;
+/** Calls that run a text, other than one that is spelled out between their brackets. */
+const EVALUATES =
+  /\b(?:eval|exec|compile|instance_eval|class_eval|loadstring|Function|vm\.runIn\w+)\s*\(?\s*(?![)"'\w ]{0,200}["'][^"']{0,200}["']\s*\))/g;
+const DECODES =
+  /decode|unhexlify|fromhex|from\(|atob|pack\(|unpack|chr\(|fromCharCode|rot13|decompress|b64|base64|[;\n]/g;
+const HIDES_MODULE = /__import__\(\s*["'](?:os|subprocess|shutil)|getattr\(\s*(?:os|shutil|subprocess|__import__)/;
 
 /** How the shell says what a loop of forks does. */
 const FORK_BOMB = ":(){ :|:& };:";
@@ -73,7 +77,7 @@ export function readCode(code: string): CodeFound {
   const isTooMuch = texts.length + commands.length + targets.length > MAX_TEXTS;
   const opaque = isTooMuch
     ? "the code starts more than can be looked at"
-    : DISGUISED.test(plain)
+    : isDisguised(plain)
       ? "the code runs a text that it makes itself"
       : undefined;
   return {
@@ -82,6 +86,19 @@ export function readCode(code: string): CodeFound {
     targets: targets.slice(0, MAX_TEXTS),
     opaque,
   };
+}
+
+/** Whether a text is made, in the same statement, for a call that runs it. One pass over each: code may hold thousands. */
+function isDisguised(code: string): boolean {
+  if (HIDES_MODULE.test(code)) return true;
+  const made = Array.from(code.matchAll(DECODES), ({ 0: text, index }) => ({ index, isEnd: /[;\n]/.test(text) }));
+  let next = 0;
+  for (const { 0: text, index } of code.matchAll(EVALUATES)) {
+    const from = index + text.length;
+    while ((made[next]?.index ?? Infinity) < from) next++;
+    if (made[next]?.isEnd === false) return true;
+  }
+  return false;
 }
 
 /** `os.path.join("/", "home")` and the like: what they lead to. */

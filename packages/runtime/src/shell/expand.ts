@@ -2,12 +2,18 @@ import { parse } from "unbash";
 import type { Word, WordPart } from "unbash";
 import { expandBraces } from "./braces.ts";
 import { valueOf } from "./parameters.ts";
+import { knownWord } from "./parsed-shell.ts";
 import type { ShellWord } from "./parsed-shell.ts";
+import { PER_READ, PER_WORD, spend } from "./scope.ts";
 import type { Scope, Values } from "./scope.ts";
 
 /** Longer values than this are not followed: doubling a variable over and over would make them endless. */
 const MAX_VALUE = 16_384;
 const MAX_FIELDS = 256;
+/** A text that stands for itself, whoever reads it. */
+const LITERAL = /^[\w./@%+:,-]+$/;
+/** What it costs to read even the shortest text as shell. */
+const PER_PARSE = 256;
 
 /** A word while it is put together. */
 interface Field {
@@ -54,6 +60,12 @@ function expandBraced(word: Word, scope: Scope): readonly ShellWord[] {
   const expanded: ShellWord[] = [];
   for (const text of texts) {
     if (text === "") continue;
+    spend(scope, PER_WORD + text.length);
+    if (LITERAL.test(text)) {
+      expanded.push(knownWord(text));
+      continue;
+    }
+    spend(scope, PER_PARSE + PER_READ * text.length);
     const inner = plainWordOf(text);
     // A brace that is left over stands for itself.
     if (inner === undefined) expanded.push({ value: "", text, isDynamic: true, canSplit: true, isPattern: false });
@@ -148,6 +160,7 @@ function addValues(
     addUnknown(last, !isQuoted);
     return;
   }
+  for (const value of values) spend(scope, isQuoted ? PER_WORD + value.length : PER_WORD * (1 + value.length));
   const pieces = isQuoted ? values : values.flatMap(splitFields);
   for (const [index, piece] of pieces.entries()) {
     if (index > 0 || (!isQuoted && piece === "")) fields.push(newField());

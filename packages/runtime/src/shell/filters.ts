@@ -97,8 +97,12 @@ function skipDelimited(script: string, at: number, count: number): number {
 const AWK_STRING = String.raw`"((?:[^"\\\n]|\\.)*)"`;
 const AWK_SYSTEM = new RegExp(String.raw`\bsystem\s*\(\s*(?:${AWK_STRING}\s*\))?`, "g");
 const AWK_PIPE_TO = new RegExp(String.raw`\|&?\s*${AWK_STRING}`, "g");
-const AWK_PIPE_FROM = new RegExp(String.raw`${AWK_STRING}\s*\|&?\s*getline`, "g");
-const AWK_WRITE = new RegExp(String.raw`\bprintf?\b[^;}\n]*?>>?\s*${AWK_STRING}`, "g");
+const AWK_GETLINE = /\|&?\s*getline/g;
+/** A `print`, the end of a statement, or a text that something is written to. */
+const AWK_WRITE = new RegExp(String.raw`\bprintf?\b|[;}\n]|>>?\s*${AWK_STRING}`, "g");
+/** What is open to its line's end is taken in one go, so that no text is looked at from each of its quotes. */
+const AWK_QUOTED = /"(?:[^"\\\n]|\\.)*"?/g;
+const AWK_LITERAL = /"(?:[^"\\\n]|\\.)*"?|\/(?:[^/\\\n]|\\.)+\/?/g;
 
 /** `system("…")`, `"…" | getline`, `print | "…"` and `print > "…"` of an awk program. */
 export function commandsInAwk(program: string): FilterFound {
@@ -108,17 +112,50 @@ export function commandsInAwk(program: string): FilterFound {
     if (text === undefined) opaque = "awk runs a text that it puts together";
     else texts.push(unescapeString(text));
   }
-  for (const shape of [AWK_PIPE_TO, AWK_PIPE_FROM]) {
-    for (const [, text = ""] of program.matchAll(shape)) texts.push(unescapeString(text));
+  for (const [, text = ""] of program.matchAll(AWK_PIPE_TO)) texts.push(unescapeString(text));
+  for (const { index } of program.matchAll(AWK_GETLINE)) {
+    const text = textBefore(program, index);
+    if (text !== undefined) texts.push(unescapeString(text));
   }
-  if (
-    /(?<!\|)\|(?!\|)/.test(program.replace(/"(?:[^"\\\n]|\\.)*"|\/(?:[^/\\\n]|\\.)+\//g, '""')) &&
-    texts.length === 0
-  ) {
+  if (texts.length === 0 && /(?<!\|)\|(?!\|)/.test(withoutLiterals(program))) {
     opaque = "awk runs a text that it puts together";
   }
-  const targets = Array.from(program.matchAll(AWK_WRITE), ([, text = ""]) => unescapeString(text));
+  const targets = targetsInAwk(program).map(unescapeString);
   return { texts, targets: targets.filter((target) => !target.startsWith("/dev/std")), opaque };
+}
+
+/** The text in quotes that ends right before an index. */
+function textBefore(program: string, index: number): string | undefined {
+  let end = index - 1;
+  while (/\s/.test(program.charAt(end))) end--;
+  if (program.charAt(end) !== '"' || isEscaped(program, end)) return undefined;
+  let start = program.lastIndexOf('"', end - 1);
+  while (start > 0 && isEscaped(program, start)) start = program.lastIndexOf('"', start - 1);
+  const text = program.slice(start + 1, end);
+  return start < 0 || end === 0 || text.includes("\n") ? undefined : text;
+}
+
+function isEscaped(program: string, at: number): boolean {
+  let start = at;
+  while (program.charAt(start - 1) === "\\") start--;
+  return (at - start) % 2 === 1;
+}
+
+function withoutLiterals(program: string): string {
+  return program.replace(AWK_LITERAL, (found) => {
+    const isWhole = found.length > 1 && found.endsWith(found.charAt(0));
+    return isWhole ? '""' : found.replace(AWK_QUOTED, '""');
+  });
+}
+
+function targetsInAwk(program: string): readonly string[] {
+  const targets: string[] = [];
+  let prints = false;
+  for (const [found, target] of program.matchAll(AWK_WRITE)) {
+    if (target !== undefined && prints) targets.push(target);
+    prints = found.startsWith("print");
+  }
+  return targets;
 }
 
 function unescapeString(text: string): string {

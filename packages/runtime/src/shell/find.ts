@@ -3,7 +3,9 @@ import { dynamicWord, knownWord } from "./parsed-shell.ts";
 import type { ShellRedirection, ShellWord } from "./parsed-shell.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
 import { joinWords, nameOf } from "./runner.ts";
-import { childScope } from "./scope.ts";
+import { replaceEach } from "./replace-each.ts";
+import { childScope, PER_WORD, spend } from "./scope.ts";
+import type { Scope } from "./scope.ts";
 
 /** Programs that run a command for each of many names. */
 export const FILE_FINDERS: readonly (readonly [string, Unwrap])[] = [
@@ -33,14 +35,10 @@ function unwrapFind({ words }: PlainCommand, runner: Runner): boolean {
   for (let at = 0; at < expression.length; at++) {
     const value = expression[at]?.value ?? "";
     if (RUNS.test(value)) {
-      const end = expression.findIndex(
-        (word, index) =>
-          index > at && (word.value === ";" || (word.value === "+" && expression[index - 1]?.value === "{}")),
-      );
-      const inner = expression.slice(at + 1, end < 0 ? undefined : end);
-      runner.run(inner.flatMap((word) => fillIn(word, found)));
+      const end = endOfRun(expression, at + 1);
+      runner.run(expression.slice(at + 1, end).flatMap((word) => fillIn(word, found, runner.scope)));
       carries = true;
-      at = end < 0 ? expression.length : end;
+      at = end;
     } else if (value === "-delete") {
       runner.run([knownWord("rm"), knownWord(found.some(({ isDynamic }) => isDynamic) ? "-f" : "-rf"), ...found]);
       carries = true;
@@ -52,6 +50,15 @@ function unwrapFind({ words }: PlainCommand, runner: Runner): boolean {
     runner.opaque("what find does is known only when it runs");
   if (redirections.length > 0) runner.run([knownWord("true")], { redirections });
   return carries;
+}
+
+/** Where the command of an `-exec` ends: at `;`, at `{} +`, or with the expression. */
+function endOfRun(expression: readonly ShellWord[], from: number): number {
+  for (let at = from; at < expression.length; at++) {
+    const value = expression[at]?.value;
+    if (value === ";" || (value === "+" && expression[at - 1]?.value === "{}")) return at;
+  }
+  return expression.length;
 }
 
 /** What `{}` stands for: the places themselves without a narrowing test, else something below them. */
@@ -71,11 +78,14 @@ function foundWords(begins: readonly ShellWord[], expression: readonly ShellWord
   );
 }
 
-function fillIn(word: ShellWord, found: readonly ShellWord[]): readonly ShellWord[] {
-  if (word.value === "{}" && !word.isDynamic) return found;
+function fillIn(word: ShellWord, found: readonly ShellWord[], scope: Scope): readonly ShellWord[] {
+  if (word.value === "{}" && !word.isDynamic) {
+    spend(scope, PER_WORD * found.length);
+    return found;
+  }
   if (!word.value.includes("{}")) return [word];
   const only = found.length === 1 && found[0]?.isDynamic === false ? found[0].value : undefined;
-  if (only !== undefined) return [{ ...word, value: word.value.replaceAll("{}", () => only) }];
+  if (only !== undefined) return [{ ...word, value: replaceEach(word.value, { part: "{}", by: only }, scope) }];
   return [dynamicWord(word.value.slice(0, word.value.indexOf("{}")), word.text)];
 }
 
@@ -105,7 +115,7 @@ function unwrapFd({ words }: PlainCommand, runner: Runner): boolean {
   const inner = words.slice(at + 1).filter(({ value }) => value !== ";");
   runner.run(
     inner.some(({ value }) => value.includes("{"))
-      ? inner.flatMap((word) => fillIn(word, found))
+      ? inner.flatMap((word) => fillIn(word, found, runner.scope))
       : [...inner, ...found],
   );
   return true;
@@ -143,16 +153,21 @@ function unwrapXargs({ words }: PlainCommand, runner: Runner): boolean {
   const replaced =
     optionValues(options, "-I", "-J", "--replace")[0]?.value ?? (hasOption(options, "-i") ? "{}" : undefined);
   const inner =
-    replaced === undefined ? [...operands, ...added] : operands.flatMap((word) => replaceIn(word, replaced, texts));
+    replaced === undefined
+      ? [...operands, ...added]
+      : operands.flatMap((word) => replaceIn(word, { replaced, texts, scope: runner.scope }));
   runner.run(inner, { scope: childScope(runner.scope, { input: { kind: "none" } }) });
   return true;
 }
 
-function replaceIn(word: ShellWord, replaced: string, texts: readonly string[] | undefined): readonly ShellWord[] {
+function replaceIn(
+  word: ShellWord,
+  { replaced, texts, scope }: { replaced: string; texts: readonly string[] | undefined; scope: Scope },
+): readonly ShellWord[] {
   if (!word.value.includes(replaced)) return [word];
   if (texts === undefined || texts.length !== 1)
     return [dynamicWord(word.value.slice(0, word.value.indexOf(replaced)), word.text)];
-  return [{ ...word, value: word.value.replaceAll(replaced, () => texts[0] ?? "") }];
+  return [{ ...word, value: replaceEach(word.value, { part: replaced, by: texts[0] ?? "" }, scope) }];
 }
 
 const PARALLEL = {
@@ -191,7 +206,9 @@ function unwrapParallel({ words }: PlainCommand, runner: Runner): boolean {
   if (given !== undefined && given.every(({ isDynamic }) => !isDynamic)) {
     const list = given.filter(({ value }) => !/^:{3,4}\+?$/.test(value)).slice(0, 64);
     for (const { value } of list)
-      runner.runText(text.includes("{}") ? text.replaceAll("{}", () => value) : `${text} ${value}`);
+      runner.runText(
+        text.includes("{}") ? replaceEach(text, { part: "{}", by: value }, runner.scope) : `${text} ${value}`,
+      );
     return true;
   }
   const name = nameOf(operands[0]);

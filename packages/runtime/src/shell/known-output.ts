@@ -1,7 +1,7 @@
 import type { Command, ParsedScript, PipelineNode } from "unbash";
 import { expandWhole, expandWord, textOfParts } from "./expand.ts";
 import type { ShellWord } from "./parsed-shell.ts";
-import { NO_INPUT, UNKNOWN_INPUT } from "./scope.ts";
+import { NO_INPUT, PER_WORD, spend, UNKNOWN_INPUT } from "./scope.ts";
 import type { Input, Scope } from "./scope.ts";
 
 /**
@@ -15,10 +15,17 @@ export function outputOf({ commands, errors }: ParsedScript, scope: Scope): stri
   let input: Input = NO_INPUT;
   for (const node of stagesOf(only.command)) {
     if (node.type !== "Command") return undefined;
-    input = passOn(node, wordsOf(node, scope), { ...scope, input });
+    spend(scope, PER_STAGE);
+    input = outputOfCommand(node, { ...scope, input });
     if (input.kind !== "known") return undefined;
   }
-  return input.kind === "known" ? input.text.replace(/\n+$/, "") : undefined;
+  return input.kind === "known" ? withoutLastBreaks(input.text) : undefined;
+}
+
+function withoutLastBreaks(text: string): string {
+  let end = text.length;
+  while (text.charAt(end - 1) === "\n") end--;
+  return text.slice(0, end);
 }
 
 export function stagesOf(node: PipelineNode): readonly PipelineNode[] {
@@ -70,21 +77,40 @@ function known(text: string | undefined): Input {
   return text === undefined ? UNKNOWN_INPUT : { kind: "known", text };
 }
 
-/** What the next command of a pipe gets. */
+/** What the next command of a pipe gets from this one. */
+export function outputOfCommand(node: Command, scope: Scope): Input {
+  const { name } = node;
+  // Most programs are told by their name, before any word is expanded.
+  if (name === undefined || (name.parts === undefined && !isKnownMaker(name.value))) return UNKNOWN_INPUT;
+  return passOn(node, wordsOf(node, scope), scope);
+}
+
+function isKnownMaker(name: string): boolean {
+  return name === "pwd" || OUTPUTS[baseOf(name)] !== undefined;
+}
+
+function baseOf(name: string): string {
+  return name.slice(name.lastIndexOf("/") + 1);
+}
+
+/** The same, of words that are expanded already. */
 export function passOn(node: Command, words: readonly ShellWord[], scope: Scope): Input {
   const [name, ...rest] = words;
   if (name === undefined || words.some(({ isDynamic }) => isDynamic)) return UNKNOWN_INPUT;
   if (name.value === "pwd") return known(scope.where.folder.path);
-  const make = OUTPUTS[name.value.replace(/^.*\//, "")];
-  return make === undefined
-    ? UNKNOWN_INPUT
-    : known(
-        make(
-          rest.map(({ value }) => value),
-          inputOf(node, scope),
-        ),
-      );
+  const make = OUTPUTS[baseOf(name.value)];
+  if (make === undefined) return UNKNOWN_INPUT;
+  const args = rest.map(({ value }) => value);
+  const input = inputOf(node, scope);
+  const length = args.reduce((sum, arg) => sum + arg.length, textOf(input)?.length ?? 0);
+  spend(scope, PER_WORD * args.length + PER_OUTPUT * length);
+  return known(make(args, input));
 }
+
+/** Of each command whose output is asked for. */
+const PER_STAGE = 128;
+/** Of each character that a program's output is made of. */
+const PER_OUTPUT = 4;
 
 type Make = (args: readonly string[], input: Input) => string | undefined;
 
@@ -166,18 +192,25 @@ function decodeHex(text: string | undefined): string | undefined {
 
 /** `tr a-z b-za` and the like: two plain sets of the same length, or ranges of letters. */
 function transliterate(args: readonly string[], text: string | undefined): string | undefined {
+  if (text === undefined || args.length !== 2) return undefined;
   const [from, to] = args.map(spellSet);
-  if (text === undefined || args.length !== 2 || from === undefined || to === undefined || to === "") return undefined;
-  return Array.from(text, (character) => {
-    const at = from.lastIndexOf(character);
-    return at < 0 ? character : (to[at] ?? to.at(-1) ?? "");
-  }).join("");
+  if (from === undefined || to === undefined || to === "") return undefined;
+  const changed = new Map<string, string>();
+  let at = 0;
+  for (const character of from) {
+    changed.set(character, to[at] ?? to.at(-1) ?? "");
+    at += character.length;
+  }
+  return Array.from(text, (character) => changed.get(character) ?? character).join("");
 }
 
+const ASCII = String.fromCharCode(...Array.from({ length: 128 }, (_, code) => code));
+/** Longer sets than two alphabets and the digits are not spelled out. */
+const MAX_SET = 64;
+
 function spellSet(set: string): string | undefined {
-  if (/[\\[]/.test(set) || set.startsWith("-")) return undefined;
-  return set.replace(/([A-Za-z0-9])-([A-Za-z0-9])/g, (_, from: string, to: string) => {
-    const length = Math.max(0, to.charCodeAt(0) - from.charCodeAt(0) + 1);
-    return Array.from({ length }, (_, index) => String.fromCharCode(from.charCodeAt(0) + index)).join("");
-  });
+  if (set.length > MAX_SET || /[\\[]/.test(set) || set.startsWith("-")) return undefined;
+  return set.replace(/([A-Za-z0-9])-([A-Za-z0-9])/g, (_, from: string, to: string) =>
+    ASCII.slice(from.charCodeAt(0), to.charCodeAt(0) + 1),
+  );
 }

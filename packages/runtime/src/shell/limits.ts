@@ -4,13 +4,31 @@
  * the worst 8 kB that are let through.
  */
 const MAX_LENGTH = 32_768;
-/** Length times openings that the parser looks for the end of without finding it: `{a,`, `<<a`, `${ a`. */
+/** Length times the openings whose end the parser may look for in vain. */
 const MAX_SEARCHED = 1_500_000;
 /** How far brackets may nest, by a count that does not know quotes. */
 const MAX_OPEN = 64;
 
-const SEARCHED = /(?<!\$)\{(?=\S)|\$\{(?=[\s|])|<</g;
-const BRACKET = /[(){}]/g;
+interface Searched {
+  /** An opening that plain text does not close in the same line. */
+  readonly shape: RegExp;
+  /** What one costs beside a `{a,`. */
+  readonly weight: number;
+  /** Counted only in a text that holds this. */
+  readonly within?: string;
+}
+
+// oxfmt-ignore
+const SEARCHED: readonly Searched[] = [
+  { shape: /<</g,                                    weight: 1 },
+  { shape: /(?<!\$)\{(?=\S)(?![^\s'"`\\{}]*\})/g,    weight: 1 },
+  { shape: /\$\{(?:[\s|]|(?![^'"`\\${}\n]*\}))/g,    weight: 2 },
+  { shape: /\$\(\((?![^'"`\\()\n]*\)\))/g,           weight: 1 },
+  { shape: /\$\[/g,                                  weight: 8 },
+  { shape: /[^\s[$]\[(?![^'"`\\()[\]\n]*\])/g,       weight: 2 },
+  { shape: /(?<=[\s(])\[/g,                          weight: 1, within: "=(" }, // `a=( [ [`
+];
+const BRACKET = /\\.|[(){}]/gs;
 
 const TOO_DEEP = "it is nested too deeply to be read with care";
 
@@ -19,13 +37,28 @@ export function tooCostly(text: string): string | undefined {
   if (text.length > MAX_LENGTH) {
     return `it is ${text.length} characters long, and at most ${MAX_LENGTH} can be read with care`;
   }
+  return isSearchedLong(text) || nestsDeeply(text) ? TOO_DEEP : undefined;
+}
+
+function isSearchedLong(text: string): boolean {
   let searched = 0;
-  for (const _ of text.matchAll(SEARCHED)) if (++searched * text.length > MAX_SEARCHED) return TOO_DEEP;
-  let open = 0;
-  for (const [bracket] of text.matchAll(BRACKET)) {
-    if (bracket === "(" || bracket === "{") open++;
-    else if (open > 0) open--;
-    if (open > MAX_OPEN) return TOO_DEEP;
+  for (const { shape, weight, within } of SEARCHED) {
+    if (within !== undefined && !text.includes(within)) continue;
+    for (const _ of text.matchAll(shape)) if ((searched += weight) * text.length > MAX_SEARCHED) return true;
   }
-  return undefined;
+  return false;
+}
+
+/** Each kind by itself, so that one is not taken for the end of the other. */
+function nestsDeeply(text: string): boolean {
+  let round = 0;
+  let curly = 0;
+  for (const [bracket] of text.matchAll(BRACKET)) {
+    if (bracket === "(") round++;
+    else if (bracket === "{") curly++;
+    else if (bracket === ")") round = Math.max(0, round - 1);
+    else if (bracket === "}") curly = Math.max(0, curly - 1);
+    if (round + curly > MAX_OPEN) return true;
+  }
+  return false;
 }

@@ -1,5 +1,7 @@
 import type { ParameterExpansionPart, ParameterOperation, SimpleExpansionPart, Word } from "unbash";
 import type { ShellWord } from "./parsed-shell.ts";
+import { replaceEach } from "./replace-each.ts";
+import { PER_WORD, spend } from "./scope.ts";
 import type { Scope, Values } from "./scope.ts";
 
 /** Values that no assignment gives. The home folder is written `~` (see `ShellWord`). */
@@ -43,9 +45,11 @@ function variable(name: string, scope: Scope, isWholeArray = false): Values {
   return GIVEN[name];
 }
 
-function positional(name: string, { positionals }: Scope): Values {
+function positional(name: string, scope: Scope): Values {
+  const { positionals } = scope;
   if (positionals === undefined) return undefined;
   const chosen = /[@*]/.test(name) ? positionals.slice(1) : positionals.slice(Number(name), Number(name) + 1);
+  spend(scope, PER_WORD * chosen.length);
   return chosen.some(({ isDynamic }) => isDynamic) ? undefined : chosen.map(({ value }) => value);
 }
 
@@ -61,12 +65,16 @@ function applyOperation(
   if (operation.type === "Default" && operation.operator.endsWith("=")) scope.variables.set(parameter, undefined);
   if (values === undefined || values.length > 1) return undefined;
   const value = values[0] ?? "";
-  const changed = changeValue(value, operation, expand);
+  const changed = changeValue(value, operation, { expand, scope });
   return changed === undefined ? undefined : [changed];
 }
 
 /** The operations that people disguise names with. Those with patterns are left unknown. */
-function changeValue(value: string, operation: ParameterOperation, expand: Expand): string | undefined {
+function changeValue(
+  value: string,
+  operation: ParameterOperation,
+  { expand, scope }: { readonly expand: Expand; readonly scope: Scope },
+): string | undefined {
   switch (operation.type) {
     case "Default": {
       const operand = expand(operation.operand);
@@ -89,7 +97,7 @@ function changeValue(value: string, operation: ParameterOperation, expand: Expan
       const replacement = expand(operation.replacement);
       if (pattern === undefined || replacement === undefined || pattern === "" || /[*?[\\]/.test(pattern))
         return undefined;
-      if (operation.operator === "//") return value.replaceAll(pattern, () => replacement);
+      if (operation.operator === "//") return replaceEach(value, { part: pattern, by: replacement }, scope);
       return operation.operator === "/" ? value.replace(pattern, () => replacement) : undefined;
     }
     case "Remove":

@@ -3,7 +3,7 @@ import { hidesSomething } from "./hidden-text.ts";
 import { outputOf } from "./known-output.ts";
 import { tooCostly } from "./limits.ts";
 import type { ParsedShell } from "./parsed-shell.ts";
-import { openScope, openWalk, TooMuchError } from "./scope.ts";
+import { openScope, openWalk, PER_READ, spend, TooMuchError } from "./scope.ts";
 import { walkScript } from "./walk.ts";
 
 /** As much of a text as is shown beside a reason. */
@@ -18,8 +18,10 @@ export function parseCommands(text: string): ParsedShell {
   const costly = tooCostly(text);
   if (costly !== undefined) return opaqueWhole(costly, text);
   const walk = openWalk();
+  const scope = openScope(outputOf, text);
   try {
-    walkScript(parse(text), openScope(outputOf), walk);
+    spend(scope, PER_READ * text.length);
+    walkScript(parse(text), scope, walk);
   } catch (error) {
     // RangeError: nested deeper than the stack. Anything else would be a fault of the parser: not known either.
     return opaqueWhole(error instanceof TooMuchError ? error.message : "it cannot be read as shell", text);

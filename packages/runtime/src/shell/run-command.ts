@@ -11,7 +11,18 @@ import { OPTION_CARRIERS } from "./option-carriers.ts";
 import type { ShellWord } from "./parsed-shell.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
 import { nameOf } from "./runner.ts";
-import { addOpaque, childScope, copyScope, deeper, reachedBy, step, TooMuchError, withAssignments } from "./scope.ts";
+import {
+  addOpaque,
+  childScope,
+  deeper,
+  PER_READ,
+  PER_WORD,
+  reachedBy,
+  spend,
+  step,
+  TooMuchError,
+  withAssignments,
+} from "./scope.ts";
 import type { Scope, Walk } from "./scope.ts";
 import { runWritten, SHELLS } from "./shells.ts";
 import { REMOTES } from "./remotes.ts";
@@ -22,9 +33,6 @@ interface Walker {
   walkScript(script: ParsedScript, scope: Scope, walk: Walk): void;
   walkBody(body: FunctionNode["body"], scope: Scope, walk: Walk): void;
 }
-
-/** All of the texts that are read, those inside texts included, are at most this long. */
-const MAX_PARSED = 65_536;
 
 const UNWRAPPERS: ReadonlyMap<string, Unwrap> = new Map(
   [BUILTINS, SHELLS, CARRIERS, FILE_FINDERS, OPTION_CARRIERS, CODE_RUNNERS, GIT, REMOTES].flatMap((table) => [
@@ -41,6 +49,7 @@ export function isCarrierName(name: string): boolean {
 export function runCommand(command: PlainCommand, scope: Scope, walker: Walker): void {
   const { walk } = walker;
   step(walk);
+  spend(scope, costOf(command, scope));
   const [name] = command.words;
   const index = walk.commands.length;
   const own = {
@@ -52,12 +61,11 @@ export function runCommand(command: PlainCommand, scope: Scope, walker: Walker):
   };
   walk.commands.push(own);
   if (name === undefined) return;
-  const text = command.words.map((word) => word.text).join(" ");
   if (name.isDynamic || name.isPattern) {
-    addOpaque(walk, "the name of the command is known only when it runs", text);
+    addOpaque(walk, "the name of the command is known only when it runs", textOf(command));
     return;
   }
-  if (!isPlainName(name.value)) addOpaque(walk, "the name of the command is not in plain letters", text);
+  if (!isPlainName(name.value)) addOpaque(walk, "the name of the command is not in plain letters", textOf(command));
   callFunction(command, scope, walker);
   const unwrap = UNWRAPPERS.get(plainName(nameOf(name))) ?? (walk.written.size > 0 ? runWrittenName : undefined);
   if (unwrap === undefined) return;
@@ -66,6 +74,20 @@ export function runCommand(command: PlainCommand, scope: Scope, walker: Walker):
     isCarrier = unwrap(command, runnerFor(command, scope, walker));
   });
   if (isCarrier) walk.commands[index] = { ...own, isCarrier };
+}
+
+/** Each path of a command is looked at from the folder that it runs in. */
+function costOf({ words, assignments, redirections }: PlainCommand, { where }: Scope): number {
+  const perPath = PER_WORD + 2 * (where.folder.path?.length ?? 0);
+  let cost = perPath * (words.length + redirections.length) + PER_WORD * assignments.length;
+  for (const { value } of words) cost += value.length;
+  for (const { value } of assignments) cost += value.value.length;
+  return cost;
+}
+
+/** As it was written, for people. */
+function textOf({ words }: PlainCommand): string {
+  return words.map(({ text }) => text).join(" ");
 }
 
 /** `./script.sh` that was written a moment before. */
@@ -102,13 +124,12 @@ function runnerFor(command: PlainCommand, outer: Scope, walker: Walker): Runner 
   const { walk } = walker;
   const name = nameOf(command.words[0]);
   const scope = reachedBy(outer, name);
-  const text = command.words.map((word) => word.text).join(" ");
-  const opaque = (reason: string): void => addOpaque(walk, reason, text);
+  let text: string | undefined;
+  const opaque = (reason: string): void => addOpaque(walk, reason, (text ??= textOf(command)));
   const runText = (source: string, inner: Scope = childOf(scope, command)): void => {
-    walk.parsedLength += source.length;
+    spend(scope, PER_READ * source.length);
     const reason = tooCostly(source);
     if (reason !== undefined) throw new TooMuchError(reason);
-    if (walk.parsedLength > MAX_PARSED) throw new TooMuchError("it holds more text than can be read with care");
     walker.walkScript(parse(source), inner, walk);
   };
   return {
@@ -136,5 +157,5 @@ function childOf(scope: Scope, { assignments }: PlainCommand): Scope {
     child.variables.set(name, value.isDynamic ? undefined : [value.value]);
     child.exported.add(name);
   }
-  return copyScope(child);
+  return child;
 }

@@ -29,6 +29,8 @@ export interface Scope {
   isEndless: boolean;
   /** What a command substitution is known to give. */
   readonly outputOf: OutputOf;
+  /** Shared by all scopes of one text. */
+  readonly effort: { spent: number; readonly limit: number };
 }
 
 export type OutputOf = (script: ParsedScript, scope: Scope) => string | undefined;
@@ -37,6 +39,8 @@ export type OutputOf = (script: ParsedScript, scope: Scope) => string | undefine
 export interface Walk {
   readonly commands: SimpleCommand[];
   readonly opaque: OpaquePart[];
+  /** The reasons that are in that list, by text. */
+  readonly noted: Map<string, Set<string>>;
   /** Something evaluates text a second time: arithmetic, `${!x}`, `[[ -v … ]]`, `declare` … */
   evaluates: boolean;
   /** A text in quotes holds a command substitution, which would run if it were evaluated a second time. */
@@ -44,11 +48,10 @@ export interface Walk {
   /** Files that a command before wrote, with their text, so that running one is running its text. */
   readonly written: Map<string, string>;
   steps: number;
-  parsedLength: number;
   depth: number;
 }
 
-export function openScope(outputOf: OutputOf): Scope {
+export function openScope(outputOf: OutputOf, text: string): Scope {
   return {
     variables: new Map(),
     exported: new Set(),
@@ -61,6 +64,7 @@ export function openScope(outputOf: OutputOf): Scope {
     isParallel: false,
     isEndless: false,
     outputOf,
+    effort: { spent: 0, limit: EFFORT_PER_CHARACTER * Math.max(text.length, LEAST_LENGTH) },
   };
 }
 
@@ -68,16 +72,17 @@ export function openWalk(): Walk {
   return {
     commands: [],
     opaque: [],
+    noted: new Map(),
     evaluates: false,
     holdsSubstitution: false,
     written: new Map(),
     steps: 0,
-    parsedLength: 0,
     depth: 0,
   };
 }
 
 export function copyScope(scope: Scope, changes: Partial<Scope> = {}): Scope {
+  spend(scope, PER_NAME * (scope.variables.size + scope.exported.size + scope.functions.size));
   return {
     ...scope,
     variables: new Map(scope.variables),
@@ -95,24 +100,38 @@ export function reachedBy(scope: Scope, by: string, changes: Partial<Scope> = {}
 
 /** A shell of its own: only exported variables reach it, and functions do not. */
 export function childScope(scope: Scope, changes: Partial<Scope>): Scope {
+  spend(scope, 2 * PER_NAME * scope.exported.size);
   const variables = new Map<string, Values>();
   for (const name of scope.exported) variables.set(name, scope.variables.get(name));
   // What is not exported may still be set in the environment, so it is unknown rather than unset.
-  return copyScope(scope, { variables, functions: new Map(), positionals: undefined, ...changes });
+  return {
+    ...scope,
+    variables,
+    exported: new Set(scope.exported),
+    functions: new Map(),
+    where: { ...scope.where },
+    positionals: undefined,
+    ...changes,
+  };
 }
 
 /** After something that may or may not have run: what differs is not known any more. */
 export function join(scope: Scope, other: Scope): void {
-  for (const name of new Set([...scope.variables.keys(), ...other.variables.keys()])) {
-    const isSame =
-      scope.variables.has(name) && scope.variables.get(name)?.join("\0") === other.variables.get(name)?.join("\0");
-    if (!isSame) scope.variables.set(name, undefined);
+  spend(scope, PER_NAME * (scope.variables.size + other.variables.size + other.exported.size + other.functions.size));
+  for (const [name, values] of scope.variables) {
+    if (!isSame(values, other.variables.get(name))) scope.variables.set(name, undefined);
   }
+  for (const name of other.variables.keys()) if (!scope.variables.has(name)) scope.variables.set(name, undefined);
   for (const name of other.exported) scope.exported.add(name);
   for (const [name, body] of other.functions) scope.functions.set(name, body);
   const { folder } = other.where;
   if (folder.path !== scope.where.folder.path) scope.where.folder = { path: undefined, isCertain: false };
   else if (!folder.isCertain) scope.where.folder = folder;
+}
+
+function isSame(values: Values, others: Values): boolean {
+  if (values === others || values === undefined || others === undefined) return values === others;
+  return values.length === others.length && values.every((value, index) => value === others[index]);
 }
 
 /** What stands before a builtin or a function holds while that runs; whether it stays depends on the shell. */
@@ -129,6 +148,25 @@ export class TooMuchError extends Error {}
 const MAX_STEPS = 2_000;
 const MAX_DEPTH = 40;
 
+/**
+ * What may be spent on a text, in units of about 10 ns: so much for each of its characters, and no less than for 8 kB.
+ * Whatever a text expands to, the time it takes is linear in its length: at most about 5 ms for 8 kB.
+ */
+const EFFORT_PER_CHARACTER = 64;
+const LEAST_LENGTH = 8_192;
+/** Of each name that is copied or compared. */
+export const PER_NAME = 8;
+/** Of each character that is read as shell. */
+export const PER_READ = 8;
+/** Of each word that is handed on, beside its characters. */
+export const PER_WORD = 8;
+
+/** Whatever a text can multiply is paid for before it is made. */
+export function spend({ effort }: Pick<Scope, "effort">, amount: number): void {
+  effort.spent += amount;
+  if (effort.spent > effort.limit) throw new TooMuchError("it stands for more than can be looked at with care");
+}
+
 export function step(walk: Walk): void {
   if (++walk.steps > MAX_STEPS) throw new TooMuchError("it runs more commands than can be looked at with care");
 }
@@ -142,6 +180,8 @@ export function deeper(walk: Walk, action: () => void): void {
 }
 
 export function addOpaque(walk: Walk, reason: string, text: string): void {
-  if (walk.opaque.some((part) => part.reason === reason && part.text === text)) return;
+  const reasons = walk.noted.get(text) ?? new Set();
+  if (reasons.has(reason)) return;
+  walk.noted.set(text, reasons.add(reason));
   walk.opaque.push({ reason, text });
 }

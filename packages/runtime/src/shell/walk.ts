@@ -16,11 +16,22 @@ import type {
 } from "unbash";
 import { assign, assignedValue, compoundInput, toRedirections } from "./assignments.ts";
 import { expandWord } from "./expand.ts";
-import { inputOf, passOn, stagesOf, wordsOf } from "./known-output.ts";
+import { inputOf, outputOfCommand, passOn, stagesOf, wordsOf } from "./known-output.ts";
 import { forgetAssigned, isEndless, waits } from "./loops.ts";
 import type { ShellWord } from "./parsed-shell.ts";
 import { runCommand } from "./run-command.ts";
-import { addOpaque, copyScope, deeper, join, NO_INPUT, reachedBy, step, UNKNOWN_INPUT } from "./scope.ts";
+import {
+  addOpaque,
+  copyScope,
+  deeper,
+  join,
+  NO_INPUT,
+  PER_NAME,
+  reachedBy,
+  spend,
+  step,
+  UNKNOWN_INPUT,
+} from "./scope.ts";
 import type { Input, Scope, Values, Walk } from "./scope.ts";
 import { checkText } from "./second-look.ts";
 
@@ -122,7 +133,7 @@ function walkPipeline(stages: readonly PipelineNode[], scope: Scope, walk: Walk)
   let input: Input = scope.input;
   for (const node of stages) {
     const stage = copyScope(scope, { input, isParallel: true, reached: [...scope.reached, "pipe"] });
-    const before = node.type === "Command" ? passOn(node, wordsOf(node, stage), stage) : UNKNOWN_INPUT;
+    const before = node.type === "Command" ? outputOfCommand(node, stage) : UNKNOWN_INPUT;
     walkNode(node, stage, walk);
     input = before;
   }
@@ -169,6 +180,7 @@ function walkFor(node: For | Select, scope: Scope, walk: Walk): void {
   const inner = copyScope(reachedBy(scope, "loop"));
   for (const round of rounds) {
     inner.variables.set(name, round);
+    spend(scope, PER_NAME * inner.variables.size);
     // A later round sees what an earlier one changed.
     for (const [changed, values] of inner.variables) {
       if (changed !== name && values !== scope.variables.get(changed)) inner.variables.set(changed, undefined);

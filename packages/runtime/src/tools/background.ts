@@ -4,6 +4,7 @@ import { defineTool } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
 import { startOfCharacter } from "../text/characters.ts";
 import { decodeLeniently } from "../text/encoding.ts";
+import { countFiles, noteOn, tellChanges } from "./command-output.ts";
 
 /** Longer waits are the model's to repeat: a call that waits for minutes looks like one that hangs. */
 const MAX_WAIT_SECONDS = 20;
@@ -21,11 +22,12 @@ const facts = () =>
     exit_code: z.int().optional(),
     signal: z.string().optional(),
     sandbox: z.string(),
+    files_changed: z.int().optional().describe("How many; known when it has ended"),
   });
 type Facts = z.output<ReturnType<typeof facts>>;
 
 function shownFacts(found: BackgroundFacts): Facts {
-  const { background_id, state, pid, started_at, ended_at, exit_code, signal, sandbox } = found;
+  const { background_id, state, pid, started_at, ended_at, exit_code, signal, sandbox, changes } = found;
   return {
     background_id,
     state,
@@ -36,11 +38,25 @@ function shownFacts(found: BackgroundFacts): Facts {
     ...(exit_code === undefined ? {} : { exit_code }),
     ...(signal === undefined ? {} : { signal }),
     sandbox,
+    ...(changes === undefined ? {} : { files_changed: countFiles(changes) }),
   };
 }
 
-function line({ background_id, state, pid, exit_code, command }: Facts): string {
-  const end = exit_code === undefined ? "" : ` (exit code ${exit_code})`;
+/** What it changed, in the words that are used for other commands. */
+function told({ changes, changes_problem }: BackgroundFacts) {
+  const unknown = changes_problem === undefined ? "" : `[what it changed is not known: ${changes_problem}]\n`;
+  return {
+    note: changes === undefined ? unknown : noteOn(changes, true),
+    ...(changes === undefined ? {} : tellChanges(changes)),
+  };
+}
+
+function line({ background_id, state, pid, exit_code, command, files_changed }: Facts): string {
+  const facts = [
+    ...(exit_code === undefined ? [] : [`exit code ${exit_code}`]),
+    ...(files_changed === undefined ? [] : [`${files_changed} ${files_changed === 1 ? "file" : "files"} changed`]),
+  ];
+  const end = facts.length === 0 ? "" : ` (${facts.join(", ")})`;
   return `${background_id} ${state}${end}, process ${pid}: ${makeVisible(command)}\n`;
 }
 
@@ -61,7 +77,8 @@ const position = () => z.strictObject({ position: z.int().min(0) });
 export const backgroundOutput = defineTool({
   name: "background_output",
   version: "1.0.0",
-  description: "Show what a background command printed since the cursor, and whether it still runs.",
+  description:
+    "Show what a background command printed since the cursor, whether it still runs, and, when it has ended, which files it changed.",
   args: () =>
     z.strictObject({
       background_id: idArgument(),
@@ -78,10 +95,12 @@ export const backgroundOutput = defineTool({
     const found = await processes.output(background_id, { position: from, wait_ms: wait_seconds * 1000, signal });
     const page = firstPage(found.output, limits.bytes);
     const shown = shownFacts(found.facts);
+    const { note, ...changed } = told(found.facts);
     return {
+      ...changed,
       data: { ...shown, skipped_bytes: found.skipped },
       stdout: decodeLeniently(page).text,
-      stderr: line(shown),
+      stderr: `${line(shown)}${note}`,
       next_page_cursor: cursors.seal({ position: found.position - (found.output.length - page.length) }, bound),
     };
   },
@@ -98,7 +117,7 @@ function firstPage(output: Buffer, bytes: number): Buffer {
 export const backgroundStop = defineTool({
   name: "background_stop",
   version: "1.0.0",
-  description: "End a background command and everything it started.",
+  description: "End a background command and everything it started, and tell which files it changed.",
   args: () => z.strictObject({ background_id: idArgument() }),
   returns: facts,
   required_permissions: ["proc.exec"],
@@ -110,8 +129,10 @@ export const backgroundStop = defineTool({
   search_hint: "stop kill background process",
 
   async execute({ background_id }, { processes }) {
-    const stopped = shownFacts(await processes.stop(background_id));
-    return { data: stopped, stdout: line(stopped) };
+    const stopped = await processes.stop(background_id);
+    const shown = shownFacts(stopped);
+    const { note, ...changed } = told(stopped);
+    return { ...changed, data: shown, stdout: line(shown), stderr: note };
   },
 });
 

@@ -237,3 +237,25 @@ test.skipIf(!hasSandbox)(`a repository that a person let a command make is left 
   expect(existsSync(join(path, "root/.git/config"))).toBe(true);
   expect((await call("bash", { cmd: "git log --oneline" })).payload?.stdout).toMatch(/x\n$/);
 });
+
+test.skipIf(!hasSandbox)(`what is said about changes does not cost the whole of a long output${needs}`, async () => {
+  const { call, runtime } = await scratch();
+  const { payload } = await call("bash", { cmd: "seq 1 100000 >&2; ln -s a link" });
+
+  expect(payload?.stderr).toMatch(
+    /^1\n[^]*left out; the whole output is in [^]*100000\n\[link: undo cannot take this back/,
+  );
+  const whole = readFileSync(join(runtime.state_dir, "runs", runtime.run_id, payload?.storage_ref ?? ""), "utf8");
+  expect(whole).toContain("\n50000\n");
+});
+
+test.skipIf(!hasSandbox)(
+  `a command that is known to change nothing costs no look at the workspace${needs}`,
+  async () => {
+    const { call, runtime, make } = await scratch();
+    await make({ "root/a.txt": "a\n" });
+
+    expect((await call("bash", { cmd: "cat a.txt | wc -l" })).payload?.stdout).toBe("1\n");
+    expect(existsSync(join(runtime.state_dir, "undo"))).toBe(false);
+  },
+);

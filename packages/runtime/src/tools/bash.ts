@@ -1,11 +1,10 @@
 import { z } from "zod";
 import type { ToolContext, TranscriptEnd } from "../contract/context.ts";
-import type { CommandChanges } from "../contract/command-changes.ts";
-import type { CommandEnd } from "../contract/processes.ts";
+import type { CommandEnd, OutputStream } from "../contract/processes.ts";
 import { defineTool } from "../contract/tool.ts";
 import type { ToolOutput } from "../contract/tool.ts";
-import { makeVisible } from "../output/visible.ts";
 import { ToolError } from "../protocol/errors.ts";
+import { keepOutput, presentCommand } from "./command-output.ts";
 
 /** Spec 2: at most so long, whatever a call asks for. */
 const MAX_SECONDS = 600;
@@ -63,69 +62,30 @@ export const bash = defineTool({
 });
 
 async function runToEnd(given: Args, context: ToolContext): Promise<Output> {
-  const { cmd, workdir, timeout_seconds } = given;
-  const transcript = context.openTranscript();
-  const end = await context.processes.run(
-    { run: cmd, workdir, network: given.network ? "allowlist" : "loopback" },
-    {
-      timeout_ms: timeout_seconds === undefined ? context.processes.timeout_ms : timeout_seconds * 1000,
-      signal: context.signal,
-      onOutput(stream, piece) {
-        const text = transcript.write(stream, piece);
-        if (text !== "") context.progress(null, text);
-      },
-    },
-  );
-  const { stdout, stderr, aside, truncated_lines, truncated_bytes } = transcript.end();
-  const failure = failureOf(end, { stdout, stderr });
-  const { files, undo_id } = end.changes;
+  const { cmd, workdir, timeout_seconds, network } = given;
+  const { processes, signal } = context;
+  const timeout_ms = timeout_seconds === undefined ? processes.timeout_ms : timeout_seconds * 1000;
+  const { end, printed } = await keepOutput(context.openTranscript(), async (keep) => {
+    const onOutput = (stream: OutputStream, piece: Buffer): void => {
+      const text = keep(stream, piece);
+      if (text !== "") context.progress(null, text);
+    };
+    const command = { run: cmd, workdir, network: network ? "allowlist" : "loopback" } as const;
+    return await processes.run(command, { timeout_ms, signal, onOutput });
+  });
+  const { exit_code, ended_by, sandbox, changes, connections } = end;
+  const presented = presentCommand({ command: cmd, changes, printed, failure: failureOf(end, printed) });
+  const reached = connections.length === 0 ? {} : { connections: connections.slice(0, MAX_CONNECTIONS) };
   return {
-    data: { exit_code: end.exit_code, signal: end.signal, ended_by: end.ended_by, sandbox: end.sandbox },
-    stdout,
-    stderr: `${stderr}${noteOn(end.changes)}`,
-    exit_code: end.exit_code,
-    truncated_lines,
-    truncated_bytes,
-    ...(aside === undefined ? {} : { aside }),
-    ...(failure === undefined ? {} : { failure }),
-    artifacts: {
-      commands_run: [cmd],
-      files_changed: files.slice(0, MAX_FILES).map(({ path }) => path),
-      ...(undo_id === undefined ? {} : { undo_id }),
-    },
-    meta: {
-      ...(files.length > MAX_FILES ? { files_changed: files.length } : {}),
-      ...(end.connections.length > 0 ? { connections: end.connections.slice(0, MAX_FILES) } : {}),
-    },
+    ...presented,
+    data: { exit_code, signal: end.signal, ended_by, sandbox },
+    exit_code,
+    meta: { ...presented.meta, ...reached },
   };
 }
 
-/** As many as a record should name; how many there were is told beside. */
-const MAX_FILES = 1000;
-const MAX_NOTES = 20;
-
-/** What was taken back, what cannot be taken back, and where nobody looked. */
-function noteOn({ files, taken_back, left_out, left_out_more }: CommandChanges): string {
-  const stays = files.filter(({ undoable }) => !undoable);
-  const notes = [
-    ...taken_back.map(
-      ({ path, why, outcome }) => `${path}: ${TAKEN_BACK[outcome]}, for it runs later or is closed (${why})`,
-    ),
-    ...stays
-      .slice(0, MAX_NOTES)
-      .map(({ path, why_not }) => `${path}: undo cannot take this back${why_not === undefined ? "" : `: ${why_not}`}`),
-    ...(stays.length > MAX_NOTES ? [`${stays.length - MAX_NOTES} more changes that undo cannot take back`] : []),
-    ...left_out.slice(0, MAX_NOTES).map(({ path, why }) => `${path}: changes in it are not listed: ${why}`),
-    ...(left_out_more > 0 ? [`${left_out_more} more places are not listed`] : []),
-  ];
-  return notes.map((note) => `[${makeVisible(note)}]\n`).join("");
-}
-
-const TAKEN_BACK = {
-  restored: "the change was taken back",
-  removed: "it was removed again",
-  stays: "it could not be taken back",
-} as const;
+/** As many as a record should name. */
+const MAX_CONNECTIONS = 1000;
 
 async function startInBackground({ cmd, workdir, network }: Args, { processes }: ToolContext): Promise<Output> {
   const { background_id, pid, sandbox } = await processes.start({
@@ -152,6 +112,9 @@ function failureOf(end: CommandEnd, output: Pick<TranscriptEnd, "stdout" | "stde
       },
     );
   }
+  if (ended_by === "cancel") {
+    return new ToolError("Cancelled", "The command was cancelled; what it printed and changed until then is given");
+  }
   if (limit_reached !== undefined) {
     const { limit, allowed, found } = limit_reached;
     return new ToolError(
@@ -165,21 +128,30 @@ function failureOf(end: CommandEnd, output: Pick<TranscriptEnd, "stdout" | "stde
   }
   if (exit_code === 0) return undefined;
   const how = signal === null ? `exit code ${exit_code}` : `signal ${signal}`;
-  const hint = looksLikeNoNetwork(end, output) ? { hint: NETWORK_HINT } : {};
+  const hint = hintFor(end, output);
   return new ToolError("ExitNonZero", `The command ended with ${how}`, { exit_code, signal, ...hint });
 }
 
-const NETWORK_HINT =
-  'It seems to need the network; "network": true asks for what is on the allowlist, and a person has to confirm.';
+/** What a command that failed in the sandbox may have run into, by its last words. */
+const RUN_INTO = [
+  {
+    words:
+      /could not resolve host|name or service not known|temporary failure in name resolution|network is unreachable|EAI_AGAIN|ENETUNREACH|getaddrinfo|failed to resolve|no route to host|connection refused/i,
+    hint: 'It seems to need the network; "network": true asks for what is on the allowlist, and a person has to confirm.',
+  },
+  {
+    words: /could not (?:write|lock) config file/i,
+    hint: "Git's configuration is closed to commands that nobody confirmed, and while other commands run.",
+  },
+] as const;
 
-const NO_NETWORK =
-  /could not resolve host|name or service not known|temporary failure in name resolution|network is unreachable|EAI_AGAIN|ENETUNREACH|getaddrinfo|failed to resolve|no route to host|connection refused/i;
-
-function looksLikeNoNetwork(
+function hintFor(
   { sandbox }: CommandEnd,
   { stdout, stderr }: Pick<TranscriptEnd, "stdout" | "stderr">,
-): boolean {
-  return sandbox !== "none" && NO_NETWORK.test(`${stderr.slice(-4096)}\n${stdout.slice(-4096)}`);
+): { readonly hint?: string } {
+  const last = `${stderr.slice(-4096)}\n${stdout.slice(-4096)}`;
+  const met = sandbox === "none" ? undefined : RUN_INTO.find(({ words }) => words.test(last));
+  return met === undefined ? {} : { hint: met.hint };
 }
 
 /** The names that other clients use for the same thing. */

@@ -1,8 +1,9 @@
-import { spawn } from "node:child_process";
-import { chmod, readdir } from "node:fs/promises";
+import { spawn, spawnSync } from "node:child_process";
+import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { scratchFolder } from "../../../../test/support/scratch.ts";
+import { scratch, scratchFolder } from "../../../../test/support/scratch.ts";
+import { NO_CHANGES } from "../contract/command-changes.ts";
 import type { ToolContext, Transcript } from "../contract/context.ts";
 import type { RunProgram, ScriptEnd } from "../contract/skills.ts";
 import type { ToolOutput } from "../contract/tool.ts";
@@ -25,7 +26,7 @@ const runBare: RunProgram = ({ run: [program, ...args], cwd }, { timeout_ms, onO
     child.on("error", reject);
     child.on("close", (code, by) => {
       clearTimeout(timer);
-      resolve({ exit_code: code ?? 137, signal: by, ended_by, sandbox: "none" });
+      resolve({ exit_code: code ?? 137, signal: by, ended_by, sandbox: "none", changes: NO_CHANGES });
     });
   });
 
@@ -201,4 +202,46 @@ test("run_script says that it runs programs and may change files", () => {
     audit_operation: "execute",
     concurrency_safe: false,
   });
+});
+
+const hasSandbox = spawnSync("bwrap", ["--version"]).status === 0;
+const needs = hasSandbox ? "" : " (skipped: needs bwrap, apt-get install bubblewrap)";
+
+/** A real runtime, and a person's skill "kit" with one script. */
+async function kitOf(script: string) {
+  const skill = join(process.env["HOME"] ?? "", ".agents/skills/kit");
+  await mkdir(join(skill, "scripts"), { recursive: true });
+  await writeFile(join(skill, "SKILL.md"), "---\nname: kit\ndescription: x\n---\n");
+  await writeFile(join(skill, "scripts/a.sh"), script);
+  const folder = await scratch({ onApproval: () => ({ answer: "deny" }) });
+  const root = join(folder.path, "root");
+  return {
+    ...folder,
+    run: () => folder.call("run_script", { skill: "kit", relative_path: "scripts/a.sh", args: [root] }),
+  };
+}
+
+test.skipIf(!hasSandbox)(`what a script changes in the workspace is listed and undone${needs}`, async () => {
+  const { make, run, runtime, read } = await kitOf(
+    'echo own > own.txt; cd "$1"; echo new > a.txt; ln -s a.txt link; printf oops >&2',
+  );
+  await make({ "root/a.txt": "old\n" });
+
+  const { error, payload, artifacts } = await run();
+
+  expect(error).toBeNull();
+  expect(artifacts.files_changed).toEqual(["a.txt", "link"]); // the run's own folder is none of the workspace
+  expect(payload?.stderr).toBe("oops\n[link: undo cannot take this back: it is, or was, a link]\n");
+  expect((await runtime.undo(artifacts.undo_id ?? "")).error).toBeNull();
+  expect(await read("root/a.txt")).toBe("old\n");
+});
+
+test.skipIf(!hasSandbox)(`what runs later and was planted by a script is taken back${needs}`, async () => {
+  const { run, path } = await kitOf('cd "$1"; echo evil > .envrc; echo fine > fine.txt');
+
+  const { payload, artifacts } = await run();
+
+  expect(payload?.stderr).toMatch(/\.envrc: it was removed again, for it runs later/);
+  expect(artifacts.files_changed).toEqual(["fine.txt"]);
+  expect((await readdir(join(path, "root"))).toSorted()).toEqual([".agent", "fine.txt"]);
 });

@@ -1,11 +1,12 @@
 import { z } from "zod";
-import type { Transcript, TranscriptEnd } from "../contract/context.ts";
+import type { TranscriptEnd } from "../contract/context.ts";
 import { SCRIPT_FOLDERS, SKILL_SOURCES } from "../contract/skills.ts";
-import type { ReadyScript, ScriptEnd, SkillReference } from "../contract/skills.ts";
+import type { ReadyScript, ScriptEnd, ScriptOptions, SkillReference } from "../contract/skills.ts";
 import { defineTool } from "../contract/tool.ts";
 import type { ToolOutput } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
 import { ToolError } from "../protocol/errors.ts";
+import { keepOutput, presentCommand } from "./command-output.ts";
 
 /** As the system can take them with room to spare: it allows 128 KB for one argument, and 2 MB with the environment. */
 // oxfmt-ignore
@@ -67,7 +68,8 @@ export const runScript = defineTool({
   version: "1.0.0",
   description:
     "Run a script of a skill, a file in its scripts folder, directly and without a shell. " +
-    "It works in a folder of the run; paths of the workspace are given to it as absolute ones.",
+    "It works in a folder of the run; paths of the workspace are given to it as absolute ones. " +
+    "What it changes in the workspace is listed, and undo takes it back.",
   args,
   returns,
   required_permissions: ["proc.exec"],
@@ -81,9 +83,8 @@ export const runScript = defineTool({
   async execute(given, { skills, openTranscript }) {
     const script = await skills.openScript(referenceOf(given), given.relative_path);
     try {
-      const transcript = openTranscript();
-      const end = await runTo(transcript, script, given);
-      return present({ given, script, end, printed: transcript.end() });
+      const { end, printed } = await keepOutput(openTranscript(), async (keep) => await runTo(keep, script, given));
+      return present({ given, script, end, printed });
     } finally {
       script.close();
     }
@@ -94,12 +95,8 @@ function referenceOf({ skill }: Args): SkillReference {
   return typeof skill === "string" ? { name: skill } : skill;
 }
 
-function runTo(transcript: Transcript, script: ReadyScript, given: Args): Promise<ScriptEnd> {
-  return script.run(given.args, {
-    workdir: given.workdir,
-    timeout_ms: given.timeout_seconds * 1000,
-    onOutput: (stream, piece) => void transcript.write(stream, piece),
-  });
+function runTo(onOutput: ScriptOptions["onOutput"], script: ReadyScript, given: Args): Promise<ScriptEnd> {
+  return script.run(given.args, { workdir: given.workdir, timeout_ms: given.timeout_seconds * 1000, onOutput });
 }
 
 interface Ended {
@@ -112,11 +109,12 @@ interface Ended {
 function present(ended: Ended): ToolOutput<Data> {
   const { given, end, printed } = ended;
   const { skill, script } = ended.script;
-  const { exit_code, signal, ended_by, sandbox } = end;
+  const { exit_code, signal, ended_by, sandbox, changes } = end;
   const { name, source, digest } = skill;
-  const { stdout, stderr, truncated_lines, truncated_bytes, aside } = printed;
-  const failure = failureOf(ended);
+  // The hash is in the record with it: it tells which content ran, whatever the file holds by then.
+  const command = `${describeCommand(name, script.path, given.args)} # sha256:${script.sha256}`;
   return {
+    ...presentCommand({ command, changes, printed, failure: failureOf(ended) }),
     data: {
       skill: { name, source, digest },
       script: script.path,
@@ -126,15 +124,7 @@ function present(ended: Ended): ToolOutput<Data> {
       ended_by,
       sandbox,
     },
-    stdout,
-    stderr,
     exit_code,
-    truncated_lines,
-    truncated_bytes,
-    // The hash is in the record with it: it tells which content ran, whatever the file holds by then.
-    artifacts: { commands_run: [`${describeCommand(name, script.path, given.args)} # sha256:${script.sha256}`] },
-    ...(aside === undefined ? {} : { aside }),
-    ...(failure === undefined ? {} : { failure }),
   };
 }
 

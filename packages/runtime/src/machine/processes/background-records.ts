@@ -45,7 +45,8 @@ export function readRecord(folder: string, id: string): BackgroundRecord | undef
     throw error;
   }
   const record = JSON.parse(text) as BackgroundRecord;
-  return record.state === "running" && lifeOf(record.owner) === "gone" ? { ...record, state: "lost" } : record;
+  if (record.state !== "running" || lifeOf(record.owner) !== "gone") return record;
+  return { ...record, state: "lost", changes_problem: "the process that watched it is gone" };
 }
 
 /** Makes room: the oldest of those that have ended go, with their logs. Gives the ones that went. */

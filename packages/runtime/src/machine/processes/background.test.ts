@@ -5,6 +5,8 @@ import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { marker, processesWith } from "../../../../../test/support/processes.ts";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
+import { NO_CHANGES } from "../../contract/command-changes.ts";
+import type { CommandChange, CommandChanges, CommandLook } from "../../contract/command-changes.ts";
 import type { CommandLimits } from "../../contract/processes.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
 import type { SandboxMode } from "../../protocol/configuration.ts";
@@ -36,7 +38,7 @@ async function background(mode: SandboxMode, options: Partial<BackgroundOptions>
     await commands.close();
     sandbox.close();
   });
-  const start = (run: string) => commands.start({ run, cwd: at("root") });
+  const start = (run: string, look?: CommandLook) => commands.start({ run, cwd: at("root") }, look);
   return { ...folder, at, commands, start, make };
 }
 
@@ -126,7 +128,9 @@ for (const { mode, name } of MODES) {
 
       await vi.waitFor(() => expect(processesWith(word)).toEqual([]), { timeout: 2_000 });
       const next = make();
-      expect(next.list()).toMatchObject([{ background_id, state: "lost" }]);
+      expect(next.list()).toMatchObject([
+        { background_id, state: "lost", changes_problem: expect.stringMatching(/is gone/) as string },
+      ]);
       expect((await next.output(background_id, { position: 0, wait_ms: 0, signal })).output.toString()).toBe("up\n");
       expect(await next.stop(background_id)).toMatchObject({ state: "lost" });
     },
@@ -149,4 +153,93 @@ test("no more commands run at once than allowed, and those that ended do not cou
   await expect(start("true")).rejects.toMatchObject({ code: "LimitReached" });
   await commands.stop(first.background_id);
   expect(await start("true")).toMatchObject({ state: "running" });
+});
+
+function change(path: string): CommandChange {
+  return { path, real: `/root/${path}`, kind: "file", change: "added", undoable: false };
+}
+
+/** A look that says what it is told to, and whether it was asked. */
+function lookThatFinds(find: () => Promise<CommandChanges>) {
+  const asked: string[] = [];
+  const look: CommandLook = {
+    after() {
+      asked.push("after");
+      return find();
+    },
+    drop: () => void asked.push("drop"),
+  };
+  return { look, asked };
+}
+
+const HOW_IT_ENDS = [
+  { how: "by itself", run: "exit 3", state: "exited" },
+  { how: "because it is stopped", run: "sleep 600", state: "stopped" },
+] as const;
+
+for (const { how, run, state } of HOW_IT_ENDS) {
+  test(`what a command changed is known when it has ended ${how}, and stays on record`, async () => {
+    const { start, commands, make } = await background("off");
+    const { look, asked } = lookThatFinds(() => Promise.resolve({ ...NO_CHANGES, files: [change("a.txt")] }));
+    const { background_id } = await start(run, look);
+    if (state === "stopped") await commands.stop(background_id);
+    await vi.waitFor(() => expect(commands.list()[0]?.state).toBe(state));
+
+    const told = { background_id, state, changes: { files: [{ path: "a.txt" }] } };
+    expect(commands.list()).toMatchObject([told]);
+    const next = make();
+    expect(next.list()).toMatchObject([told]);
+    expect((await next.output(background_id, { position: 0, wait_ms: 0, signal })).facts).toMatchObject(told);
+    expect(asked).toEqual(["after"]);
+  });
+}
+
+test("a command is told as ended when it is known what it changed, and not as stopped by who waits for that", async () => {
+  const { start, commands } = await background("off");
+  const found = Promise.withResolvers<CommandChanges>();
+  const begun = Promise.withResolvers<void>();
+  const { look } = lookThatFinds(() => {
+    begun.resolve();
+    return found.promise;
+  });
+  const { background_id } = await start("exit 3", look);
+  await begun.promise;
+  expect(commands.list()).toMatchObject([{ state: "running" }]);
+  const stopping = commands.stop(background_id);
+  found.resolve(NO_CHANGES);
+
+  expect(await stopping).toMatchObject({ state: "exited", exit_code: 3, changes: { files: [] } });
+});
+
+test("of many changes the first are on record, with how many more there were, and without secrets", async () => {
+  const redactor = {
+    text: (text: string) => text.replace("secret", "***"),
+    stream: () => ({ push: (piece: Uint8Array) => piece, end: () => new Uint8Array() }),
+  };
+  const { start, commands, at } = await background("off", { redactor });
+  const files = Array.from({ length: 1500 }, (_, each) => change(`secret-${each}`));
+  const { look } = lookThatFinds(() => Promise.resolve({ ...NO_CHANGES, files }));
+  const { background_id } = await start("true", look);
+  const { changes } = await commands.stop(background_id);
+
+  expect(changes).toMatchObject({ files_more: 500 });
+  expect(changes?.files).toHaveLength(1000);
+  expect(readFileSync(at(`state/background/${background_id}.json`), "utf8")).not.toContain("secret");
+});
+
+test("where it cannot be found out what a command changed, that is told", async () => {
+  const { start, commands } = await background("off");
+  const { look } = lookThatFinds(() => Promise.reject(new Error("no disk")));
+  const { background_id } = await start("true", look);
+
+  expect(await commands.stop(background_id)).toMatchObject({ changes_problem: "looking failed (no disk)" });
+});
+
+test("nothing is looked for where a command never ran, and nothing is left of it", async () => {
+  const { start, at } = await background("off");
+  const { look, asked } = lookThatFinds(() => Promise.resolve(NO_CHANGES));
+
+  await expect(start(`: ${"x".repeat(200_000)}`, look)).rejects.toMatchObject({ code: "IOError" });
+  expect(asked).toEqual([]); // it is for who asked for the look to drop it
+  expect(readdirSync(at("state/background"))).toEqual([]);
 });

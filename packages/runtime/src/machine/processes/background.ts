@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { CommandLook } from "../../contract/command-changes.ts";
 import type {
   Background,
   BackgroundFacts,
@@ -14,6 +15,7 @@ import type { BackgroundRecord } from "./background-records.ts";
 import { startChild } from "./child.ts";
 import type { Child, ChildEnd } from "./child.ts";
 import type { Launch } from "./launch.ts";
+import { keepChanges } from "./kept-changes.ts";
 import { LogWriter, logEnd, readLog } from "./log-segments.ts";
 
 export interface BackgroundOptions {
@@ -43,6 +45,7 @@ interface Own {
   record: BackgroundRecord;
   readonly child: Child;
   readonly log: LogWriter;
+  readonly look: CommandLook | undefined;
   /** Writes what was held back. */
   readonly flush: () => void;
   isStopped: boolean;
@@ -61,8 +64,8 @@ export class BackgroundCommands implements Background {
     this.#options = options;
   }
 
-  async start(command: Command): Promise<BackgroundFacts> {
-    const { limits, launch, log_bytes = LOG_BYTES, most = MOST } = this.#options;
+  async start(command: Command, look?: CommandLook): Promise<BackgroundFacts> {
+    const { most = MOST, redactor = AS_IT_IS } = this.#options;
     if (command.network === "allowlist") throw noNetwork();
     if ([...this.#own.values()].filter(({ record }) => record.state === "running").length >= most) {
       throw new ToolError("LimitReached", `Cannot start the command: ${most} are running in the background already`, {
@@ -73,31 +76,18 @@ export class BackgroundCommands implements Background {
     const folder = this.#openFolder();
     for (const id of dropOld(folder)) this.#own.delete(id);
     const background_id = `bg_${randomBytes(6).toString("hex")}`;
-    const launched = launch(command);
-    const log = new LogWriter({ folder, id: background_id, limit_bytes: log_bytes });
-    const { redactor = AS_IT_IS } = this.#options;
-    const streams = { stdout: redactor.stream(), stderr: redactor.stream() };
-    const waiting = new Set<() => void>();
-    const child = startChild(launched, {
-      call_id: background_id,
-      limits,
-      onOutput(stream, piece) {
-        log.add(streams[stream].push(piece));
-        for (const wake of waiting) wake();
-      },
-    });
+    const { sandbox, ...started } = this.#startLogged(command, background_id);
     const record: BackgroundRecord = {
       background_id,
       state: "running",
-      pid: child.pid,
+      pid: started.child.pid,
       run: typeof command.run === "string" ? redactor.text(command.run) : command.run,
       cwd: command.cwd,
-      sandbox: launched.sandbox,
+      sandbox,
       started_at: new Date().toISOString(),
       owner: ownProcess(),
     };
-    const flush = (): void => Object.values(streams).forEach((each) => log.add(each.end()));
-    const own: Own = { record, child, log, flush, isStopped: false, waiting, done: Promise.resolve() };
+    const own: Own = { record, ...started, look, isStopped: false, done: Promise.resolve() };
     own.done = this.#finish(own);
     this.#own.set(background_id, own);
     try {
@@ -107,6 +97,32 @@ export class BackgroundCommands implements Background {
       throw error; // what is not recorded does not run
     }
     return factsOf(record);
+  }
+
+  #startLogged(
+    command: Command,
+    background_id: string,
+  ): Pick<Own, "child" | "log" | "flush" | "waiting"> & { readonly sandbox: string } {
+    const { limits, launch, log_bytes = LOG_BYTES, redactor = AS_IT_IS } = this.#options;
+    const log = new LogWriter({ folder: this.#openFolder(), id: background_id, limit_bytes: log_bytes });
+    const streams = { stdout: redactor.stream(), stderr: redactor.stream() };
+    const waiting = new Set<() => void>();
+    try {
+      const launched = launch(command);
+      const child = startChild(launched, {
+        call_id: background_id,
+        limits,
+        onOutput(stream, piece) {
+          log.add(streams[stream].push(piece));
+          for (const wake of waiting) wake();
+        },
+      });
+      const flush = (): void => Object.values(streams).forEach((each) => log.add(each.end()));
+      return { child, log, flush, waiting, sandbox: launched.sandbox };
+    } catch (error) {
+      log.discard();
+      throw error;
+    }
   }
 
   async output(
@@ -139,7 +155,7 @@ export class BackgroundCommands implements Background {
     return records.map((record) => factsOf(this.#own.get(record.background_id)?.record ?? record));
   }
 
-  /** Ends them all. */
+  /** Ends them all. Takes as long as stopping one, and looking for what each of them changed. */
   async close(): Promise<void> {
     await Promise.all([...this.#own.keys()].map((id) => this.stop(id)));
   }
@@ -170,7 +186,9 @@ export class BackgroundCommands implements Background {
     }
     own.flush();
     own.log.close();
-    own.record = { ...own.record, ...endFacts(own, end), ended_at: new Date().toISOString() };
+    const facts = { ...endFacts(own, end), ended_at: new Date().toISOString() };
+    const found = await this.#changesOf(own, end);
+    own.record = { ...own.record, ...facts, ...found };
     try {
       writeRecord(this.#openFolder(), own.record);
     } catch {
@@ -178,7 +196,24 @@ export class BackgroundCommands implements Background {
     }
     for (const wake of own.waiting) wake();
   }
+
+  /** The command has ended, whatever comes of looking: a look that failed is told in its place. */
+  async #changesOf({ look }: Own, end: ChildEnd | undefined): Promise<Pick<BackgroundFacts, ChangeFacts>> {
+    if (look === undefined) return {};
+    if (end === undefined) {
+      look.drop();
+      return {};
+    }
+    const { redactor = AS_IT_IS } = this.#options;
+    try {
+      return { changes: keepChanges(await look.after(), redactor) };
+    } catch (error) {
+      return { changes_problem: redactor.text(`looking failed (${(error as Error).message})`) };
+    }
+  }
 }
+
+type ChangeFacts = "changes" | "changes_problem";
 
 function noNetwork(): ToolError {
   return new ToolError(

@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 import type { CommandLimits, LimitReached, OutputStream } from "../../contract/processes.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { Launch } from "./launch.ts";
-import { killMarked, MARK, markedProcesses, newMark, markValue } from "./marks.ts";
+import { killMarked, MARK, markedProcesses, newMark, markValue, ranAlone } from "./marks.ts";
 import type { Marked } from "./marks.ts";
 import { isAlive, sessionOf, signalProcess, treeOf } from "./process-tree.ts";
 import { watch } from "./watchdog.ts";
@@ -37,7 +37,7 @@ export interface Child {
   readonly pid: number;
   /** Resolves when nothing of the command is left. Throws `SandboxUnavailable` where it was never begun. */
   readonly ended: Promise<ChildEnd>;
-  /** Asks all of its processes to end and then makes them, which is done at the latest 2 s later. */
+  /** Asks all of its processes to end and then makes them, which is done at the latest 2 s later. Not after its end. */
   stop(): void;
 }
 
@@ -73,6 +73,7 @@ export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildO
       const end = exitOf(raw, launch);
       return limit_reached === undefined ? end : { ...end, limit_reached };
     } finally {
+      isStopping = true; // its number may be another process's from now on
       stopWatching();
       clearTimeout(grace);
       release();
@@ -155,6 +156,7 @@ function bareTree(marked: Marked): Tree {
     signalProcess(-marked.pid, "SIGKILL");
     return killMarked(marked);
   };
+  let isAlone = false;
   let far: readonly number[] = [];
   let lookedFar = marked.began;
   return {
@@ -173,7 +175,7 @@ function bareTree(marked: Marked): Tree {
       for (const pid of markedProcesses(marked)) signalProcess(pid, "SIGTERM");
     },
     kill,
-    isGone: kill,
+    isGone: () => (isAlone ||= ranAlone(marked)) || kill(),
   };
 }
 

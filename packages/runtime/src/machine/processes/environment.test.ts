@@ -8,7 +8,12 @@ test("a command gets the usual variables and nothing else", () => {
     { pass: [] },
   );
 
-  expect(variables).toEqual({ PATH: "/bin", HOME: "/home/me", LC_ALL: "C", TERM: "xterm", LANG: "C.UTF-8" });
+  expect(variables).toEqual({ PATH: "/bin", HOME: "/home/me", LC_ALL: "C", TERM: "xterm", LC_CTYPE: "C.UTF-8" });
+});
+
+test("a person's own language is left as it is", () => {
+  const { variables } = commandEnvironment({ LANG: "de_DE.UTF-8", PATH: "/bin" }, { pass: [] });
+  expect(variables).toEqual({ PATH: "/bin", LANG: "de_DE.UTF-8" });
 });
 
 // oxfmt-ignore
@@ -31,7 +36,7 @@ test("what changes the program that starts a command waits until the command is 
   );
 
   expect(environment.inside_only).toEqual({ LD_PRELOAD: "x.so" });
-  expect(environment.variables).toEqual({ PATH: expect.any(String), LANG: "C.UTF-8" });
+  expect(environment.variables).toEqual({ PATH: expect.any(String), LC_CTYPE: "C.UTF-8" });
 });
 
 test("in a sandbox the home is a private one, and tools of the real home are still found", async () => {

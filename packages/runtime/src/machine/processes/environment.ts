@@ -51,7 +51,9 @@ export function commandEnvironment(
   { pass, sandbox_home }: EnvironmentOptions,
 ): CommandEnvironment {
   const named = new Set(pass);
-  const variables: Record<string, string> = { PATH: DEFAULT_PATH, LANG: "C.UTF-8" };
+  // Without a language of the person's own, UTF-8 and no more: LANG would have each program read a dozen files.
+  const letters = own["LANG"] === undefined ? { LC_CTYPE: "C.UTF-8" } : {};
+  const variables: Record<string, string> = { PATH: DEFAULT_PATH, ...letters };
   const inside_only: Record<string, string> = {};
   for (const [name, value] of Object.entries(own)) {
     if (value === undefined || !USABLE_NAME.test(name) || OURS.has(name)) continue;

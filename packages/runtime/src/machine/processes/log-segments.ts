@@ -60,6 +60,13 @@ export class LogWriter {
     closeSync(this.#fd);
   }
 
+  /** Instead, where there is nothing to write: leaves no file. */
+  discard(): void {
+    const { folder, id } = this.#options;
+    this.close();
+    for (const { path } of segmentsOf(folder, id)) unlinkSync(path);
+  }
+
   #startNext(): void {
     const { folder, id } = this.#options;
     closeSync(this.#fd);

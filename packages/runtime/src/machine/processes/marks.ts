@@ -43,6 +43,11 @@ export function markedProcesses({ mark, pid, began }: Marked): readonly number[]
   return candidates.filter((each) => each !== process.pid && marksOf(each).includes(mark));
 }
 
+/** Whether no process at all has begun since: then a command whose first process has ended has left none behind. */
+export function ranAlone({ pid, began }: Marked): boolean {
+  return performance.now() - began < SURE_MS && pidsSince(pid).length === 0;
+}
+
 /**
  * Ends every process that carries a mark. They may make new ones meanwhile, so it looks again until there are no new
  * ones. Says whether all are gone already: those that were just ended need a moment, in which we must not be in the way.

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 
 /** What the system says of a process; undefined once it is gone, also where it only waits to be counted as gone. */
 function read(pid: number | string, file: string): string | undefined {
@@ -92,9 +92,18 @@ export interface SystemCounts {
   readonly last_pid: number;
 }
 
-/** Cheap: one small file. */
+const counts = Buffer.alloc(128);
+
+/** Cheap: one small file, of which only the one line is asked for. */
 export function systemCounts(): SystemCounts {
-  const [, , , entities = "", last = ""] = readFileSync("/proc/loadavg", "latin1").trim().split(" ");
+  const fd = openSync("/proc/loadavg", "r");
+  let length: number;
+  try {
+    length = readSync(fd, counts);
+  } finally {
+    closeSync(fd);
+  }
+  const [, , , entities = "", last = ""] = counts.toString("latin1", 0, length).trim().split(" ");
   return { threads: Number(entities.slice(entities.indexOf("/") + 1)), last_pid: Number(last) };
 }
 

@@ -1,8 +1,9 @@
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { rename, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { marker, processesWith } from "../../../../../test/support/processes.ts";
+import { keepPrinted } from "../../../../../test/support/printed.ts";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import type { Command, CommandLimits, CommandOptions } from "../../contract/processes.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
@@ -30,7 +31,9 @@ async function commands(mode: SandboxMode, limits: Partial<CommandLimits> = {}) 
   const run = async (run: Command["run"], options: Partial<CommandOptions> = {}) => {
     const launch = sandbox.launch({ run, cwd: at("root") });
     const signal = new AbortController().signal;
-    return await runCommand(launch, { timeout_ms: 30_000, signal, call_id: "call-1", limits: all, ...options });
+    const { onOutput, stdout, stderr, bytes } = keepPrinted();
+    const given = { timeout_ms: 30_000, signal, call_id: "call-1", limits: all, onOutput, ...options };
+    return { ...(await runCommand(launch, given)), stdout, stderr, bytes };
   };
   return { ...folder, at, run, sandbox };
 }
@@ -44,8 +47,8 @@ for (const { mode, name } of MODES) {
     const end = await run("echo out; echo err >&2; exit 7");
 
     expect(end).toMatchObject({ exit_code: 7, signal: null, ended_by: "itself" });
-    expect(end.stdout.head.toString()).toBe("out\n");
-    expect(end.stderr.head.toString()).toBe("err\n");
+    expect(end.stdout()).toBe("out\n");
+    expect(end.stderr()).toBe("err\n");
     expect(end.sandbox).toBe(mode === "off" ? "none" : "bwrap");
   });
 
@@ -56,16 +59,16 @@ for (const { mode, name } of MODES) {
     const end = await run("cat; ls /proc/self/fd | wc -l; env; cat /proc/self/environ");
 
     // The fourth is the folder that ls itself reads.
-    expect(end.stdout.head.toString()).toMatch(/^4\n/);
-    expect(end.stdout.head.toString()).not.toContain("canary-value");
-    expect(end.stdout.head.toString()).not.toContain("BASH_ENV");
+    expect(end.stdout()).toMatch(/^4\n/);
+    expect(end.stdout()).not.toContain("canary-value");
+    expect(end.stdout()).not.toContain("BASH_ENV");
   });
 
   tryIt(title("bytes that are no text come through as they are"), async () => {
     const { run } = await commands(mode);
     const end = await run(String.raw`printf 'a\xff\xfe\x00b'`);
 
-    expect(end.stdout.head).toEqual(Buffer.from([0x61, 0xff, 0xfe, 0x00, 0x62]));
+    expect(end.bytes("stdout")).toEqual(Buffer.from([0x61, 0xff, 0xfe, 0x00, 0x62]));
   });
 
   tryIt(title("both streams can be opened by their names, and many commands run at once"), async () => {
@@ -74,7 +77,7 @@ for (const { mode, name } of MODES) {
       [1, 2, 3, 4, 5, 6].map((each) => run(`echo ${each} > /dev/stdout; echo err${each} | tee /dev/stderr >/dev/null`)),
     );
 
-    expect(ends.map(({ stdout, stderr }) => stdout.head.toString() + stderr.head.toString())).toEqual(
+    expect(ends.map(({ stdout, stderr }) => stdout() + stderr())).toEqual(
       [1, 2, 3, 4, 5, 6].map((each) => `${each}\nerr${each}\n`),
     );
   });
@@ -83,7 +86,7 @@ for (const { mode, name } of MODES) {
     const { run } = await commands(mode);
     const end = await run(["/usr/bin/printf", "%s|", "$HOME", "a b", "; exit 3"]);
 
-    expect(end.stdout.head.toString()).toBe("$HOME|a b|; exit 3|");
+    expect(end.stdout()).toBe("$HOME|a b|; exit 3|");
   });
 
   tryIt(title("a mistake in a command is told with the command's own lines"), async () => {
@@ -91,7 +94,7 @@ for (const { mode, name } of MODES) {
     const end = await run("echo one\necho (");
 
     expect(end.exit_code).not.toBe(0);
-    expect(end.stderr.head.toString()).toMatch(/line 2: .*\n.*line 2: `echo \('\n$/);
+    expect(end.stderr()).toMatch(/line 2: .*\n.*line 2: `echo \('\n$/);
   });
 
   tryIt(title("a signal that ends a command is told"), async () => {
@@ -107,7 +110,7 @@ for (const { mode, name } of MODES) {
     });
 
     expect(end).toMatchObject({ exit_code: 3, ended_by: "timeout" });
-    expect(end.stdout.head.toString()).toBe("begin\nbye\n");
+    expect(end.stdout()).toBe("begin\nbye\n");
   });
 
   tryIt(title("a command that will not end is ended, at most 2 s after its time"), async () => {
@@ -121,7 +124,7 @@ for (const { mode, name } of MODES) {
     );
 
     expect(end).toMatchObject({ exit_code: 137, signal: "SIGKILL", ended_by: "timeout" });
-    expect(end.stdout.head.toString()).toBe("begin\n");
+    expect(end.stdout()).toBe("begin\n");
     expect(end.duration_ms).toBeLessThan(2300);
     expect(processesWith(word)).toEqual([]);
   });
@@ -153,45 +156,47 @@ for (const { mode, name } of MODES) {
       const end = await run(line(word));
 
       expect(end).toMatchObject({ exit_code: 0, ended_by: "itself" });
-      expect(end.stdout.head.toString()).toContain("done\n");
+      expect(end.stdout()).toContain("done\n");
       expect(processesWith(word)).toEqual([]);
     });
   }
 
-  tryIt(title("output without end takes no memory, and the file stops at its bound"), async () => {
-    const { run, at } = await commands(mode);
-    const end = await run("yes", {
-      timeout_ms: 1_000,
-      output_file: { path: at("state/output"), limit_bytes: 100_000 },
-      keep: { head_bytes: 10, tail_bytes: 5 },
-    });
-
-    expect(end).toMatchObject({ ended_by: "timeout", file_cut: "limit" });
-    expect(end.stdout.head.toString()).toBe("y\n".repeat(5));
-    expect(end.stdout.tail.length).toBe(5);
-    expect(end.stdout.left_out).toBe(end.stdout.bytes - 15);
-    expect(statSync(at("state/output")).size).toBe(100_000);
-  });
-
-  tryIt(title("two gigabytes in one line are counted, not kept"), async () => {
+  tryIt(title("two gigabytes in one line are handed on, not kept"), async () => {
     const { run } = await commands(mode);
-    await run("head -c 50000000 /dev/zero"); // what the runtime itself needs for a stream is there now
+    await run("head -c 50000000 /dev/zero", { onOutput: () => {} }); // what the runtime itself needs for a stream is there now
     const before = process.memoryUsage.rss();
     let highest = 0;
+    let bytes = 0;
     const end = await run("head -c 2147483648 /dev/zero", {
-      onOutput: () => void (highest = Math.max(highest, process.memoryUsage.rss())),
+      onOutput(_, piece) {
+        bytes += piece.length;
+        highest = Math.max(highest, process.memoryUsage.rss());
+      },
     });
 
     expect(end).toMatchObject({ exit_code: 0, ended_by: "itself" });
-    expect(end.stdout.bytes).toBe(2_147_483_648);
+    expect(bytes).toBe(2_147_483_648);
     expect(highest - before).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  tryIt(title("output without end ends with the command's time"), async () => {
+    const { run } = await commands(mode);
+
+    expect(await run("yes", { timeout_ms: 300, onOutput: () => {} })).toMatchObject({ ended_by: "timeout" });
+  });
+
+  tryIt(title("a command that was cancelled before it began does not begin"), async () => {
+    const { run, at } = await commands(mode);
+
+    await expect(run("touch made", { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
+    expect(existsSync(at("root/made"))).toBe(false);
   });
 
   tryIt(title("a file larger than allowed is not written"), async () => {
     const { run, at } = await commands(mode, { file_bytes: 1_048_576 });
     const end = await run("head -c 5000000 /dev/zero > big; echo $?; ulimit -n");
 
-    expect(end.stdout.head.toString()).toBe("153\n1024\n");
+    expect(end.stdout()).toBe("153\n1024\n");
     expect(statSync(at("root/big")).size).toBe(1_048_576);
   });
 

@@ -1,7 +1,6 @@
 import type { CommandEnd, CommandLimits, CommandOptions } from "../../contract/processes.ts";
-import { inOurWords } from "../files/system-error.ts";
+import { ToolError } from "../../protocol/errors.ts";
 import { startChild } from "./child.ts";
-import { OutputCollector } from "./collect-output.ts";
 import type { Launch } from "./launch.ts";
 
 export interface RunOptions extends CommandOptions {
@@ -11,29 +10,14 @@ export interface RunOptions extends CommandOptions {
 
 /** Runs a command to its end. It takes at most 2 s longer than its time, and nothing of it is left then. */
 export async function runCommand(launch: Launch, options: RunOptions): Promise<CommandEnd> {
-  const output = openOutput(launch, options);
-  try {
-    return await runToEnd(launch, options, output);
-  } finally {
-    output.end();
-  }
-}
-
-function openOutput(launch: Launch, options: RunOptions): OutputCollector {
-  try {
-    options.signal.throwIfAborted();
-    return new OutputCollector(options);
-  } catch (error) {
+  const { timeout_ms, signal, call_id, limits, onOutput = () => {} } = options;
+  if (signal.aborted) {
     launch.close();
-    throw inOurWords(error, options.output_file?.path ?? "", "change");
+    signal.throwIfAborted();
   }
-}
-
-async function runToEnd(launch: Launch, options: RunOptions, output: OutputCollector): Promise<CommandEnd> {
-  const { timeout_ms, signal, call_id, limits } = options;
   const began = performance.now();
   let stopped_by: "timeout" | "cancel" | undefined;
-  const child = startChild(launch, { call_id, limits, onOutput: (stream, piece) => output.add(stream, piece) });
+  const child = startChild(launch, { call_id, limits, onOutput });
   const stop = (why: "timeout" | "cancel"): void => {
     stopped_by ??= why;
     child.stop();
@@ -46,7 +30,6 @@ async function runToEnd(launch: Launch, options: RunOptions, output: OutputColle
     return {
       ...end,
       ended_by: end.limit_reached === undefined ? (stopped_by ?? "itself") : "limit",
-      ...output.end(),
       duration_ms: performance.now() - began,
       sandbox: launch.sandbox,
       ...(launch.left_out === 0 ? {} : { left_out_places: launch.left_out }),
@@ -54,5 +37,19 @@ async function runToEnd(launch: Launch, options: RunOptions, output: OutputColle
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", cancel);
+  }
+}
+
+/** What a sandbox closes may go away while it is put up, as the sockets of others do, and then it does not start. */
+const STARTS = 3;
+
+/** As `runCommand`, in a sandbox that is put up anew where it did not start: nothing has run then. */
+export async function runFresh(launch: () => Launch, options: RunOptions): Promise<CommandEnd> {
+  for (let left = STARTS - 1; ; left--) {
+    try {
+      return await runCommand(launch(), options);
+    } catch (error) {
+      if (left === 0 || !(error instanceof ToolError) || error.code !== "SandboxUnavailable") throw error;
+    }
   }
 }

@@ -6,6 +6,7 @@ import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { keepPrinted } from "../../../../../test/support/printed.ts";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import { ownProcess } from "../files/process-owner.ts";
 import type { ProxiedConnection } from "../network/proxy.ts";
@@ -47,8 +48,9 @@ async function workspace(options: Partial<ProcessesOptions> = {}, below = ".") {
       },
     );
   const run = async (given: Given) => {
-    const { stdout, stderr, exit_code } = await start(given);
-    return { said: stdout.head.toString(), complained: stderr.head.toString(), exit_code };
+    const { onOutput, stdout, stderr } = keepPrinted();
+    const { exit_code } = await start({ ...given, onOutput });
+    return { said: stdout(), complained: stderr(), exit_code };
   };
   const sockets = (): string[] => readdirSync(at("state/sandbox")).filter((name) => name.endsWith(".sock"));
   return { ...folder, at, processes, start, run, told, sockets };
@@ -220,13 +222,14 @@ online(`a command of another workspace does not reach out by this one's socket${
   });
   await begun.promise;
   const socket = join(own.at("state/sandbox"), own.sockets()[0] ?? "");
-  const { stdout, exit_code } = await other.processes.run(
+  const { onOutput, stdout } = keepPrinted();
+  const { exit_code } = await other.processes.run(
     { run: `cd ${own.at("state/sandbox")}; curl -s --unix-socket ./*.sock ${url}`, cwd: other.at("root") },
-    { call_id: "t", timeout_ms: 30_000, signal: new AbortController().signal },
+    { call_id: "t", timeout_ms: 30_000, signal: new AbortController().signal, onOutput },
   );
 
   expect(existsSync(socket)).toBe(true);
-  expect({ said: stdout.head.toString(), exit_code }).toEqual({ said: "", exit_code: 7 });
+  expect({ said: stdout(), exit_code }).toEqual({ said: "", exit_code: 7 });
   done.abort();
   expect((await waiting).ended_by).toBe("cancel");
 });

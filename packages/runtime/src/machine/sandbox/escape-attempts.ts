@@ -6,14 +6,17 @@ export interface Planted {
   /** A file in the runtime's state folder, and what it says. */
   readonly state_file: string;
   readonly secret: string;
+  /** A file in a root that is closed by its name, and says the same. */
+  readonly key_file: string;
   /** Files outside the roots that must not come into being. */
   readonly new_files: readonly string[];
   /** A process outside: its number, and a word in its command line. */
   readonly pid: number;
   readonly process_word: string;
-  /** Listening outside: a port on 127.0.0.1, and an abstract socket. */
+  /** Listening outside: a port on 127.0.0.1, an abstract socket, and one with a path. */
   readonly port: number;
   readonly abstract_socket: string;
+  readonly named_socket: string;
   /** A word in the command line of a process that an attempt leaves behind. */
   readonly left_word: string;
   readonly architecture: Architecture;
@@ -38,11 +41,17 @@ sys.exit(ctypes.get_errno() if libc.syscall(*[ctypes.c_long(int(each)) for each 
   case $? in 1|38) ;; *) echo escaped ;; esac
 }`;
 
-function systemCall(name: string, args: string): Attempt {
+function systemCall(name: string, args: string, attempt = `call ${name}`): Attempt {
   return {
-    attempt: `call ${name}`,
-    script: ({ architecture }) => `${CALL}\ncall ${callNumber(name, architecture) ?? -1} ${args}`,
+    attempt,
+    script: ({ architecture }) => `${CALL}\nsleep 5 & call ${callNumber(name, architecture) ?? -1} ${args}`,
   };
+}
+
+/** Abstract sockets have a zero byte before their names. */
+function connects(before: string, name: string): string {
+  return `command -v perl >/dev/null || { echo not_tried; exit; }
+perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0) and connect(S, pack_sockaddr_un(${before} . $ARGV[0])) and print "escaped"' ${quote(name)}`;
 }
 
 function opensForWriting(path: string): string {
@@ -62,6 +71,11 @@ export const ATTEMPTS: readonly Attempt[] = [
   },
   { attempt: "read the runtime's state", script: ({ state_file }) => `cat ${quote(state_file)}` },
   {
+    attempt: "write the runtime's state",
+    script: ({ state_file }) => `echo x > ${quote(state_file)}; rm -f ${quote(state_file)}`,
+  },
+  { attempt: "read a closed file in the workspace", script: ({ key_file }) => `cat ${quote(key_file)}` },
+  {
     attempt: "read the runtime's state through /proc",
     script: ({ state_file, pid }) =>
       ["1", "self", `${pid}`].map((each) => `cat /proc/${each}/root${quote(state_file)}`).join("; "),
@@ -71,16 +85,16 @@ export const ATTEMPTS: readonly Attempt[] = [
     script: ({ process_word }) =>
       `case $(cat /proc/[0-9]*/cmdline | tr '\\0' ' ') in *${apart(process_word)}*) echo escaped ;; esac`,
   },
-  { attempt: "signal a process outside", script: ({ pid }) => `kill -KILL ${pid}` },
+  { attempt: "signal a process outside", script: ({ pid }) => `kill -KILL ${pid} && echo escaped` },
   {
     attempt: "reach a port of the machine",
     script: ({ port }) => `exec 9<>/dev/tcp/127.0.0.1/${port} && echo escaped`,
   },
   {
     attempt: "reach an abstract socket of the machine",
-    script: ({ abstract_socket }) => `command -v perl >/dev/null || { echo not_tried; exit; }
-perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0) and connect(S, pack_sockaddr_un("\\0" . $ARGV[0])) and print "escaped"' ${quote(abstract_socket)}`,
+    script: ({ abstract_socket }) => connects(String.raw`"\0"`, abstract_socket),
   },
+  { attempt: "reach a socket of the machine by its name", script: ({ named_socket }) => connects('""', named_socket) },
   { attempt: "name the program that handles crashes", script: () => opensForWriting("/proc/sys/kernel/core_pattern") },
   {
     attempt: "change the kernel's settings",
@@ -97,16 +111,23 @@ done < /proc/self/status
 command -v sudo >/dev/null && sudo -n true 2>/dev/null && echo escaped`,
   },
   {
-    attempt: "read or write a disk",
-    script: () => `for each in /dev/[shv]d[a-z]* /dev/nvme* /dev/mem; do [ -e "$each" ] && echo escaped; done`,
+    attempt: "use a device of the machine",
+    script: () =>
+      `for each in /dev/[shv]d[a-z]* /dev/nvme* /dev/dm-* /dev/loop* /dev/mem /dev/kmsg /dev/kvm /dev/fuse /dev/net/tun; do [ -e "$each" ] && echo escaped; done`,
   },
-  systemCall("ptrace", "0 0 0 0"),
+  { attempt: "write the memory of the process that keeps it", script: () => opensForWriting("/proc/1/mem") },
+  { attempt: "write to the terminal", script: () => opensForWriting("/dev/tty") },
+  systemCall("ioctl", "0 21522 0" /* TIOCSTI */, "type into the terminal"),
+  systemCall("ptrace", '16 "$!" 0 0' /* PTRACE_ATTACH */, "trace another process"),
   systemCall("process_vm_readv", "1 0 0 0 0 0"),
   systemCall("io_uring_setup", "1 0"),
   systemCall("keyctl", "0 -3 0"),
   systemCall("bpf", "0 0 0"),
   systemCall("unshare", "268435456" /* CLONE_NEWUSER */),
+  systemCall("setns", "0 0"),
   systemCall("mount", "0 0 0 0 0"),
+  systemCall("pivot_root", "0 0"),
+  systemCall("open_by_handle_at", "-1 0 0"),
   {
     attempt: "leave a process behind",
     script: ({ left_word }) =>

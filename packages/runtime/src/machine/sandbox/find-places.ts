@@ -2,7 +2,7 @@ import { existsSync, lstatSync, opendirSync, readdirSync, readFileSync, realpath
 import type { BigIntStats, Dirent } from "node:fs";
 import { dirname, join } from "node:path";
 import { findLaterPlace, isHiddenName } from "../../policy/check-path.ts";
-import { RUN_LATER, SENSITIVE_PLACES } from "../../policy/dangers.ts";
+import { looksLikeRepository, REPOSITORY_SETTINGS, RUN_LATER, SENSITIVE_PLACES } from "../../policy/dangers.ts";
 import type { Places } from "../../policy/facts.ts";
 import { foldPath } from "../../policy/fold-name.ts";
 import type { PlaceRow } from "../../policy/places.ts";
@@ -111,13 +111,14 @@ function judgeEntries(folder: string, entries: readonly Dirent[], workspace: Pla
   const pinned: string[] = [];
   const folders: string[] = [];
   let left_out = entries.length > MOST_ENTRIES ? 1 : 0;
+  const isRepository = looksLikeRepository(new Set(entries.map(({ name }) => name)));
   for (const entry of entries) {
     const path = join(folder, entry.name);
     // A link holds no secret: what it leads to is judged where it is.
     if (entry.isSymbolicLink() || path.includes("\uFFFD")) continue;
     if (isHiddenName(folder, entry.name, workspace)) {
       hidden.push({ path, kind: entry.isDirectory() ? "folder" : "file" });
-    } else if (isFixed(path, entry, workspace)) {
+    } else if (isFixed(path, entry, workspace) || (isRepository && REPOSITORY_SETTINGS.has(entry.name))) {
       if (read_only.length < MOST_PLACES) read_only.push(path);
       else left_out++;
     } else if (entry.isDirectory() && !NOT_ENTERED.has(entry.name)) {

@@ -8,6 +8,7 @@ import type { Launch, Prologues } from "../processes/launch.ts";
 import type { PipePool } from "../processes/output-pipes.ts";
 import { bwrapArguments } from "./bwrap.ts";
 import type { PlaceFinder } from "./find-places.ts";
+import { openPlaces } from "./open-places.ts";
 import { PROXY_VARIABLES, relayLines } from "./relay.ts";
 import { seccompProgram } from "./seccomp.ts";
 import type { Architecture, Sockets } from "./seccomp.ts";
@@ -47,6 +48,8 @@ export class SandboxLauncher {
   readonly #parts: SandboxParts;
   readonly #filters = new Map<Sockets, number>();
   #closedFile: string | undefined;
+  /** Commands that were launched and have not ended. */
+  #running = 0;
 
   constructor(parts: SandboxParts) {
     this.#parts = parts;
@@ -56,7 +59,9 @@ export class SandboxLauncher {
   launch(command: Command, proxy_socket?: string): Launch {
     const parts = this.#parts;
     closeSync(openJudged(command.cwd));
-    const found = parts.finder.find();
+    // Whoever replaces a file from elsewhere takes away what keeps it read-only for the commands that run already.
+    const opens = this.#running === 0 ? command.opens : undefined;
+    const { found, variables } = openPlaces(parts.finder.find(), opens, parts);
     const args = bwrapArguments({
       ...found,
       roots: parts.roots,
@@ -65,7 +70,7 @@ export class SandboxLauncher {
       ...(parts.tmp === undefined ? {} : { tmp: parts.tmp }),
       has_sizes: parts.has_sizes,
       closed_file: (this.#closedFile ??= makeClosedFile(parts.folder)),
-      variables: parts.environment.inside_only,
+      variables: { ...parts.environment.inside_only, ...variables },
       ...(proxy_socket === undefined ? {} : { way_out: { socket: proxy_socket, program: process.execPath } }),
       seccomp_fd: SECCOMP_FD,
       status_fd: STATUS_FD,
@@ -77,6 +82,7 @@ export class SandboxLauncher {
     const filter = reopen(this.#filter(SOCKETS[command.network ?? "none"]));
     const status = anonymousFile(parts.folder, Buffer.alloc(0));
     const ready = hasWayOut ? [anonymousFile(parts.folder, Buffer.alloc(0))] : [];
+    this.#running++;
     return {
       program: parts.bwrap,
       args: [...args, "--", parts.bash, ...bashArguments(command.run)],
@@ -94,7 +100,8 @@ export class SandboxLauncher {
       // Told only for a command that was really executed, not where the sandbox itself or its way out failed.
       wasBegun: () =>
         numberIn(status, /"exit-code": (\d+)/) !== undefined && ready.every((fd) => fstatSync(fd).size > 0),
-      close() {
+      close: () => {
+        this.#running--;
         for (const fd of [filter, status, ...ready]) closeSync(fd);
       },
     };

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { keepPrinted } from "../../../../../test/support/printed.ts";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import type { Command, CommandLimits } from "../../contract/processes.ts";
 import { findProgram, PROGRAMS } from "../processes/programs.ts";
@@ -42,13 +43,10 @@ async function workspace(files: Readonly<Record<string, string>> = {}, options: 
     const sandbox = await open();
     const launch = sandbox.launch({ run, cwd: at("root"), ...command });
     const signal = new AbortController().signal;
-    const { stdout, stderr, exit_code } = await runCommand(launch, {
-      timeout_ms: 20_000,
-      signal,
-      call_id: "t",
-      limits,
-    });
-    return { said: stdout.head.toString(), complained: stderr.head.toString(), exit_code };
+    const printed = keepPrinted();
+    const { onOutput } = printed;
+    const { exit_code } = await runCommand(launch, { timeout_ms: 20_000, signal, call_id: "t", limits, onOutput });
+    return { said: printed.stdout(), complained: printed.stderr(), exit_code };
   };
   return { ...folder, at, open, run, places };
 }
@@ -209,9 +207,10 @@ sandboxed(`a folder inside hidden state can be opened for one command${needs}`, 
   const folder = at("root/.state/runs/1");
   const launch = own.launch({ run: "echo x > made; cat ../../secret; ls ../..", cwd: folder, writable: [folder] });
   const signal = new AbortController().signal;
-  const { stdout } = await runCommand(launch, { timeout_ms: 20_000, signal, call_id: "t", limits });
+  const { onOutput, stdout } = keepPrinted();
+  await runCommand(launch, { timeout_ms: 20_000, signal, call_id: "t", limits, onOutput });
 
-  expect(stdout.head.toString()).toBe("runs\n");
+  expect(stdout()).toBe("runs\n");
   expect(readdirSync(folder)).toEqual(["made"]);
   expect((await run("cat .state/secret")).said).toBe("planted-canary"); // where it is nobody's state
 });

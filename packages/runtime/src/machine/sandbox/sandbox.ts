@@ -7,7 +7,7 @@ import { bareLaunch, handoverFolder, Prologues } from "../processes/launch.ts";
 import type { Launch } from "../processes/launch.ts";
 import { PipePool } from "../processes/output-pipes.ts";
 import { findProgram, PROGRAMS } from "../processes/programs.ts";
-import { runCommand } from "../processes/run.ts";
+import { runFresh } from "../processes/run.ts";
 import { sandboxHome } from "./bwrap.ts";
 import { PlaceFinder } from "./find-places.ts";
 import { SandboxLauncher } from "./launch-sandboxed.ts";
@@ -124,9 +124,9 @@ async function probe(
   { cwd, limits }: { readonly cwd: string; readonly limits: CommandLimits },
 ): Promise<string | undefined> {
   try {
-    const launch = launcher.launch({ run: ":", cwd });
+    const launch = (): Launch => launcher.launch({ run: ":", cwd });
     const signal = new AbortController().signal;
-    const { exit_code, ended_by } = await runCommand(launch, {
+    const { exit_code, ended_by } = await runFresh(launch, {
       timeout_ms: PROBE_MS,
       signal,
       call_id: "probe",

@@ -9,7 +9,8 @@ import { join } from "node:path";
 import type { CommandLimits } from "../../contract/processes.ts";
 import { handoverFolder } from "../processes/launch.ts";
 import { allPids, isAlive, signalProcess } from "../processes/process-tree.ts";
-import { runCommand } from "../processes/run.ts";
+import { runFresh } from "../processes/run.ts";
+import type { Launch } from "../processes/launch.ts";
 import { ATTEMPTS } from "./escape-attempts.ts";
 import type { Attempt, Planted } from "./escape-attempts.ts";
 import type { Sandbox } from "./sandbox.ts";
@@ -30,20 +31,26 @@ export interface SelfCheckOptions {
 }
 
 const ATTEMPT_MS = 10_000;
+/** An attempt says a few words; one that gets out of hand does not fill the memory. */
+const PRINTED_LENGTH = 65_536;
 
 /** Tries to get out of a sandbox, in every way that is known here, on things planted for it. They are gone afterwards. */
 export async function checkSandbox(sandbox: Sandbox, options: SelfCheckOptions): Promise<readonly EscapeAttempt[]> {
   if (sandbox.level === "none" || !isArchitecture(process.arch)) return [];
   const outcomes: EscapeAttempt[] = [];
-  for (const attempt of ATTEMPTS) {
-    const garden = await plant(options);
-    try {
-      outcomes.push(await tryAttempt(attempt, { sandbox, options, garden }));
-    } finally {
-      garden.clear();
+  let garden = await plant(options);
+  try {
+    for (const attempt of ATTEMPTS) {
+      const told = await tryAttempt(attempt, { sandbox, options, garden });
+      outcomes.push(told);
+      if (told.outcome !== "escaped") continue;
+      garden.clear(); // the next one is not to find what this one did
+      garden = await plant(options);
     }
+    return outcomes;
+  } finally {
+    garden.clear();
   }
-  return outcomes;
 }
 
 /** What was planted, and how to see whether somebody was at it. */
@@ -58,37 +65,44 @@ async function tryAttempt(
   { attempt, script }: Attempt,
   { sandbox, options, garden }: { sandbox: Sandbox; options: SelfCheckOptions; garden: Garden },
 ): Promise<EscapeAttempt> {
-  const launch = sandbox.launch({ run: script(garden.planted), cwd: options.roots[0] ?? "/" });
-  const { stdout, stderr } = await runCommand(launch, {
+  const launch = (): Launch => sandbox.launch({ run: script(garden.planted), cwd: options.roots[0] ?? "/" });
+  const printed = { stdout: "", stderr: "" };
+  await runFresh(launch, {
     call_id: "self-check",
     timeout_ms: ATTEMPT_MS,
     signal: new AbortController().signal,
     limits: options.limits,
+    onOutput(stream, piece) {
+      if (printed[stream].length < PRINTED_LENGTH) printed[stream] += piece.toString("latin1");
+    },
   });
-  const said = stdout.head.toString();
+  const said = printed.stdout;
   const damage = garden.damage() ?? (said.includes(garden.planted.secret) ? "the planted file was read" : undefined);
   if (damage !== undefined) return { attempt, outcome: "escaped", detail: damage };
   if (said.includes("escaped")) return { attempt, outcome: "escaped", detail: "it was not refused" };
   if (said.includes("not_tried")) {
     return { attempt, outcome: "not_tried", detail: "it takes perl or python3, and neither is installed" };
   }
-  return { attempt, outcome: "blocked", detail: stderr.head.toString().trim().split("\n")[0] ?? "" };
+  return { attempt, outcome: "blocked", detail: printed.stderr.trim().split("\n")[0] ?? "" };
 }
 
-async function plant({ home, state_dir }: SelfCheckOptions): Promise<Garden> {
+async function plant({ roots, home, state_dir }: SelfCheckOptions): Promise<Garden> {
   const word = (): string => `canary${randomBytes(8).toString("hex")}`;
   const folder = handoverFolder(state_dir);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const planted = {
     state_file: join(folder, word()),
     secret: word(),
+    key_file: join(roots[0] ?? home, `${word()}.pem`),
     new_files: [home, "/var/tmp", tmpdir(), state_dir].map((each) => join(each, word())),
     process_word: word(),
     abstract_socket: word(),
+    // Where sockets of others usually are, and where one that comes and goes is in nobody's way.
+    named_socket: join("/tmp", word()),
     left_word: word(),
     architecture: process.arch === "arm64" ? ("arm64" as const) : ("x64" as const),
   };
-  writeFileSync(planted.state_file, planted.secret, { mode: 0o600 });
+  for (const file of [planted.state_file, planted.key_file]) writeFileSync(file, planted.secret, { mode: 0o600 });
   const neighbour = spawn("sleep", ["600"], { argv0: planted.process_word, stdio: "ignore" });
   let connections = 0;
   const listen = async (place: string | undefined): Promise<Server> => {
@@ -101,7 +115,8 @@ async function plant({ home, state_dir }: SelfCheckOptions): Promise<Garden> {
     );
     return server;
   };
-  const servers = [await listen(undefined), await listen(`\0${planted.abstract_socket}`)];
+  const places = [undefined, `\0${planted.abstract_socket}`, planted.named_socket];
+  const servers = await Promise.all(places.map(listen));
   const { port = 0 } = (servers[0]?.address() ?? {}) as Partial<AddressInfo>;
   return {
     planted: { ...planted, pid: neighbour.pid ?? 0, port },
@@ -109,18 +124,20 @@ async function plant({ home, state_dir }: SelfCheckOptions): Promise<Garden> {
     clear() {
       for (const server of servers) server.close();
       neighbour.kill("SIGKILL");
-      for (const file of [planted.state_file, ...planted.new_files]) rmSync(file, { force: true });
+      const { state_file, key_file, new_files } = planted;
+      for (const file of [state_file, key_file, ...new_files]) rmSync(file, { force: true });
       for (const pid of carriers(planted.left_word)) signalProcess(pid, "SIGKILL");
     },
   };
 }
 
 function damageTo(
-  { new_files, left_word }: Pick<Planted, "new_files" | "left_word">,
+  { new_files, left_word, state_file, secret }: Pick<Planted, "new_files" | "left_word" | "state_file" | "secret">,
   { neighbour, connections }: { readonly neighbour: ChildProcess; readonly connections: number },
 ): string | undefined {
   const made = new_files.find((file) => existsSync(file));
   if (made !== undefined) return `"${made}" was written`;
+  if (!existsSync(state_file) || readFileSync(state_file, "latin1") !== secret) return "the planted file was changed";
   if (connections > 0) return "a connection came in";
   if (neighbour.pid !== undefined && !isAlive(neighbour.pid)) return "a process outside was ended";
   return carriers(left_word).length > 0 ? "a process is left running" : undefined;

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import type { Folder } from "../../../../../test/support/scratch.ts";
+import { NO_CHANGES } from "../../contract/command-changes.ts";
 import type { RunProgram, SkillIdentity, ToolSkills } from "../../contract/skills.ts";
 import { createSkills } from "./skills.ts";
 import type { Skills, SkillsOptions } from "./skills.ts";
@@ -346,7 +347,7 @@ test("what runs is what was trusted: a copy that later changes of the skill do n
       rest: command.slice(2).join(),
     });
     await mkdir(join(cwd, "made"));
-    return { exit_code: 0, signal: null, ended_by: "itself", sandbox: "none" };
+    return { exit_code: 0, signal: null, ended_by: "itself", sandbox: "none", changes: NO_CHANGES };
   };
   const script = await handle(run).openScript({ name: "pdf" }, "./scripts/fill.sh");
   await writeFile(join(path, "root/.agents/skills/pdf/scripts/fill.sh"), "echo evil");
@@ -406,7 +407,7 @@ test("a program inside the roots is never an interpreter", async () => {
   let program = "";
   const run: RunProgram = ({ run: command }) => {
     program = command[0];
-    return Promise.resolve({ exit_code: 0, signal: null, ended_by: "itself", sandbox: "none" });
+    return Promise.resolve({ exit_code: 0, signal: null, ended_by: "itself", sandbox: "none", changes: NO_CHANGES });
   };
   const call = { run_folder: join(path, "state/runs/run_1"), signal: new AbortController().signal, run };
 

@@ -116,7 +116,7 @@ async function readyScript(loaded: Loaded, script: SkillFile, options: ReadyOpti
             // Both lie in the state folder, which commands do not see otherwise. The copy is gone after the call.
             writable: [sandbox, copy.folder],
           },
-          { ...rest, signal, keep: { head_bytes: 0, tail_bytes: 0 } },
+          { ...rest, signal },
         ),
       close: () => copy.remove(),
     };

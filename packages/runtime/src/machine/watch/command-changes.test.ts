@@ -399,15 +399,17 @@ test("a commit can be undone", async () => {
   expect({ log: git("log", "--oneline"), status: git("status", "--porcelain", "a.txt", "b.txt") }).toEqual(before);
 });
 
-test("git init leaves a repository without configuration and hooks, unless a person agreed", async () => {
-  const { run, read } = await scratchWatch();
+test("git init leaves a repository that works, and nothing that runs in it unless a person agreed", async () => {
+  const { run, read, names } = await scratchWatch();
+  const planted = (name: string): string => `git init -q ${name}; echo evil > ${name}/.git/hooks/post-commit`;
 
-  const taken = await run("git init -q one");
-  const agreed = await run("git init -q two", { confirmed: true });
+  const taken = await run(planted("one"));
+  const agreed = await run(planted("two"), { confirmed: true });
 
-  expect(taken.taken_back.map(({ path }) => path)).toContain("one/.git/config");
+  expect(taken.taken_back.map(({ path }) => path)).toEqual(["one/.git/hooks/post-commit"]);
   expect(agreed.taken_back).toEqual([]);
-  expect(read("two/.git/config")).toMatch(/core/);
+  for (const name of ["one", "two"]) expect(read(`${name}/.git/config`)).toMatch(/core/);
+  expect(names()).toContain("two/.git/hooks/post-commit");
 });
 
 test("a whole run is undone, edits and commands together", async () => {
@@ -489,9 +491,87 @@ test("what a background process does is listed, not undoable, and hooks are take
   expect(read(".npmrc")).toBe("old");
 });
 
-test("a command that is known to change nothing costs nothing", async () => {
-  const { run } = await scratchWatch();
-  expect(await run("echo x > a.txt", { skip: true })).toMatchObject({ files: [], taken_back: [] });
+test("of a background process only what it changed is listed, not what it touched", async () => {
+  const { make, run, root } = await scratchWatch();
+  await make({ "a.txt": "a", "b.txt": "b" });
+  // What was changed in the very moment of a look is not certain.
+  await expect.poll(() => Date.now() - statSync(join(root, "b.txt")).ctimeMs).toBeGreaterThan(50);
+  await run("true"); // what files hold is known from now on
+
+  expect(told(await run("touch a.txt; echo x > b.txt", { background: true }))).toEqual(["changed b.txt (stays)"]);
+});
+
+test("what other calls do while a background process runs is theirs, also when they take it back", async () => {
+  const { make, watch, root, runtime, changer, before, run } = await scratchWatch();
+  await make({ "a.txt": "a", "b.txt": "b", "c.txt": "c" });
+  const look = await before({ background: true });
+  const edit = async (path: string, change: { content: Buffer } | { remove: true }) => {
+    const touch = { path, real: join(root, path), access: "write", show_sensitive: false, exists: true } as const;
+    const workspace = { roots: [root], home: "/none", state_dirs: [], checkpoint_handler: false, sandbox: "none" };
+    const { signal } = new AbortController();
+    const call = {
+      run_id: runtime.run_id,
+      tool_call_id: "call_2",
+      workspace,
+      signal,
+      recorded: () => Promise.resolve(),
+    };
+    await changer.change({ ...call, touches: [touch] }, [path], () => Promise.resolve([{ path, ...change }]));
+  };
+  await edit("a.txt", { content: Buffer.from("written") });
+  await edit("b.txt", { content: Buffer.from("written") });
+  await edit("b.txt", { content: Buffer.from("b") }); // as undo does it
+  await edit("new.txt", { content: Buffer.from("new") });
+  await edit("new.txt", { remove: true });
+  await run("echo x > c.txt; rm a.txt; echo log > log.txt");
+  writeFileSync(join(root, "log.txt"), "more");
+
+  const changes = await look.after();
+
+  expect(told(changes)).toEqual(["added log.txt (stays)"]);
+  expect(changes.overlapped).toBe(true);
+  watch.close();
+});
+
+test("of two background processes that end at once the first tells of a change, and hooks are taken back once", async () => {
+  const { before, root, names } = await scratchWatch();
+  const [one, two] = [await before({ background: true }), await before({ background: true })];
+  writeFileSync(join(root, "a.txt"), "a");
+  writeFileSync(join(root, ".envrc"), "evil");
+
+  const [first, second] = await Promise.all([one.after(), two.after()]);
+
+  expect(told(first)).toEqual(["added a.txt (stays)"]);
+  expect(first.taken_back.map(({ path }) => path)).toEqual([".envrc"]);
+  expect(second).toMatchObject({ files: [], taken_back: [], overlapped: true });
+  expect(names()).toEqual(["a.txt"]);
+});
+
+test("a background process takes nothing from the undo of commands beside it, and its hooks are taken back at its end", async () => {
+  const { make, before, run, undo, read, root } = await scratchWatch();
+  await make({ "a.txt": "a", ".npmrc": "old" });
+  const look = await before({ background: true });
+  for (const each of [1, 2, 3]) {
+    const { undo_id } = await run(`echo ${each} > a.txt`);
+    expect((await undo(undo_id)).error).toBeNull();
+  }
+  writeFileSync(join(root, ".npmrc"), "evil");
+
+  const changes = await look.after();
+
+  expect(read("a.txt")).toBe("a");
+  expect(changes.taken_back).toMatchObject([{ path: ".npmrc", outcome: "restored" }]);
+  expect(read(".npmrc")).toBe("old");
+});
+
+test("in a hurry too it is found what a background process changed", async () => {
+  const { make, before, watch, root } = await scratchWatch();
+  await make(Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`${at}/a.txt`, "a"])));
+  const look = await before({ background: true });
+  writeFileSync(join(root, "0/a.txt"), "b");
+  watch.hurry();
+
+  expect(told(await look.after())).toEqual(["changed 0/a.txt (stays)"]);
 });
 
 test("looking stops when the call is cancelled, and what a cancelled command did is found", async () => {

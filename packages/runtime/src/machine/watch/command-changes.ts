@@ -2,9 +2,9 @@ import type { WorkspaceContext } from "../../policy/decide.ts";
 import { isInside } from "../../paths/inside.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { decodeKey } from "../search/keys.ts";
-import type { CommandChanges } from "../../contract/command-changes.ts";
+import type { CommandChanges, CommandLook } from "../../contract/command-changes.ts";
 import { compareLooks } from "./compare-looks.ts";
-import type { Differences } from "./compare-looks.ts";
+import type { Difference, Differences } from "./compare-looks.ts";
 import { describeChanges, isDoneBy, pathFor } from "./describe-changes.ts";
 import type { Described } from "./describe-changes.ts";
 import type { FileChanger } from "../files/file-changer.ts";
@@ -14,6 +14,8 @@ import { lookAtTree } from "./look-at-tree.ts";
 import type { OthersChange, Recorded } from "../files/record-change.ts";
 import { reasonOf } from "../files/system-error.ts";
 import type { Intruder, TakenBack } from "../files/take-back.ts";
+import { TouchedFiles } from "./touched-files.ts";
+import type { TouchedFile } from "./touched-files.ts";
 import type { TreeLook } from "./tree-entry.ts";
 import { TREE_LIMITS } from "./tree-limits.ts";
 import type { TreeLimits } from "./tree-limits.ts";
@@ -34,55 +36,47 @@ export interface WatchRequest {
   readonly signal: AbortSignal;
   /** Resolves when the start of the call is on the disk. Nothing is taken back or put on record before that. */
   readonly recorded: () => Promise<void>;
-  /** The command is known to change nothing: then nothing is looked at. */
-  readonly skip?: boolean;
   /** It goes on after the call: what changes is listed, and cannot be undone. */
   readonly background?: boolean;
   /** A person agreed that it changes files that run later, or makes files that are closed: they are left as they are. */
   readonly confirmed?: boolean;
 }
 
-interface Look {
-  /** To be called once, when the command is over. */
-  after(): Promise<CommandChanges>;
-  /** Instead, where the command never ran. */
-  drop(): void;
-}
-
 /** Finds out what commands do to the files below the roots. The caller closes it. */
 export interface CommandWatch {
-  before(request: WatchRequest): Promise<Look>;
+  before(request: WatchRequest): Promise<CommandLook>;
+  /** Looks take less time from now on: somebody waits for the end of many commands at once. */
+  hurry(): void;
   close(): void;
 }
 
 const MAX_LEFT_OUT = 20;
-
-const NOTHING: CommandChanges = { files: [], taken_back: [], left_out: [], left_out_more: 0, overlapped: false };
+/** In a hurry: enough for 50,000 files that are known. */
+const HURRY_MS = 250;
 
 export function createCommandWatch(options: CommandWatchOptions): CommandWatch {
-  const watch = new Watch(options);
-  return {
-    async before(request) {
-      return request.skip === true
-        ? { after: () => Promise.resolve(NOTHING), drop: () => {} }
-        : await watch.before(request);
-    },
-    close: () => watch.close(),
-  };
+  return new Watch(options);
 }
 
-/** A command that runs: what other calls do to files meanwhile, see `Touched`. */
+/** A command that runs. */
 interface Running {
-  readonly touched: Map<string, string | null | undefined>;
+  readonly isBackground: boolean;
+  /** What other calls do to files after this is not its own, see `TouchedFiles`. */
+  readonly position: number;
+  /** What it began with, once that was looked at. */
+  before: TreeLook | undefined;
   overlapped: boolean;
 }
 
-class Watch {
+class Watch implements CommandWatch {
   readonly #options: CommandWatchOptions;
-  readonly #limits: TreeLimits;
+  #limits: TreeLimits;
   readonly #contents: KeptContents;
   readonly #heavy = new Map<string, number>();
   readonly #running = new Set<Running>();
+  readonly #touched = new TouchedFiles();
+  /** Of two commands that end at once, the second finds what the first told. */
+  #turn: Promise<unknown> = Promise.resolve();
   readonly #stopWatching: () => void;
   /** What has not changed since is neither read nor kept again. */
   #latest: TreeLook | undefined;
@@ -97,20 +91,32 @@ class Watch {
     });
   }
 
-  async before(request: WatchRequest): Promise<Look> {
-    const isToClear = this.#contents.isLarge || this.#contents.problem !== undefined;
-    if (isToClear && this.#running.size === 0) this.#contents.clear();
-    const own: Running = { touched: new Map(), overlapped: this.#running.size > 0 };
+  async before(request: WatchRequest): Promise<CommandLook> {
+    this.#makeRoom();
+    const own: Running = {
+      isBackground: request.background === true,
+      position: this.#touched.position,
+      before: undefined,
+      overlapped: this.#running.size > 0,
+    };
     for (const other of this.#running) other.overlapped = true;
     this.#running.add(own);
-    const drop = (): void => void this.#running.delete(own);
+    const drop = (): void => {
+      this.#running.delete(own);
+      if (this.#running.size === 0) this.#touched.clear();
+    };
     try {
       const before = await this.#look(request, this.#latest);
-      return { after: () => this.#after(request, own, before).finally(drop), drop };
+      own.before = before;
+      return { after: () => this.#inTurn(() => this.#after(request, own, before)).finally(drop), drop };
     } catch (error) {
       drop();
       throw error;
     }
+  }
+
+  hurry(): void {
+    this.#limits = { ...this.#limits, look_ms: Math.min(this.#limits.look_ms, HURRY_MS) };
   }
 
   close(): void {
@@ -118,10 +124,27 @@ class Watch {
     this.#contents.clear();
   }
 
-  #touch(files: readonly (readonly [string, string | null | undefined])[], except?: Running): void {
-    for (const other of this.#running) {
-      if (other !== except) for (const [real, sha256] of files) other.touched.set(real, sha256);
+  /** Commands that run for hours need no more of what is kept than files that run later. */
+  #makeRoom(): void {
+    if (!this.#contents.isLarge && this.#contents.problem === undefined) return;
+    const needed = new Set<string>();
+    for (const { isBackground, before } of this.#running) {
+      if (!isBackground || before === undefined) return;
+      for (const sha256 of laterContents(before)) needed.add(sha256);
     }
+    this.#contents.keepOnly(needed);
+  }
+
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => {}); // told to whose turn it is
+    return await result;
+  }
+
+  /** Of use to the commands that run, other than the one that tells it. */
+  #touch(files: readonly TouchedFile[], by?: Running): void {
+    const others = [...this.#running].filter((each) => each !== by);
+    if (others.length > 0) this.#touched.add(files, () => others.map(({ before }) => before));
   }
 
   async #look(
@@ -130,7 +153,7 @@ class Watch {
     isAfter = false,
   ): Promise<TreeLook> {
     const { workspace } = this.#options;
-    this.#latest = await lookAtTree({
+    const look = await lookAtTree({
       workspace,
       limits: this.#limits,
       contents: this.#contents,
@@ -141,31 +164,44 @@ class Watch {
       // Whatever ended the command, what it did has to be known.
       signal: isAfter ? new AbortController().signal : signal,
     });
-    return this.#latest;
+    // One that read nothing would have the next one read all of it.
+    if (background !== true) this.#latest = look;
+    return look;
   }
 
   async #after(request: WatchRequest, own: Running, before: TreeLook): Promise<CommandChanges> {
     const { workspace, cwd } = this.#options;
+    const { position } = this.#touched;
     const after = await this.#look(request, before, true);
     await request.recorded();
     const found = compareLooks(before, after);
+    const touched = this.#touched.since(own.position);
     // What another call did is told by that one.
-    const differences = found.entries.filter(({ key, after: now }) => !isDoneBy(own.touched, decodeKey(key), now));
+    const differences = found.entries.filter(({ key, after: now }) => !isDoneBy(touched, decodeKey(key), now));
     const intruders =
-      request.confirmed === true ? [] : findIntruders(differences, { before, after, roots: workspace.roots });
+      request.confirmed === true
+        ? []
+        : findIntruders(differences, { ...found, before, after, roots: workspace.roots, contents: this.#contents });
     const taken = await this.#takeBack(
-      intruders.filter(({ key }) => !own.touched.has(decodeKey(key))),
+      intruders.filter(({ key }) => !touched.has(decodeKey(key))),
       found,
     );
     const takenKeys = new Set(taken.map(({ intruder }) => intruder.key));
     const rest = differences.filter(({ key }) => !takenKeys.has(key));
     const told = await this.#record(
       request,
+      describeChanges(rest, { ...found, ...this.#describing(request), touched, after }),
+    );
+    // What was touched since the look is not as it was seen.
+    const newer = this.#touched.since(position);
+    this.#touch(
+      rest.flatMap(leftBy).filter(([real]) => !newer.has(real)),
       own,
-      describeChanges(rest, { ...found, ...this.#describing(request, own), after }),
     );
     this.#touch(
-      taken.map(({ intruder }) => [decodeKey(intruder.key), intruder.before?.sha256 ?? null]),
+      taken
+        .filter(({ outcome }) => outcome !== "stays")
+        .map(({ intruder }) => [decodeKey(intruder.key), intruder.before?.sha256 ?? null]),
       own,
     );
     const leftOut = [...after.left_out].sort(([one], [other]) => (one < other ? -1 : 1));
@@ -178,9 +214,9 @@ class Watch {
     };
   }
 
-  #describing({ background }: WatchRequest, { touched }: Running) {
+  #describing({ background }: WatchRequest) {
     const { cwd } = this.#options;
-    return { cwd, contents: this.#contents, limits: this.#limits, keeps: background !== true, touched };
+    return { cwd, contents: this.#contents, limits: this.#limits, keeps: background !== true };
   }
 
   async #takeBack(intruders: readonly Intruder[], { folders_made }: Differences): Promise<readonly TakenBack[]> {
@@ -196,17 +232,13 @@ class Watch {
   }
 
   /** What cannot be put on record is told as what cannot be undone: the command has run, and what it did is to be known. */
-  async #record(request: WatchRequest, own: Running, described: readonly Described[]) {
+  async #record(request: WatchRequest, described: readonly Described[]) {
     const undos = described.flatMap(({ undo }) => (undo === undefined ? [] : [undo]));
     const {
       undo_id,
       files,
       problem = "its old content is not there any more",
     } = await this.#tryToRecord(request, undos);
-    this.#touch(
-      files.map(({ real, after }) => [real, after?.sha256 ?? null]),
-      own,
-    );
     const recorded = new Set(files.map(({ real }) => real));
     const told = described.map(({ change }) =>
       change.undoable && !recorded.has(change.real) ? { ...change, undoable: false, why_not: problem } : change,
@@ -224,6 +256,18 @@ class Watch {
       return { undo_id: undefined, files: [], problem: `what takes it back could not be kept (${reason})` };
     }
   }
+}
+
+/** What a command left, as far as that can be told from what others leave. */
+function leftBy({ key, after }: Difference): readonly TouchedFile[] {
+  if (after !== undefined && after.sha256 === undefined) return [];
+  return [[decodeKey(key), after?.sha256 ?? null]];
+}
+
+function laterContents({ folders }: TreeLook): readonly string[] {
+  return [...folders.values()].flatMap(({ entries }) =>
+    [...entries.values()].flatMap(({ place, sha256 }) => (place === "later" && sha256 !== undefined ? [sha256] : [])),
+  );
 }
 
 function innermost(roots: readonly string[], real: string): string {

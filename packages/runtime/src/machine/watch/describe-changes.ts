@@ -9,7 +9,7 @@ import type { TreeEntry, TreeLook } from "./tree-entry.ts";
 import type { TreeLimits } from "./tree-limits.ts";
 
 /** What other calls do to files meanwhile, by real path: the hash that they left, null for removed, undefined for not done. */
-export type Touched = ReadonlyMap<string, string | null | undefined>;
+export type Touched = Pick<ReadonlyMap<string, string | null | undefined>, "has" | "get">;
 
 interface DescribeOptions {
   readonly after: TreeLook;

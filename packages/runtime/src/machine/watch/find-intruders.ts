@@ -5,17 +5,19 @@ import { laterBehind } from "./closed-names.ts";
 import type { CommandIntrusion } from "../../contract/command-changes.ts";
 import type { Difference } from "./compare-looks.ts";
 import { pathFor } from "./describe-changes.ts";
+import { findInBareRepositories, isHarmless, RUNS_IN_REPOSITORY } from "./git-changes.ts";
+import type { KnownLooks } from "./git-changes.ts";
 import { findMoved } from "./moved-files.ts";
-import type { Looks } from "./moved-files.ts";
 import type { Intruder, TakenBack } from "../files/take-back.ts";
 
 /**
- * Files that run later and were made or changed, and files closed to every tool that were made. What was removed is
- * not among them: it can be undone, and bringing it back at once would leave pieces of a folder that was deleted.
+ * Files that run later and were made or changed so that something would run, and files closed to every tool that were
+ * made. What was removed is not among them: it can be undone, and bringing it back at once would leave pieces of a
+ * folder that was deleted.
  */
-export function findIntruders(differences: readonly Difference[], looks: Looks): readonly Intruder[] {
+export function findIntruders(differences: readonly Difference[], looks: KnownLooks): readonly Intruder[] {
   const isMoved = findMoved(looks);
-  return differences.flatMap((difference) => {
+  const byPlace = differences.flatMap((difference) => {
     const { key, after } = difference;
     if (after?.place === undefined) return [];
     const before = difference.before?.kind === "directory" ? undefined : difference.before;
@@ -24,8 +26,11 @@ export function findIntruders(differences: readonly Difference[], looks: Looks):
     // What is closed was never read, so what it was cannot be told from what it is.
     if (after.place === "sensitive" && before !== undefined) return [];
     if (before === undefined && isMoved(difference)) return [];
+    if (after.place === "later" && isHarmless(difference, looks)) return [];
     return [{ key, before, after }];
   });
+  const known = new Set(byPlace.map(({ key }) => key));
+  return [...byPlace, ...findInBareRepositories(differences, looks).filter(({ key }) => !known.has(key))];
 }
 
 export function describeTaken(
@@ -36,7 +41,7 @@ export function describeTaken(
   const why =
     intruder.after.place === "sensitive"
       ? judgeSensitivity(real, workspace)?.reason
-      : (runsLater(real, workspace.roots) ?? laterBehind(real, workspace));
+      : (runsLater(real, workspace.roots) ?? laterBehind(real, workspace) ?? RUNS_IN_REPOSITORY);
   const change = intruder.before === undefined ? "added" : "changed";
   const told = problem === undefined ? {} : { problem };
   return { path: pathFor(real, cwd), real, why: why ?? "", change, outcome, ...told };

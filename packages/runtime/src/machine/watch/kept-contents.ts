@@ -82,6 +82,13 @@ export class KeptContents {
     }
   }
 
+  /** Forgets everything but these. */
+  keepOnly(wanted: Iterable<string>): void {
+    const kept = [...wanted].map((sha256) => [sha256, this.read(sha256)] as const);
+    this.clear();
+    for (const [sha256, content] of kept) if (content !== undefined) this.keep(sha256, content);
+  }
+
   /** Forgets everything. */
   clear(): void {
     if (this.#fd !== undefined) closeSync(this.#fd);

@@ -53,10 +53,10 @@ function wanted(options: MeetOptions, isSame: boolean): "no" | "kept" | "hashed"
   const isCertain = isSame && before?.isYoung === false;
   if (isCertain && (isAfter || contents.has(before?.sha256))) return "no";
   if (place === "later") return fitsLater(options) ? "kept" : "no";
-  if (!keeps || (isSame && isAfter && before?.sha256 === undefined)) return "no";
-  if (fits(options)) return "kept";
-  // What is new has to be told apart later; what was changed, from what it was.
-  const isOfUse = isAfter && (before === undefined || before.sha256 !== undefined);
+  if (isSame && isAfter && before?.sha256 === undefined) return "no";
+  if (keeps && fits(options)) return "kept";
+  // What is new has to be told apart later; what was changed, from what it was, or from what another call left.
+  const isOfUse = isAfter && (before === undefined || before.sha256 !== undefined || !keeps);
   return isOfUse && facts.size <= limits.hash_bytes && !options.budget.isLate ? "hashed" : "no";
 }
 

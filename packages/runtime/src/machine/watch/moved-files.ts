@@ -42,7 +42,7 @@ export function findMoved({ before, after, roots }: Looks): (difference: Differe
   };
 }
 
-function isSameFile(old: Facts | undefined, now: Facts): boolean {
+export function isSameFile(old: Facts | undefined, now: Facts): boolean {
   return old?.inode === now.inode && old.size === now.size && old.modified === now.modified && old.kind === now.kind;
 }
 

@@ -1,0 +1,45 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { scratchFolder } from "../../../../../test/support/scratch.ts";
+import { openSandbox } from "../sandbox/sandbox.ts";
+import type { Launch } from "./launch.ts";
+import { findProgram, PROGRAMS } from "./programs.ts";
+import { runFresh } from "./run.ts";
+
+const hasBwrap = (await findProgram("bwrap", { roots: [] })) !== undefined;
+const needs = hasBwrap ? "" : ` (skipped: needs bwrap, ${PROGRAMS.bwrap.install})`;
+const limits = { memory_bytes: 4e9, processes: 256, file_bytes: 1e9, open_files: 1024 };
+
+async function sandbox() {
+  const { path, make } = await scratchFolder();
+  await make({ "root/": "", "state/": "" });
+  const at = (name: string): string => join(path, name);
+  const workspace = { roots: [at("root")], home: at("home"), state_dirs: [at("state")] };
+  const opened = await openSandbox({ mode: "required", workspace, state_dir: at("state"), limits });
+  onTestFinished(() => opened.close());
+  let launches = 0;
+  /** What is to be writable is not there, so that the sandbox does not start: so many times. */
+  const failing = (times: number) => (): Launch => {
+    const writable = launches++ < times ? [at("not-there")] : [];
+    return opened.launch({ run: "echo ran >> runs", cwd: at("root"), writable });
+  };
+  const options = { timeout_ms: 20_000, signal: new AbortController().signal, call_id: "call", limits };
+  return { at, failing, options, launches: () => launches };
+}
+
+test.skipIf(!hasBwrap)(`a sandbox that did not start is put up again, and the command runs once${needs}`, async () => {
+  const { at, failing, options } = await sandbox();
+  const end = await runFresh(failing(2), options);
+
+  expect(end).toMatchObject({ exit_code: 0, sandbox: "bwrap" });
+  expect(existsSync(at("root/runs"))).toBe(true);
+});
+
+test.skipIf(!hasBwrap)(`a sandbox that never starts is given up, and nothing ran${needs}`, async () => {
+  const { at, failing, options, launches } = await sandbox();
+
+  await expect(runFresh(failing(100), options)).rejects.toMatchObject({ code: "SandboxUnavailable" });
+  expect(launches()).toBe(3);
+  expect(existsSync(at("root/runs"))).toBe(false);
+});

@@ -1,0 +1,110 @@
+import { lstatSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, isAbsolute, join } from "node:path";
+import type { OpenedPlaces } from "../../contract/processes.ts";
+import { isInside } from "../../paths/inside.ts";
+import { findLaterPlace } from "../../policy/check-path.ts";
+import { foldPath } from "../../policy/fold-name.ts";
+import { pointedTo } from "../../policy/git-pointers.ts";
+import { addsOnlyPlain } from "../../policy/git-settings.ts";
+import type { CommandEnvironment } from "../processes/environment.ts";
+import type { FoundPlaces } from "./find-places.ts";
+
+interface OpenOptions {
+  readonly roots: readonly string[];
+  readonly environment: CommandEnvironment;
+}
+
+interface Opened {
+  readonly found: FoundPlaces;
+  /** Set for the command besides its own. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/** With these git runs neither hooks nor a monitor of files, whatever a configuration says. */
+const NO_HOOKS: Readonly<Record<string, string>> = {
+  GIT_CONFIG_COUNT: "2",
+  GIT_CONFIG_KEY_0: "core.hooksPath",
+  GIT_CONFIG_VALUE_0: "/dev/null",
+  GIT_CONFIG_KEY_1: "core.fsmonitor",
+  GIT_CONFIG_VALUE_1: "false",
+};
+
+/**
+ * What a sandbox closes, less what the command may change. Nothing is opened in its place: a file that is mounted cannot
+ * be replaced, and that is how git writes. Hidden places stay hidden in any case.
+ */
+export function openPlaces(found: FoundPlaces, opens: OpenedPlaces | undefined, options: OpenOptions): Opened {
+  if (opens === undefined) return { found, variables: {} };
+  if (opens.git === undefined || opens.git === "all") {
+    const isOpen = (path: string): boolean => opens.git === "all" && isGits(path, options);
+    return { found: without(found, opens.paths, isOpen), variables: {} };
+  }
+  const PATH = pathOutside(options);
+  if (PATH === "" || (opens.git === "work" && !runNothing(found, options))) return { found, variables: {} };
+  const isOpen = (path: string): boolean => isGits(path, options) && isConfiguration(path);
+  // A program in the workspace that is called git is not git.
+  return { found: without(found, [], isOpen), variables: { ...NO_HOOKS, PATH } };
+}
+
+function without(found: FoundPlaces, paths: readonly string[], isOpen: (path: string) => boolean): FoundPlaces {
+  const isBelow = (path: string): boolean => paths.some((each) => isInside(each, path));
+  const isAbove = (path: string): boolean => paths.some((each) => isInside(path, each));
+  return {
+    ...found,
+    read_only: found.read_only.filter((path) => !isBelow(path) && !isAbove(path) && !isOpen(path)),
+    pinned: found.pinned.filter((path) => !isBelow(path)),
+  };
+}
+
+/** Of what is read-only: what is not in the tables is a repository's that has another name than theirs. */
+function isGits(path: string, { roots }: OpenOptions): boolean {
+  const place = findLaterPlace(path, roots);
+  return place === undefined || /^\*?\.git(?:\/|$)/.test(place.path);
+}
+
+function nameOf(path: string): string {
+  return foldPath(path.slice(path.lastIndexOf("/") + 1));
+}
+
+function isConfiguration(path: string): boolean {
+  return /^config(?:\.worktree)?$/.test(nameOf(path));
+}
+
+function pathOutside({ environment, roots }: OpenOptions): string {
+  const folders = (environment.variables["PATH"] ?? "").split(":");
+  return folders
+    .filter((folder) => isAbsolute(folder) && !roots.some((root) => isInside(root, join(folder))))
+    .join(":");
+}
+
+/** Whether git, in every repository below the roots, runs no program but itself. */
+function runNothing({ read_only, pinned, left_out }: FoundPlaces, options: OpenOptions): boolean {
+  if (left_out > 0) return false;
+  const repositories = pinned.filter((path) => nameOf(path) === ".git");
+  return (
+    repositories.every((path) => isFileOrNothing(join(path, "config"))) &&
+    read_only.filter((path) => isGits(path, options)).every((path) => runsNothing(path, options))
+  );
+}
+
+function runsNothing(path: string, { roots }: OpenOptions): boolean {
+  const name = nameOf(path);
+  try {
+    if (name === "hooks") return readdirSync(path).every((hook) => hook.endsWith(".sample"));
+    if (name === "attributes") return true; // without programs to go with them
+    const content = readFileSync(path);
+    if (isConfiguration(path)) return addsOnlyPlain("", content.toString("latin1"), () => true);
+    const target = pointedTo(content.toString("utf8"), dirname(path));
+    return target !== undefined && roots.some((root) => isInside(root, target));
+  } catch {
+    return false; // gone meanwhile, or no file
+  }
+}
+
+function isFileOrNothing(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isFile() !== false;
+  } catch {
+    return false; // out of our own reach, and so not known
+  }
+}

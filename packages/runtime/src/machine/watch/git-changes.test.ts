@@ -1,0 +1,245 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { scratch } from "../../../../../test/support/scratch.ts";
+import { findProgram, PROGRAMS } from "../processes/programs.ts";
+
+const hasBwrap = (await findProgram("bwrap", { roots: [] })) !== undefined;
+const needs = hasBwrap ? "" : ` (skipped: needs bwrap, ${PROGRAMS.bwrap.install})`;
+const sandboxed = test.skipIf(!hasBwrap);
+
+const ENVIRONMENT = {
+  PATH: process.env["PATH"],
+  HOME: "/nonexistent",
+  GIT_CONFIG_GLOBAL: "/dev/null",
+  GIT_CONFIG_SYSTEM: "/dev/null",
+  ...Object.fromEntries(
+    ["AUTHOR", "COMMITTER"].flatMap((who) => [
+      [`GIT_${who}_NAME`, "a"],
+      [`GIT_${who}_EMAIL`, "a@example.org"],
+    ]),
+  ),
+};
+
+type Profile = "guarded" | "autonomous";
+
+/** A workspace with a repository in `main/` that has a branch `side` and knows another, `upstream/`; and a canary. */
+async function workspace({ profile = "guarded", agrees = false }: { profile?: Profile; agrees?: boolean } = {}) {
+  const asked: string[] = [];
+  const folder = await scratch({
+    sandbox: "required",
+    profile,
+    config: { rules: [{ effect: "confirm", command: "rm *" }] },
+    onApproval: (request) => {
+      asked.push(request.tool);
+      return { answer: agrees ? ("grant" as const) : ("deny" as const) };
+    },
+  });
+  const root = join(folder.path, "root");
+  const canary = join(folder.path, "canary");
+  const git = (...args: string[]): string =>
+    execFileSync("git", args, { cwd: root, env: ENVIRONMENT, encoding: "utf8" });
+  git("init", "-q", "-b", "main", "upstream");
+  writeFileSync(join(root, "upstream/a.txt"), "one\n");
+  git("-C", "upstream", "add", ".");
+  git("-C", "upstream", "commit", "-qm", "one");
+  git("-C", "upstream", "branch", "side");
+  git("clone", "-q", "upstream", "main");
+  git("-C", "main", "config", "user.name", "a");
+  git("-C", "main", "config", "user.email", "a@example.org");
+  return {
+    ...folder,
+    root,
+    asked,
+    canary,
+    git,
+    read: (name: string) => readFileSync(join(root, name), "utf8"),
+    has: (name: string) => existsSync(join(root, name)),
+    bash: (cmd: string, more: object = {}) => folder.call("bash", { cmd: cmd.replaceAll("CANARY", canary), ...more }),
+    /** All that git goes by in a folder. */
+    settings: (where: string): string =>
+      spawnSync("git", ["config", "--list"], { cwd: join(root, where), env: ENVIRONMENT, encoding: "utf8" }).stdout ??
+      "",
+    /** Whether a person who enters the folder and asks git runs what a command planted. */
+    isTriggered(where: string): boolean {
+      for (const ask of [["status"], ["checkout", "-q", "-b", "entered"], ["commit", "--allow-empty", "-qm", "x"]]) {
+        spawnSync("git", ask, { cwd: join(root, where), env: ENVIRONMENT });
+      }
+      return existsSync(canary);
+    },
+  };
+}
+
+const EVIL = "printf '[core]\\n\\trepositoryformatversion = 0\\n\\tfsmonitor = touch CANARY; false\\n' >>";
+/** For a folder that is both a repository and its own work tree. */
+const EVIL_HERE = EVIL.replace("fsmonitor", "bare = false\\n\\tworktree = .\\n\\tfsmonitor");
+const HOOK = (path: string): string =>
+  `mkdir -p ${path}; printf '#!/bin/sh\\ntouch CANARY\\n' > ${path}/pre-commit; chmod +x ${path}/pre-commit`;
+const BARE = "mkdir -p store/objects store/refs; echo 'ref: refs/heads/main' > store/HEAD";
+
+// oxfmt-ignore
+const HOSTILE: readonly { title: string; steps: readonly string[]; enter: string }[] = [
+  { title: "a monitor of files in a new repository",    steps: [`git init -q n && ${EVIL} n/.git/config`],                      enter: "n" },
+  { title: "a monitor added later",                     steps: ["git init -q n", `${EVIL} n/.git/config`],                      enter: "n" },
+  { title: "a monitor in a repository that was there",  steps: [`${EVIL} main/.git/config; true`],                              enter: "main" },
+  { title: "an include",                                steps: [`${EVIL} evil; git init -q n; printf '[include]\\n\\tpath = ../../evil\\n' >> n/.git/config`], enter: "n" },
+  { title: "a hook",                                    steps: [`git init -q n; ${HOOK("n/.git/hooks")}`],                      enter: "n" },
+  { title: "a hook in a repository that was there",     steps: [`${HOOK("main/.git/hooks")}; true`],                            enter: "main" },
+  { title: "a pointer to a repository elsewhere",       steps: [`${BARE}; ${EVIL_HERE} store/config; mkdir n; echo 'gitdir: ../store' > n/.git`], enter: "n" },
+  { title: "a pointer to one that comes later",         steps: ["mkdir n; echo 'gitdir: ../store' > n/.git", `${BARE}; ${EVIL_HERE} store/config`], enter: "n" },
+  { title: "a nested repository",                       steps: [`mkdir -p main/x/y; cd main/x/y; git init -q; ${EVIL} .git/config`], enter: "main/x/y" },
+  { title: "a repository by its contents alone",        steps: [`${BARE}; ${EVIL_HERE} store/config`],                               enter: "store" },
+  { title: "the same, its settings first",              steps: [`mkdir store; ${EVIL_HERE} store/config`, BARE],                     enter: "store" },
+  { title: "the same, its settings last",               steps: [BARE, `${EVIL_HERE} store/config`],                                  enter: "store" },
+  { title: "the same, with a hook",                     steps: [`git init -q --bare store; ${HOOK("store/hooks")}; git -C store config core.bare false; git -C store config core.worktree .`], enter: "store" },
+  { title: "a work tree of a worktree's own settings",  steps: [`git -C main worktree add -q ../w; printf '[extensions]\\n\\tworktreeConfig = true\\n' >> main/.git/config; ${EVIL} main/.git/worktrees/w/config.worktree`], enter: "w" },
+  { title: "the settings of a submodule",               steps: [`git init -q --bare main/.git/modules/x; git -C main/.git/modules/x config core.bare false; ${EVIL} main/.git/modules/x/config; mkdir n; echo 'gitdir: ../main/.git/modules/x' > n/.git`], enter: "n" },
+  { title: "another common folder",                     steps: [`git -C main worktree add -q ../w; ${BARE}; ${EVIL_HERE} store/config; echo ../../../../store > main/.git/worktrees/w/commondir`], enter: "w" },
+  { title: "a common folder for a folder of its own",   steps: [`${BARE}; ${EVIL_HERE} store/config; mkdir c; echo 'ref: refs/heads/x' > c/HEAD; echo ../store > c/commondir`], enter: "c" },
+  { title: "a repository among the branches",           steps: [`mkdir -p main/.git/refs/x; ${EVIL_HERE} main/.git/refs/x/config`, "cd main/.git/refs/x; mkdir objects refs; echo 'ref: refs/heads/main' > HEAD; mkdir ../../../../n; echo 'gitdir: ../main/.git/refs/x' > ../../../../n/.git"], enter: "n" },
+  { title: "a link to a configuration",                 steps: [`git init -q n; ${EVIL} evil; ln -sf ../../evil n/.git/config`], enter: "n" },
+  { title: "a configuration that git reads otherwise",  steps: [`git init -q n; printf '[user]\\n\\tname = "#\\\\\\n"\\n[CORE] FsMonitor = touch CANARY; false\\n' >> n/.git/config`], enter: "n" },
+  { title: "a remote that is a program",                steps: ["git init -q n; printf '[remote \"origin\"]\\n\\turl = ext::touch CANARY\\n[protocol \"ext\"]\\n\\tallow = always\\n' >> n/.git/config; true"], enter: "n" },
+];
+
+for (const { title, steps, enter } of HOSTILE) {
+  sandboxed(`what git would run by itself afterwards is taken back: ${title}${needs}`, async () => {
+    const { bash, isTriggered, settings } = await workspace({ profile: "autonomous" });
+
+    for (const step of steps) await bash(step);
+
+    expect(settings(enter)).not.toMatch(/canary|ext::/);
+    expect(isTriggered(enter)).toBe(false);
+  });
+}
+
+test("the attempts would work where nothing is taken back", async () => {
+  const { root, isTriggered, settings, canary } = await workspace({ profile: "autonomous" });
+  for (const { title, steps, enter } of HOSTILE) {
+    for (const step of steps)
+      spawnSync("bash", ["-c", step.replaceAll("CANARY", canary)], { cwd: root, env: ENVIRONMENT });
+    const works = isTriggered(enter) || /canary|ext::/.test(settings(enter));
+    expect([title, works]).toEqual([title, true]);
+    execFileSync("bash", ["-c", `rm -rf n store evil ${canary}`], { cwd: root });
+  }
+});
+
+// oxfmt-ignore
+const EVERYDAY: readonly { title: string; steps: readonly string[]; says?: string; show?: string }[] = [
+  { title: "a new repository with a commit",     steps: ["mkdir n; echo a > n/a", "cd n && git init -q && git add . && git -c user.name=a -c user.email=a@b commit -qm one"], show: "git -C n log --format=%s", says: "one" },
+  { title: "a clone",                            steps: ["git clone -q upstream y"],                              show: "git -C y remote get-url origin", says: "upstream" },
+  { title: "a bare clone",                       steps: ["git clone -q --bare upstream mirror"],                  show: "git -C mirror config core.bare", says: "true" },
+  { title: "a branch",                           steps: ["cd main && git checkout -q -b topic"],                  show: "git -C main branch --show-current", says: "topic" },
+  { title: "a branch that follows another",      steps: ["cd main && git checkout -q -b x --track origin/side"],  show: "git -C main rev-parse --abbrev-ref x@{u}", says: "origin/side" },
+  { title: "a branch found at the other end",    steps: ["cd main && git checkout -q side"],                      show: "git -C main rev-parse --abbrev-ref side@{u}", says: "origin/side" },
+  { title: "another upstream",                   steps: ["git -C main branch -q -u origin/side"],                 show: "git -C main rev-parse --abbrev-ref main@{u}", says: "origin/side" },
+  { title: "a branch renamed",                   steps: ["git -C main branch -m main trunk"],                     show: "git -C main config branch.trunk.remote", says: "origin" },
+  { title: "a remote",                           steps: ["git -C main remote add other ../upstream"],             show: "git -C main remote", says: "other" },
+  { title: "a name and an address",              steps: ["git -C main config user.email me@example.org"],         show: "git -C main config user.email", says: "me@example.org" },
+  { title: "changes put aside",                  steps: ["cd main; echo b >> a.txt; git stash -q", "cd main; git stash pop -q"], show: "git -C main diff --stat", says: "a.txt" },
+  { title: "a worktree",                         steps: ["git -C main worktree add -q ../w -b w"],                show: "git -C w branch --show-current", says: "w" },
+  { title: "branches that are called like settings", steps: ["git -C main branch config; git -C main branch hooks/x"], show: "git -C main branch --list config hooks/x", says: "config" },
+];
+
+for (const { title, steps, show = "true", says = "" } of EVERYDAY) {
+  sandboxed(`everyday git asks nobody, works and stays: ${title}${needs}`, async () => {
+    const { bash, asked, root } = await workspace();
+
+    for (const step of steps) expect(await bash(step)).toMatchObject({ error: null });
+
+    expect(asked).toEqual([]);
+    expect(execFileSync("bash", ["-c", show], { cwd: root, env: ENVIRONMENT, encoding: "utf8" })).toContain(says);
+    expect(
+      execFileSync("git", ["-C", "main", "fsck", "--no-dangling"], { cwd: root, env: ENVIRONMENT, encoding: "utf8" }),
+    ).toBe("");
+  });
+}
+
+sandboxed(`a configuration that a command changed is listed, and undo takes it back${needs}`, async () => {
+  const { bash, read, runtime } = await workspace({ agrees: true });
+  const before = read("main/.git/config");
+
+  const result = await bash("git -C main remote add other ../upstream");
+
+  expect(result.artifacts).toMatchObject({ files_changed: ["main/.git/config"] });
+  expect((await runtime.undo(result.artifacts?.undo_id ?? "")).error).toBeNull();
+  expect(read("main/.git/config")).toBe(before);
+});
+
+// oxfmt-ignore
+const AGREED = [
+  { title: "a setting that runs",    cmd: "git -C main config core.pager ./x.sh",              file: "main/.git/config",           says: "x.sh" },
+  { title: "a remote's address",     cmd: "git -C main remote set-url origin ../elsewhere",    file: "main/.git/config",           says: "elsewhere" },
+  { title: "a hook",                 cmd: "echo x > main/.git/hooks/pre-push",                 file: "main/.git/hooks/pre-push",   says: "x" },
+  { title: "a file of another kind", cmd: "echo x > .npmrc",                                   file: ".npmrc",                     says: "x" },
+  { title: "a workflow",             cmd: "cp main/a.txt .github/workflows/b.yml",             file: ".github/workflows/b.yml",    says: "one" },
+] as const;
+
+for (const { title, cmd, file, says } of AGREED) {
+  sandboxed(`what a person said yes to can be changed, stays and is listed: ${title}${needs}`, async () => {
+    const { bash, read, make, asked } = await workspace({ agrees: true });
+    await make({ "root/.npmrc": "old", "root/.github/workflows/a.yml": "on: push" });
+
+    const result = await bash(cmd);
+
+    expect(result).toMatchObject({ error: null, artifacts: { files_changed: [file] } });
+    expect(asked).toHaveLength(1);
+    expect(read(file)).toContain(says);
+  });
+}
+
+sandboxed(`a yes opens what the command names and no more${needs}`, async () => {
+  const { bash, read, make, has } = await workspace({ agrees: true });
+  await make({
+    "root/.npmrc": "old",
+    "root/.envrc": "old",
+    "root/.ssh/id": "key",
+    "root/run.sh": "echo x > .envrc; echo x > .ssh/id; echo x > main/.git/config",
+  });
+
+  await bash("echo new > .npmrc; bash run.sh");
+
+  expect(read(".npmrc")).toBe("new\n");
+  expect(read(".envrc")).toBe("old");
+  expect(read(".ssh/id")).toBe("key");
+  expect(read("main/.git/config")).toContain("[core]");
+  const gone = await bash("rm -rf main");
+  expect(gone.error).toBeNull();
+  expect(has("main")).toBe(false);
+});
+
+sandboxed(`the person's own hooks keep a configuration closed where git would run them meanwhile${needs}`, async () => {
+  const { bash, read, make, git, root } = await workspace();
+  git("-C", "main", "config", "core.hooksPath", ".husky");
+  await make({ "root/main/.husky/post-checkout": "#!/bin/sh\nprintf '[core]\\n\\tpager = x\\n' >> .git/config\n" });
+  chmodSync(join(root, "main/.husky/post-checkout"), 0o755);
+  const before = read("main/.git/config");
+
+  const failed = await bash("cd main && git checkout -q -b x --track origin/side");
+  const set = await bash("git -C main branch -q -u origin/side main");
+
+  expect(failed.error?.code).toBe("ExitNonZero");
+  expect(set.error).toBeNull();
+  expect(read("main/.git/config")).not.toContain("pager");
+  expect(read("main/.git/config").length).toBeGreaterThan(before.length - 1);
+});
+
+sandboxed(`while a command runs in the background, configurations stay closed for all${needs}`, async () => {
+  const { bash, read, make, has } = await workspace();
+  await make({
+    "root/evil.sh": "until [ -e go ]; do :; done; printf '[core]\\n\\tpager = x\\n' >> main/.git/config; touch done",
+  });
+  const started = await bash("bash evil.sh", { is_background: true });
+
+  const set = await bash("git -C main remote add other ../upstream");
+  await bash("touch go");
+  await expect.poll(() => has("done"), { timeout: 20_000 }).toBe(true);
+
+  expect(started.error).toBeNull();
+  expect(set.error?.code).toBe("ExitNonZero");
+  expect(read("main/.git/config")).not.toContain("pager");
+  await expect
+    .poll(async () => (await bash("git -C main remote add other ../upstream")).error, { timeout: 20_000 })
+    .toBeNull();
+});

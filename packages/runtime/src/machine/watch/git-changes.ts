@@ -1,0 +1,195 @@
+import { isInside } from "../../paths/inside.ts";
+import { findLaterPlace } from "../../policy/check-path.ts";
+import { looksLikeRepository, REPOSITORY_SETTINGS } from "../../policy/dangers.ts";
+import { foldPath } from "../../policy/fold-name.ts";
+import { pointedTo } from "../../policy/git-pointers.ts";
+import { addsOnlyPlain } from "../../policy/git-settings.ts";
+import { decodeKey, folderOf, nameOf } from "../search/keys.ts";
+import type { Difference } from "./compare-looks.ts";
+import type { KeptContents } from "./kept-contents.ts";
+import type { Intruder } from "../files/take-back.ts";
+import { isSameFile } from "./moved-files.ts";
+import type { Looks } from "./moved-files.ts";
+import { joinKey } from "./tree-entry.ts";
+import type { TreeEntry, TreeFolder } from "./tree-entry.ts";
+
+/** Two looks, and what files held at each of them. */
+export interface KnownLooks extends Looks {
+  readonly contents: Pick<KeptContents, "read">;
+  /** Keys of folders that are new. */
+  readonly folders_made: readonly string[];
+}
+
+/** Places of git's own, as the table of dangers has them. */
+const HOOKS: ReadonlySet<string> = new Set([".git/**/hooks", "*.git/hooks"]);
+const OF_GIT = /^\*?\.git(?:\/|$)/;
+
+/**
+ * Whether a file of git's own that would run later cannot make git run anything: a configuration that gained harmless
+ * settings only, a sample of a hook, the pointer of a worktree or submodule to its repository, a branch that is called
+ * like one of those.
+ */
+export function isHarmless(difference: Difference, looks: KnownLooks): boolean {
+  const { key, before, after } = difference;
+  if (after?.kind !== "file" || (before !== undefined && before.kind !== "file")) return false;
+  const place = findLaterPlace(decodeKey(key), looks.roots);
+  if (place === undefined || !OF_GIT.test(place.path)) return false;
+  if (isInStore(key, looks)) return true;
+  if (HOOKS.has(place.path)) return isSample(key);
+  return isPlainFile(difference, looks);
+}
+
+/** Git never runs a file of this name. */
+function isSample(key: string): boolean {
+  return foldPath(nameOf(folderOf(key))) === "hooks" && nameOf(key).endsWith(".sample");
+}
+
+/** By its name, in the folder of a repository or (`.git`) in a working folder. */
+function isPlainFile({ key, before, after }: Difference, looks: KnownLooks): boolean {
+  const now = textOf(after, looks);
+  const name = foldPath(nameOf(key));
+  if (now === undefined) return false;
+  if (name === ".git" || name === "commondir") return leadsToRepository(now, folderOf(key), looks);
+  if (name !== "config" && name !== "config.worktree") return false;
+  const was = before === undefined ? "" : textOf(before, looks);
+  return was !== undefined && addsOnlyPlain(was, now, (path) => isWorkTree(path, folderOf(key), looks));
+}
+
+/** One character a byte. Undefined where it is not known. */
+function textOf(entry: TreeEntry | undefined, { contents }: KnownLooks): string | undefined {
+  return entry?.sha256 === undefined ? undefined : contents.read(entry.sha256)?.toString("latin1");
+}
+
+/**
+ * Whether a pointer leads to a folder that is `.git`, or lies in one, below a root: all that git would run there is
+ * compared as well. A folder that was looked at is reached through no link.
+ */
+function leadsToRepository(text: string, folder: string, { after, roots }: KnownLooks): boolean {
+  const target = pointedTo(text, folder);
+  if (target === undefined || !after.folders.has(target)) return false;
+  const real = decodeKey(target);
+  const root = roots.find((each) => isInside(each, real));
+  return root !== undefined && foldPath(real.slice(root.length)).split("/").includes(".git");
+}
+
+/** The working folder of a submodule: an everyday folder below a root, told from the repository's own folder. */
+function isWorkTree(path: string, folder: string, { roots }: KnownLooks): boolean {
+  const real = decodeKey(pointedTo(path, folder) ?? "/");
+  const isModule = /\/\.git\/(?:.*\/)?modules\//.test(foldPath(`${decodeKey(folder)}/`));
+  const root = roots.find((each) => isInside(each, real) && real !== each);
+  return isModule && root !== undefined && !isClosed(real, root, roots);
+}
+
+function isClosed(real: string, root: string, roots: readonly string[]): boolean {
+  const isInGit = foldPath(real.slice(root.length)).split("/").includes(".git");
+  return isInGit || findLaterPlace(`${real}/-`, roots) !== undefined;
+}
+
+/** Branches and their logs may be called `config` or `hooks/x`. Unless another repository is hidden there. */
+function isInStore(key: string, { after }: KnownLooks): boolean {
+  const store = storeOf(key);
+  if (store === undefined) return false;
+  for (let folder = folderOf(key); folder.length >= store.length; folder = folderOf(folder)) {
+    if (isRepository(after.folders.get(folder))) return false;
+  }
+  return true;
+}
+
+/** The folder of a repository's branches, or of their logs, that a key lies in. */
+function storeOf(key: string): string | undefined {
+  const names = key.split("/");
+  const git = names.indexOf(".git");
+  const store = git < 0 ? -1 : names.findIndex((name, at) => at > git && (name === "refs" || name === "logs"));
+  return store < 0 || store === names.length - 1 ? undefined : names.slice(0, store + 1).join("/");
+}
+
+function isRepository(folder: TreeFolder | undefined): folder is TreeFolder {
+  return folder !== undefined && looksLikeRepository(folder.entries);
+}
+
+/**
+ * What made a folder that git takes for a repository by its contents alone, or changed one, in a way that git would run
+ * something there: the settings themselves, or, where those are older, what made a repository of their folder.
+ */
+export function findInBareRepositories(differences: readonly Difference[], looks: KnownLooks): readonly Intruder[] {
+  const byKey = new Map(differences.map((difference) => [difference.key, difference]));
+  let byInode: ReadonlyMap<number, TreeFolder> | undefined;
+  return [...touchedFolders(differences, looks)].flatMap((key) => {
+    const folder = looks.after.folders.get(key);
+    if (!isRepository(folder) || isKnownByName(key, looks)) return [];
+    const settings = settingsIn(folder, looks);
+    byInode ??= new Map([...looks.before.folders.values()].map((each) => [each.facts.inode, each]));
+    if (isMovedFrom(byInode.get(folder.facts.inode), { folder, settings, looks })) return [];
+    const old = looks.before.folders.get(key);
+    const changed = settings.flatMap((each) => byKey.get(each.key) ?? []);
+    const bad = changed.filter((each) => !isHarmlessSetting(each, looks));
+    const rest = settings.filter((each) => !byKey.has(each.key));
+    if (!isRepository(old) && !rest.every((each) => isHarmlessSetting(each, looks))) bad.push(...newIn(folder, old));
+    return bad.flatMap(({ key: at, before, after }) =>
+      after === undefined ? [] : [{ key: at, before: before?.kind === "directory" ? undefined : before, after }],
+    );
+  });
+}
+
+/** Folders in which, or in whose `hooks`, something is not as it was. */
+function touchedFolders(differences: readonly Difference[], { folders_made }: KnownLooks): ReadonlySet<string> {
+  const folders = new Set<string>();
+  for (const key of [...differences.map((each) => each.key), ...folders_made]) {
+    const folder = folderOf(key);
+    folders.add(folder);
+    if (nameOf(folder) === "hooks") folders.add(folderOf(folder));
+  }
+  return folders;
+}
+
+/** The table of dangers holds for it, and nothing in it is taken for a branch. */
+function isKnownByName(key: string, { roots }: KnownLooks): boolean {
+  const config = joinKey(key, "config");
+  return storeOf(config) === undefined && findLaterPlace(decodeKey(config), roots) !== undefined;
+}
+
+interface MovedOptions {
+  readonly folder: TreeFolder;
+  readonly settings: readonly Difference[];
+  readonly looks: KnownLooks;
+}
+
+/** Whether it is a repository that was there before, with all its settings, under another name. */
+function isMovedFrom(origin: TreeFolder | undefined, { folder, settings, looks }: MovedOptions): boolean {
+  if (!isRepository(origin) || origin.key === folder.key) return false;
+  return settings.every(({ key, after }) => {
+    const below = key.slice(folder.key.length + 1);
+    const around = folderOf(below) === "" ? origin : looks.before.folders.get(joinKey(origin.key, folderOf(below)));
+    return after !== undefined && isSameFile(around?.entries.get(nameOf(below)), after);
+  });
+}
+
+function settingsIn({ key, entries }: TreeFolder, { after }: KnownLooks): readonly Difference[] {
+  return [...REPOSITORY_SETTINGS].flatMap((name) => {
+    const entry = entries.get(name);
+    const at = joinKey(key, name);
+    if (entry === undefined) return [];
+    if (entry.kind !== "directory") return [{ key: at, before: undefined, after: entry }];
+    const inside = after.folders.get(at)?.entries ?? new Map<string, TreeEntry>();
+    return Array.from(inside, ([hook, each]) => ({ key: joinKey(at, hook), before: undefined, after: each }));
+  });
+}
+
+function isHarmlessSetting(difference: Difference, looks: KnownLooks): boolean {
+  const { key, before, after } = difference;
+  if (after === undefined || after.kind === "directory") return true;
+  if (after.kind !== "file" || (before !== undefined && before.kind !== "file")) return false;
+  return nameOf(folderOf(key)) === "hooks" ? isSample(key) : isPlainFile(difference, looks);
+}
+
+function newIn({ key, entries }: TreeFolder, old: TreeFolder | undefined): readonly Difference[] {
+  return ["HEAD", "commondir", "objects", "refs"].flatMap((name) => {
+    const after = entries.get(name);
+    return after === undefined || old?.entries.has(name) === true
+      ? []
+      : [{ key: joinKey(key, name), before: undefined, after }];
+  });
+}
+
+/** Why something in a folder that git takes for a repository is taken back. */
+export const RUNS_IN_REPOSITORY = "git takes its folder for a repository, and would run what it says";

@@ -1,0 +1,116 @@
+import type { OpenedPlaces } from "../contract/processes.ts";
+import { isInside } from "../paths/inside.ts";
+import { gitSubcommand } from "../shell/git.ts";
+import { readArguments } from "../shell/options.ts";
+import type { ParsedShell, ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
+import { resolveWord, withoutPattern } from "./command-places.ts";
+import type { CommandGround } from "./command-places.ts";
+import type { NamedCommand } from "./facts.ts";
+import { isPlainSetting, settingKey } from "./git-settings.ts";
+import { looksOnly, writesNoFile } from "./read-only-commands.ts";
+
+/** What the commands of a call may change of the files that run later; undefined where that is nothing. */
+export function openedPlaces(
+  commands: readonly NamedCommand[],
+  { confirmed, ...ground }: CommandGround & { readonly confirmed: boolean },
+): OpenedPlaces | undefined {
+  const [named, ...more] = commands;
+  if (named === undefined || more.length > 0) return undefined;
+  const { parsed, folder } = named;
+  return confirmed ? confirmedPlaces(parsed, { ...ground, folder }) : plainGitPlaces(parsed);
+}
+
+/**
+ * What a person agreed to, who said yes to exactly this text: git's own files where it sets git up, and what lies where
+ * its words lead. What only shows when it runs is not in its words, and stays closed.
+ */
+function confirmedPlaces({ commands }: ParsedShell, ground: CommandGround): OpenedPlaces {
+  const paths = new Set(commands.flatMap((command) => pathsOf(command, ground)));
+  return commands.some(setsGitUp) ? { git: "all", paths: [...paths] } : { paths: [...paths] };
+}
+
+/** Paths below the roots. A root itself is the whole workspace: naming that is not asking for what runs later in it. */
+function pathsOf(command: SimpleCommand, ground: CommandGround): readonly string[] {
+  const words = [...command.words.slice(1), ...command.redirections.map(({ target }) => target)];
+  return words.flatMap((word) => {
+    if (word.isDynamic) return [];
+    const values = [word.value, ...word.value.split("=").slice(1)];
+    return values.flatMap((value) => {
+      const full = value === "" ? undefined : resolveWord({ ...word, value }, command.folder, ground);
+      const path = full === undefined ? "" : withoutPattern(full).path.replace(/(?<=.)\/$/, "");
+      return ground.roots.some((root) => path !== root && isInside(root, path)) ? [path] : [];
+    });
+  });
+}
+
+/**
+ * What a text may change without anybody's word, because it calls nothing but git, and git does nothing with it but
+ * what is known here. Undefined where that is not so, and where the text needs nothing of it.
+ */
+function plainGitPlaces({ commands, opaque }: ParsedShell): OpenedPlaces | undefined {
+  if (opaque.length > 0 || !commands.some(isGit)) return undefined;
+  const kinds = new Set(commands.map(kindOf));
+  if (kinds.has(undefined)) return undefined;
+  return { git: kinds.has("work") ? "work" : "settings", paths: [] };
+}
+
+function isGit({ words: [name] }: SimpleCommand): boolean {
+  return name?.isDynamic === false && name.value === "git";
+}
+
+/** Programs that set git up: hooks, credentials, new repositories. */
+const SETS_GIT_UP = new Set(["git", "git-lfs", "husky", "lefthook", "pre-commit", "gh", "glab", "hub"]);
+
+function setsGitUp({ words: [name] }: SimpleCommand): boolean {
+  return name?.isDynamic === false && SETS_GIT_UP.has(name.value.slice(name.value.lastIndexOf("/") + 1));
+}
+
+type Kind = "looks" | "settings" | "work";
+
+function kindOf(command: SimpleCommand): Kind | undefined {
+  const { words, assignments, redirections, isCarrier } = command;
+  if (isCarrier || assignments.length > 0 || words.some(({ isDynamic }) => isDynamic)) return undefined;
+  if (!isGit(command)) return looksOnly(command) ? "looks" : undefined;
+  if (!writesNoFile(redirections)) return undefined;
+  const given = gitSubcommand(words);
+  const before = words.slice(1, words.length - given.length);
+  if (!areHarmless(before) || given.some(({ value }) => RISKY_OPTION.test(value))) return undefined;
+  const subcommand = given[0]?.value ?? "";
+  if (subcommand === "config") return setsPlain(given) ? "settings" : undefined;
+  if (SETTINGS.has(subcommand)) return given.some(({ value }) => FETCHES.test(value)) ? "work" : "settings";
+  return WORK.has(subcommand) ? "work" : undefined;
+}
+
+/** Git runs no program for these but hooks, whatever the configuration says. */
+const SETTINGS = new Set(["branch", "remote", "rev-parse"]);
+/** `git remote update`, `git remote add -f`. */
+const FETCHES = /^(?:update|prune|show|set-head|-f|--fetch|-[a-z]*f[a-z]*)$/;
+/** Git runs no program for these where neither hooks nor the configuration name one. */
+// oxfmt-ignore
+const WORK = new Set([
+  "status", "log", "diff", "show", "add", "commit", "checkout", "switch", "restore", "reset", "stash", "merge", "rebase", "cherry-pick", "revert", "tag",
+  "fetch", "pull", "init", "clone", "worktree", "submodule", "mv", "rm", "ls-files", "describe", "symbolic-ref", "update-ref",
+]);
+/** They name programs, or files that do, or make git work somewhere else. */
+const RISKY_OPTION =
+  /^(?:foreach|--(?:template|separate-git-dir|config|upload-pack|receive-pack|exec|ext-diff|textconv|edit|output)(?:[=-].*)?)$/s;
+
+/** `-C folder` and `--no-pager` may stand before the subcommand. */
+function areHarmless(before: readonly ShellWord[]): boolean {
+  return before.every(({ value }, at) =>
+    before[at - 1]?.value === "-C" ? !value.startsWith("-") : /^(?:-C|-P|--no-pager)$/.test(value),
+  );
+}
+
+const CONFIG_OPTION =
+  /^--(?:local|add|get|get-all|get-regexp|list|unset|unset-all|replace-all|bool|int|show-origin|show-scope)$|^-[lz]$/;
+
+/** `git config user.email a@b`: each value that is stored is harmless. */
+function setsPlain(given: readonly ShellWord[]): boolean {
+  const { options, operands } = readArguments(given);
+  if (!options.every(({ name }) => CONFIG_OPTION.test(name))) return false;
+  const [key, value] = operands;
+  return key === undefined || value === undefined
+    ? operands.length < 2
+    : operands.length === 2 && isPlainSetting({ key: settingKey(key.value), value: value.value });
+}

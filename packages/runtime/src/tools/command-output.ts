@@ -1,0 +1,112 @@
+import type { CommandChanges } from "../contract/command-changes.ts";
+import type { Transcript, TranscriptEnd } from "../contract/context.ts";
+import type { OutputStream } from "../contract/processes.ts";
+import type { ToolOutput } from "../contract/tool.ts";
+import { makeVisible } from "../output/visible.ts";
+import type { ToolError } from "../protocol/errors.ts";
+
+/** As many as a record should name; how many there were is told beside. */
+const MAX_FILES = 1000;
+const MAX_NOTES = 20;
+const LINE_END = 10;
+
+type OnOutput = (stream: OutputStream, piece: Buffer) => string;
+
+/**
+ * Has a command's output go to its transcript, and after it what there is to say about what it changed. `run` gets what
+ * takes the output, and gives what can be shown of it already.
+ */
+export async function keepOutput<End extends { readonly changes: CommandChanges }>(
+  transcript: Transcript,
+  run: (onOutput: OnOutput) => Promise<End>,
+): Promise<{ readonly end: End; readonly printed: TranscriptEnd }> {
+  let isLineOpen = false;
+  let end: End;
+  try {
+    end = await run((stream, piece) => {
+      if (stream === "stderr") isLineOpen = piece.at(-1) !== LINE_END;
+      return transcript.write(stream, piece);
+    });
+  } catch (error) {
+    transcript.end(); // closes its file
+    throw error;
+  }
+  const note = noteOn(end.changes);
+  if (note !== "") transcript.write("stderr", Buffer.from(`${isLineOpen ? "\n" : ""}${note}`));
+  return { end, printed: transcript.end() };
+}
+
+interface Presented {
+  readonly command: string;
+  readonly changes: CommandChanges;
+  readonly printed: TranscriptEnd;
+  readonly failure: ToolError | undefined;
+}
+
+/** The part of a result that all commands have. */
+export function presentCommand({ command, changes, printed, failure }: Presented): Omit<ToolOutput<unknown>, "data"> {
+  const { stdout, stderr, truncated_lines, truncated_bytes, aside } = printed;
+  const { artifacts, meta } = tellChanges(changes);
+  return {
+    stdout,
+    stderr,
+    truncated_lines,
+    truncated_bytes,
+    ...(aside === undefined ? {} : { aside }),
+    ...(failure === undefined ? {} : { failure }),
+    artifacts: { commands_run: [command], ...artifacts },
+    meta,
+  };
+}
+
+/** What a result names of the files that a command changed. */
+export function tellChanges(changes: CommandChanges) {
+  const { files, undo_id } = changes;
+  const count = countFiles(changes);
+  return {
+    artifacts: {
+      files_changed: files.slice(0, MAX_FILES).map(({ path }) => path),
+      ...(undo_id === undefined ? {} : { undo_id }),
+    },
+    meta: count > MAX_FILES ? { files_changed: count } : {},
+  };
+}
+
+/** How many files a command changed, also those that are not named. */
+export function countFiles({ files, files_more = 0 }: CommandChanges): number {
+  return files.length + files_more;
+}
+
+/** What was taken back, what cannot be taken back, where nobody looked, and whose it may be: a line each. */
+export function noteOn(changes: CommandChanges, isBackground = false): string {
+  const { files, files_more = 0, taken_back, taken_back_more = 0, left_out, left_out_more } = changes;
+  const stays = files.filter(({ undoable }) => !undoable);
+  const notes = [
+    ...taken_back
+      .slice(0, MAX_NOTES)
+      .map(({ path, why, outcome }) => `${path}: ${TAKEN_BACK[outcome]}, for it runs later or is closed (${why})`),
+    ...further(taken_back.length - MAX_NOTES, taken_back_more, "files that run later or are closed"),
+    ...stays
+      .slice(0, MAX_NOTES)
+      .map(({ path, why_not }) => `${path}: undo cannot take this back${why_not === undefined ? "" : `: ${why_not}`}`),
+    ...further(stays.length - MAX_NOTES, files_more, "changes that undo cannot take back"),
+    ...left_out.slice(0, MAX_NOTES).map(({ path, why }) => `${path}: changes in it are not listed: ${why}`),
+    ...further(0, left_out_more, "places are not listed"),
+    ...(changes.overlapped && (isBackground || files.length > 0) ? [OVERLAPPED] : []),
+  ];
+  return notes.map((note) => `[${makeVisible(note)}]\n`).join("");
+}
+
+function further(unnamed: number, unkept: number, what: string): readonly string[] {
+  const count = Math.max(0, unnamed) + unkept;
+  return count === 0 ? [] : [`${count} more ${what}`];
+}
+
+const TAKEN_BACK = {
+  restored: "the change was taken back",
+  removed: "it was removed again",
+  stays: "it could not be taken back",
+} as const;
+
+const OVERLAPPED =
+  "another command ran at the same time: a change may be that one's, and what that one told is not told again";
