@@ -31,6 +31,8 @@ await build({
     dir: join(product, "dist/bin"),
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
+    // One letter beyond ASCII makes a file twice as large in memory, and it is read whole at every start.
+    charset: "ascii",
     minify: { mangle: false, compress: true, codegen: true },
   },
   logLevel: "warn",

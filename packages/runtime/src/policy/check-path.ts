@@ -3,10 +3,11 @@ import { RUN_LATER, SENSITIVE_PLACES } from "./dangers.ts";
 import type { Places } from "./facts.ts";
 import { foldPath } from "./fold-name.ts";
 import { compilePlaces } from "./places.ts";
-import type { Place } from "./places.ts";
+import type { Place, PlaceTable } from "./places.ts";
 
 const sensitivePlaces = compilePlaces(SENSITIVE_PLACES);
-const laterPlaces = compilePlaces(RUN_LATER);
+/** Compiled when something is first to be changed. */
+let laterPlaces: PlaceTable | undefined;
 
 /** Not what a resolver gives: a NUL, or a name that is empty, "." or "..". */
 const NOT_NORMAL = /\0|\/\.{0,2}(?:\/|$)/;
@@ -72,6 +73,7 @@ export function findLaterPlace(real: string, roots: readonly string[]): Place | 
   let innermost = "";
   for (const root of roots) if (root.length > innermost.length && isInside(root, real)) innermost = root;
   const from = innermost === "/" ? 1 : foldPath(innermost).length + 1;
+  laterPlaces ??= compilePlaces(RUN_LATER);
   return laterPlaces.find(foldPath(real), from, "");
 }
 

@@ -8,7 +8,10 @@ const GROUND = { roots: ["/work"], home: "/home/me" };
 function opensOf(text: string, confirmed: boolean) {
   const parsed = parseCommands(text);
   const verdict = judgeCommands(parsed, GROUND);
-  return openedPlaces([{ parsed, verdict, read_only: false, folder: "/work/sub", network: false }], { ...GROUND, confirmed });
+  return openedPlaces([{ parsed, verdict, read_only: false, folder: "/work/sub", network: false }], {
+    ...GROUND,
+    confirmed,
+  });
 }
 
 // oxfmt-ignore

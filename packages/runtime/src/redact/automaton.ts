@@ -19,6 +19,7 @@ interface Node {
   readonly words: number[];
   /** The node of the longest proper suffix that is also a beginning of some word. */
   fallback: Node | undefined;
+  state: number;
 }
 
 export function compileAutomaton(words: readonly string[]): Automaton {
@@ -27,14 +28,13 @@ export function compileAutomaton(words: readonly string[]): Automaton {
   const nodes = inBreadth(root);
   const quiet = nodes.filter((node) => node.words.length === 0);
   const loud = nodes.filter((node) => node.words.length > 0);
-  const states = new Map([...quiet, ...loud].map((node, index) => [node, index * width]));
+  for (const [index, node] of quiet.entries()) node.state = index * width;
+  for (const [index, node] of loud.entries()) node.state = (quiet.length + index) * width;
   const next = new Int32Array(nodes.length * width);
-  for (const node of nodes) {
-    const state = states.get(node) ?? 0;
+  for (const { state, fallback, children } of nodes) {
     // Nodes come in breadth: the row of the fallback, which is shorter, is already complete.
-    const inherited = node.fallback === undefined ? 0 : (states.get(node.fallback) ?? 0);
-    if (node !== root) next.copyWithin(state, inherited, inherited + width);
-    for (const [code, child] of node.children) next[state + code] = states.get(child) ?? 0;
+    if (fallback !== undefined) next.copyWithin(state, fallback.state, fallback.state + width);
+    for (const [code, child] of children) next[state + code] = child.state;
   }
   return { classes, next, width, firstHit: quiet.length * width, hits: loud.map((node) => node.words) };
 }
@@ -51,14 +51,14 @@ function classify(words: readonly string[]): { classes: Uint8Array; width: numbe
 }
 
 function buildTrie(words: readonly string[], classes: Uint8Array): Node {
-  const root: Node = { children: new Map(), words: [], fallback: undefined };
+  const root: Node = { children: new Map(), words: [], fallback: undefined, state: 0 };
   for (const [index, word] of words.entries()) {
     let node = root;
     for (let i = 0; i < word.length; i++) {
       const code = classes[word.charCodeAt(i)] ?? 0;
       let child = node.children.get(code);
       if (child === undefined) {
-        child = { children: new Map(), words: [], fallback: undefined };
+        child = { children: new Map(), words: [], fallback: undefined, state: 0 };
         node.children.set(code, child);
       }
       node = child;
@@ -76,7 +76,7 @@ function inBreadth(root: Node): Node[] {
       let suffix = node.fallback;
       while (suffix !== undefined && !suffix.children.has(code)) suffix = suffix.fallback;
       child.fallback = suffix?.children.get(code) ?? root;
-      child.words.push(...child.fallback.words);
+      for (const word of child.fallback.words) child.words.push(word);
       nodes.push(child);
     }
   }

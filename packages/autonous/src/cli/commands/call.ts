@@ -32,9 +32,10 @@ const PROGRESS_CHARACTERS = 200;
 
 /** How far a call is, once in a while: who waits wants to see that something happens, not all of it. */
 function tellProgress(print: Print): (progress: Progress) => void {
-  let next = performance.now() + PROGRESS_EVERY_MS;
+  // Not the steady clock: that is a module of its own, and most calls end before they have anything to tell.
+  let next = Date.now() + PROGRESS_EVERY_MS;
   return ({ fraction, detail }) => {
-    const now = performance.now();
+    const now = Date.now();
     if (now < next) return;
     next = now + PROGRESS_EVERY_MS;
     const line = (detail.trimEnd().split("\n").at(-1) ?? "").slice(0, PROGRESS_CHARACTERS);
