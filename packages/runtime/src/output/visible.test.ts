@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { makeVisible, makeVisibleLines } from "./visible.ts";
+import { makeVisible, makeVisibleLines, visibleJson } from "./visible.ts";
 
 // oxfmt-ignore
 const CASES = [
@@ -21,4 +21,11 @@ for (const { title, text, want } of CASES) {
 
 test("text of several lines keeps its line ends and tabs", () => {
   expect(makeVisibleLines("a\n\tb\u0007\r\n")).toBe("a\n\tb\\u{7}\\r\n");
+});
+
+test("JSON text shows what is hidden and is still exactly the value", () => {
+  const value = { a: "x\n\u001b[31m\u202e\u{e0041}", "\u200b": ["世界", 1, null] };
+  expect(visibleJson(value)).toBe('{"a":"x\\n\\u001b[31m\\u202e\\udb40\\udc41","\\u200b":["世界",1,null]}');
+  expect(JSON.parse(visibleJson(value))).toEqual(value);
+  expect(visibleJson({ a: "\n" }, 2)).toBe('{\n  "a": "\\n"\n}');
 });

@@ -18,3 +18,16 @@ export function makeVisible(text: string): string {
 export function makeVisibleLines(text: string): string {
   return text.replace(HIDDEN, (character) => (LINE_AND_TAB.has(character) ? character : makeVisible(character)));
 }
+
+/**
+ * JSON text in which nothing is hidden, and which says exactly what the value is: `\u202e` is an escape of JSON. On one
+ * line, or on several with an indent.
+ */
+export function visibleJson(value: unknown, indent = 0): string {
+  // A line end in JSON text is never part of a value.
+  return JSON.stringify(value, null, indent).replace(HIDDEN, (text) => (text === "\n" ? text : escapeJson(text)));
+}
+
+function escapeJson(text: string): string {
+  return text.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { explainBadEntry, judgeAddress, judgeResolved, showAddress } from "./check-address.ts";
+import { explainBadEntry, intersectAllowlists, judgeAddress, judgeResolved, showAddress } from "./check-address.ts";
 
 const ALLOW = [
   "example.com",
@@ -287,4 +287,62 @@ test("messages show an address without credentials, query and fragment, and not 
   expect(showAddress("no url")).toBe("no url");
   expect(showAddress("https://user:pass@no host/")).toBe("https://no host/");
   expect(showAddress(`https://example.com/${"a".repeat(500)}`).length).toBe(201);
+});
+
+// oxfmt-ignore
+const INTERSECTIONS = [
+  { one: ["example.com"],              other: ["example.com"],                 both: ["example.com"] },
+  { one: ["example.com"],              other: ["other.org"],                   both: [] },
+  { one: ["*"],                        other: ["example.com", "*.other.org"],  both: ["example.com", "*.other.org"] },
+  { one: ["example.com"],              other: ["*"],                           both: ["example.com"] },
+  { one: ["*.example.com"],            other: ["a.example.com", "example.com"], both: ["a.example.com"] },
+  { one: ["*.example.com"],            other: ["*.a.example.com"],             both: ["*.a.example.com"] },
+  { one: ["*.example.com"],            other: ["*.example.com", "*"],          both: ["*.example.com"] },
+  { one: ["*.example.com"],            other: ["*.badexample.com"],            both: [] },
+  { one: ["example.com:8443"],         other: ["*:8443"],                      both: ["example.com:8443"] },
+  { one: ["example.com"],              other: ["example.com:443"],             both: [] },
+  { one: ["example.com:8443"],         other: ["example.com"],                 both: [] },
+  { one: ["127.0.0.1:80"],             other: ["*:80"],                        both: [] },
+  { one: ["1.1.1.1"],                  other: ["*", "1.1.1.1"],                both: ["1.1.1.1"] },
+  { one: ["localhost:3000"],           other: ["*:3000"],                      both: [] },
+  { one: ["localhost:3000"],           other: ["localhost:3000"],              both: ["localhost:3000"] },
+  { one: ["[::1]:80"],                 other: ["*:80", "[::1]:80"],            both: ["[::1]:80"] },
+  { one: [],                           other: ["*"],                           both: [] },
+] as const;
+
+for (const { one, other, both } of INTERSECTIONS) {
+  test(`what [${one.join(", ")}] and [${other.join(", ")}] both open is [${both.join(", ")}]`, () => {
+    expect(intersectAllowlists(one, other)).toEqual(both);
+    expect(new Set(intersectAllowlists(other, one))).toEqual(new Set(both));
+  });
+}
+
+test("an intersection opens nothing that one of the two lists does not", () => {
+  const hosts = [
+    "example.com",
+    "a.example.com",
+    "b.a.example.com",
+    "other.org",
+    "127.0.0.1",
+    "1.1.1.1",
+    "localhost",
+    "[::1]",
+  ];
+  const anyEntry = fc
+    .tuple(
+      fc.constantFrom(...hosts, "*", "*.example.com", "*.a.example.com"),
+      fc.constantFrom("", ":80", ":443", ":8443"),
+    )
+    .map((parts) => parts.join(""));
+  const anyUrl = fc
+    .tuple(fc.constantFrom("http", "https"), fc.constantFrom(...hosts), fc.constantFrom("", ":80", ":443", ":8443"))
+    .map(([scheme, host, port]) => `${scheme}://${host}${port}/`);
+  const anyList = fc.array(anyEntry, { maxLength: 4 });
+  fc.assert(
+    fc.property(anyList, anyList, anyUrl, (one, other, url) => {
+      const isOpen = judgeAddress(url, intersectAllowlists(one, other)).effect === "ALLOW";
+      if (isOpen) expect([one, other].map((list) => judgeAddress(url, list).effect)).toEqual(["ALLOW", "ALLOW"]);
+    }),
+    { numRuns: 5000 },
+  );
 });

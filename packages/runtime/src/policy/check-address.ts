@@ -83,6 +83,29 @@ export function explainBadEntry(text: string): string | undefined {
   return typeof entry === "string" ? entry : undefined;
 }
 
+/**
+ * The lines that open what both lists open, and nothing else: of two that overlap the narrower one. Where only one of
+ * them names its port no line says what both do, so there is none.
+ */
+export function intersectAllowlists(one: readonly string[], other: readonly string[]): string[] {
+  const [ours, theirs] = [entriesOf(one), entriesOf(other)];
+  const inBoth = [
+    ...ours.filter((entry) => theirs.some((each) => contains(each, entry))),
+    ...theirs.filter((entry) => ours.some((each) => contains(each, entry))),
+  ];
+  return [...new Set(inBoth.map(({ text }) => text))];
+}
+
+/** Whether a line opens all that another one opens. */
+function contains(wide: Entry, narrow: Entry): boolean {
+  if (wide.port !== narrow.port) return false;
+  if (wide.kind === "exact") return narrow.kind === "exact" && wide.host === narrow.host;
+  // An address and the name of this machine are opened by no line but their own.
+  if (narrow.kind === "exact" && (narrow.host === "localhost" || parseAddress(narrow.host) !== undefined)) return false;
+  if (wide.kind === "every") return true;
+  return narrow.host.endsWith(`.${wide.host}`) || (narrow.kind === "below" && narrow.host === wide.host);
+}
+
 function readTarget(urlText: string): Target | AddressVerdict {
   if (urlText.length > LONGEST_URL) return invalid(`it is longer than ${LONGEST_URL} characters`);
   // The URL parser takes some of them out, and what is left is not what a person read.

@@ -7,7 +7,32 @@ test("a configuration that is right comes back with its defaults", () => {
     { effect: "deny", path: "a/**", tool: "l*" },
     { effect: "allow", risk: "low" },
   ];
-  expect(checkConfiguration({ rules })).toEqual({ configuration: { rules, quotas: {} }, problems: [] });
+  expect(checkConfiguration({ rules })).toEqual({ configuration: { rules, quotas: [] }, problems: [] });
+});
+
+test("everything that a configuration can say is taken", () => {
+  const given = {
+    tools: ["ls"],
+    rules: [
+      {
+        effect: "confirm",
+        domain: "*.example.com",
+        mcp_server: "github",
+        command: "git push *",
+        chat: "1",
+        user: "ann",
+      },
+    ],
+    quotas: [
+      { per: "run", calls: 500, executions: 50 },
+      { per: "chat", window_seconds: 3600, tokens: 100_000 },
+      { per: "user", window_seconds: 86_400, bytes_written: 1_000_000 },
+    ],
+    network: { allow: ["example.com"] },
+    approve: ["0".repeat(64)],
+    reverse_thinking: "instead",
+  };
+  expect(checkConfiguration(given)).toEqual({ configuration: given, problems: [] });
 });
 
 test("a configuration that says nothing is what the schema makes of it", () => {
@@ -24,13 +49,22 @@ const WRONG = [
   { title: "an effect that is none",       given: { rules: [{ effect: "maybe", tool: "ls" }] },                   says: [/^rules\.0\.effect/] },
   { title: "a key that is none",           given: { rule: [] },                                                   says: [/rule/] },
   { title: "patterns that cannot be read", given: { rules: [{ effect: "deny", tool: "{a,b}".repeat(9), path: "x".repeat(2000) }] }, says: [/^rules\.0\.tool/, /^rules\.0\.path/] },
+  { title: "domains that are no hosts",    given: { rules: ["https://a.b/", "a.b:80", "b\u00fccher.de", "::1", "a.b"].map((domain) => ({ effect: "deny", domain })) }, says: [/^rules\.0\.domain: it is no host/, /^rules\.1\.domain/, /^rules\.2\.domain: .*xn--/] },
+  { title: "servers that cannot be read",  given: { rules: [{ effect: "deny", mcp_server: "{a,b}".repeat(9) }] }, says: [/^rules\.0\.mcp_server/] },
+  { title: "a quota without a limit",      given: { quotas: [{ per: "run" }] },                                   says: [/^quotas\.0: A quota needs at least one of calls, executions, tokens, bytes_written$/] },
+  { title: "a quota for a run's window",   given: { quotas: [{ per: "run", calls: 1, window_seconds: 60 }] },     says: [/^quotas\.0: .*window_seconds/] },
+  { title: "a quota without a window",     given: { quotas: [{ per: "chat", calls: 1 }] },                        says: [/^quotas\.0\.window_seconds/] },
+  { title: "a quota of nothing",           given: { quotas: [{ per: "user", window_seconds: 60, tokens: 0 }] },   says: [/^quotas\.0\.tokens/] },
+  { title: "the quotas of an older file",  given: { quotas: { calls_per_run: 1 } },                               says: [/^quotas: /] },
+  { title: "a digest that is none",        given: { approve: ["abc"] },                                           says: [/^approve\.0: has to be a digest/] },
+  { title: "an order that is none",        given: { reverse_thinking: "never" },                                  says: [/^reverse_thinking/] },
   { title: "no object",                    given: 5,                                                              says: [/./] },
 ] as const;
 
 for (const { title, given, says } of WRONG) {
   test(`${title} is told`, () => {
     const { configuration, problems } = checkConfiguration(given);
-    expect(configuration).toEqual({ rules: [], quotas: {} });
+    expect(configuration).toEqual({ rules: [], quotas: [] });
     expect(problems).toHaveLength(says.length);
     says.forEach((pattern, i) => expect(problems[i]).toMatch(pattern));
   });

@@ -15,9 +15,11 @@ export function checkConfiguration(given: unknown): {
     return { configuration: NOTHING, problems };
   }
   const problems = [
-    ...parsed.data.rules.flatMap(({ tool, path }, i) => [
+    ...parsed.data.rules.flatMap(({ tool, path, domain, mcp_server }, i) => [
       ...checkGlob(tool, `rules.${i}.tool`),
       ...checkGlob(path, `rules.${i}.path`),
+      ...checkDomain(domain, `rules.${i}.domain`),
+      ...checkGlob(mcp_server, `rules.${i}.mcp_server`),
     ]),
     ...checkAllowlist(parsed.data.network?.allow ?? []),
   ];
@@ -25,7 +27,7 @@ export function checkConfiguration(given: unknown): {
 }
 
 /** What most configurations say of policy. Known without asking the schema, whose first use costs milliseconds. */
-const NOTHING: PolicyConfiguration = { rules: [], quotas: {} };
+const NOTHING: PolicyConfiguration = { rules: [], quotas: [] };
 
 function isEmpty(given: unknown): boolean {
   return typeof given === "object" && given !== null && !Array.isArray(given) && Object.keys(given).length === 0;
@@ -47,4 +49,14 @@ function checkGlob(pattern: string | undefined, where: string): string[] {
   } catch (error) {
     return [`${where}: ${(error as Error).message}`];
   }
+}
+
+/** What no host is written like: a rule with it would never match, and one that denies would be missed. */
+const NO_HOST = /[^\x21-\x7e]|[/:@]/;
+
+function checkDomain(pattern: string | undefined, where: string): string[] {
+  if (pattern === undefined) return [];
+  const isAddress = /^[0-9a-f:.]+$/i.test(pattern) && pattern.split(":").length > 2;
+  if (!NO_HOST.test(pattern) || isAddress) return checkGlob(pattern, where);
+  return [`${where}: it is no host; write the name alone, such as example.com or *.example.com (others as xn--…)`];
 }

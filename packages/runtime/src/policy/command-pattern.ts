@@ -1,8 +1,21 @@
-import type { SimpleCommand } from "../shell/parsed-shell.ts";
+import type { ParsedShell, ShellRedirection, SimpleCommand } from "../shell/parsed-shell.ts";
 
-/** A rule's or the denylist's pattern, held against words and never against text. */
+/** A text with commands, and what was found in it. */
+interface Judged {
+  readonly parsed: ParsedShell;
+  readonly verdict: { readonly findings: readonly { readonly level: string }[] };
+}
+
+/** A rule's, a grant's or the denylist's pattern, held against words and never against text. */
 export interface CommandPattern {
+  /** Whether this command is meant, wherever its program lies: for those who refuse or ask. */
   matches(command: Pick<SimpleCommand, "words">): boolean;
+  /**
+   * Whether everything that would run is meant, and nothing else happens: for those who allow. Whatever cannot be known
+   * is not covered, nor is a program of the same name in an unusual folder, nor a dangerous redirection, of which the
+   * words say nothing.
+   */
+  readonly covers: (judged: Judged) => boolean;
 }
 
 /**
@@ -14,18 +27,37 @@ export function commandPattern(words: string): CommandPattern {
   const parts = words.trim().split(/\s+/);
   const takesMore = parts.at(-1) === "*" && parts.length > 1;
   const shapes = (takesMore ? parts.slice(0, -1) : parts).map(shapeOf);
+
+  function fits({ words: given }: Pick<SimpleCommand, "words">, folders: RegExp): boolean {
+    if (words.trim() === "" || given.length < shapes.length || (!takesMore && given.length > shapes.length))
+      return false;
+    return shapes.every((shape, index) => {
+      const word = given[index];
+      if (word === undefined || word.isDynamic) return false;
+      return shape.test(word.value) || (index === 0 && shape.test(word.value.replace(folders, "")));
+    });
+  }
+
   return {
-    matches(command) {
-      const given = command.words;
-      if (words.trim() === "" || given.length < shapes.length || (!takesMore && given.length > shapes.length))
-        return false;
-      return shapes.every((shape, index) => {
-        const word = given[index];
-        if (word === undefined || word.isDynamic) return false;
-        return shape.test(word.value) || (index === 0 && shape.test(word.value.slice(word.value.lastIndexOf("/") + 1)));
-      });
+    matches: (command) => fits(command, ANY_FOLDER),
+    covers({ parsed: { commands, opaque }, verdict: { findings } }) {
+      if (opaque.length > 0 || findings.some(({ level }) => level === "opaque")) return false;
+      const isRisky = findings.length > 0;
+      if (commands.some(({ redirections }) => isRisky && !redirections.every(isHarmless))) return false;
+      // Assignments alone run nothing; those that would change what runs are findings.
+      const run = commands.filter(({ words: given, redirections }) => given.length + redirections.length > 0);
+      return run.length > 0 && run.every((command) => fits(command, SYSTEM_FOLDERS));
     },
   };
+}
+
+const ANY_FOLDER = /^.*\//s;
+const SYSTEM_FOLDERS = /^\/(?:usr\/(?:local\/)?)?s?bin\/(?=[^/]+$)/;
+
+function isHarmless({ operator, target }: ShellRedirection): boolean {
+  return (
+    !target.isDynamic && (operator.endsWith("&") ? /^(?:\d+-?|-)$/.test(target.value) : target.value === "/dev/null")
+  );
 }
 
 /** Every `*` is a group that never gives characters back to the one before: no pattern can make it slow. */

@@ -1,15 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ACCESSES } from "../contract/tool.ts";
-import { PERMISSIONS, PERMISSION_CLASSES, RISKS, SIDE_EFFECTS } from "../protocol/call.ts";
-import { PROFILE_NAMES } from "../protocol/configuration.ts";
+import { any, callOf, manyFiles, STRICTNESS, WORKSPACE } from "../../../../test/support/calls.ts";
+import type { GivenCall } from "../../../../test/support/calls.ts";
 import type { PolicyRule, ProfileName } from "../protocol/configuration.ts";
 import { decide } from "./decide.ts";
-import { isReadOnly } from "./read-only-commands.ts";
-import { parseCommands } from "../shell/parse-commands.ts";
-import { judgeAddress } from "./check-address.ts";
-import { judgeCommands } from "./check-command.ts";
-import type { CallFacts, Decision, NamedCommand, ResolvedTouch, ToolFacts, WorkspaceContext } from "./decide.ts";
+import type { Decision, DecisionSettings, WorkspaceContext } from "./decide.ts";
 
 const CHECK_NAMES = [
   "tools_in_force",
@@ -25,89 +20,21 @@ const CHECK_NAMES = [
   "risky_commands",
   "network_commands",
   "profile",
+  "project_rules",
 ];
-
-const base = { permission_class: "file", requires_checkpoint: false } as const;
-// oxfmt-ignore
-const TOOLS = {
-  ls:       { ...base, name: "ls",       required_permissions: ["fs.read"],                side_effects: ["none"] },
-  write:    { ...base, name: "write",    required_permissions: ["fs.write"],               side_effects: ["files"] },
-  remove:   { ...base, name: "remove",   required_permissions: ["fs.delete"],              side_effects: ["files"] },
-  commit:   { ...base, name: "commit",   required_permissions: ["git.write"],              side_effects: ["files"] },
-  build:    { ...base, name: "build",    required_permissions: ["fs.write", "proc.exec"],  side_effects: ["files", "process"] },
-  upload:   { ...base, name: "upload",   required_permissions: ["fs.read", "net.connect"], side_effects: ["none"] },
-  ping:     { ...base, name: "ping",     required_permissions: [],                         side_effects: ["network"] },
-  deploy:   { ...base, name: "deploy",   required_permissions: ["fs.read"],                side_effects: ["none"], requires_checkpoint: true },
-  status:   { ...base, name: "status",   required_permissions: ["fs.read"],                side_effects: ["none"], permission_class: "readonly" },
-  sly:      { ...base, name: "sly",      required_permissions: ["fs.read"],                side_effects: ["none"], permission_class: "readonly" },
-  note:     { ...base, name: "note",     required_permissions: [],                         side_effects: ["message"], permission_class: "generic" },
-  plugin:   { ...base, name: "plugin",   required_permissions: ["fs.write"],               side_effects: ["files"], permission_class: "generic" },
-  bash:     { ...base, name: "bash",     required_permissions: ["proc.exec"],              side_effects: ["process"], permission_class: "bash" },
-  webfetch: { ...base, name: "webfetch", required_permissions: ["net.connect"],            side_effects: ["network"], permission_class: "webfetch" },
-} as const satisfies Record<string, ToolFacts>;
-
-const WORKSPACE: WorkspaceContext = {
-  roots: ["/work"],
-  home: "/home/ann",
-  state_dirs: ["/work/.agent"],
-  checkpoint_handler: false,
-  sandbox: "none",
-};
 
 const SANDBOXED = { sandbox: "bwrap" } as const;
 
-function manyFiles(count: number): readonly Partial<ResolvedTouch>[] {
-  return Array.from({ length: count }, (_, i) => ({ path: `${i}`, real: `/work/${i}`, access: "write" }));
-}
-
-interface Given {
-  readonly tool: keyof typeof TOOLS;
-  readonly touches?: readonly Partial<ResolvedTouch>[];
-  readonly risk?: CallFacts["risk"];
+interface Given extends GivenCall {
   readonly profile?: ProfileName;
   readonly rules?: readonly PolicyRule[];
   readonly tools?: readonly string[];
-  readonly command?: string;
-  readonly network?: boolean;
-  readonly url?: string;
   readonly workspace?: Partial<WorkspaceContext>;
 }
 
-function commandOf(text: string, network: boolean): NamedCommand {
-  const parsed = parseCommands(text);
-  const folder = "/work";
-  const verdict = judgeCommands(parsed, { roots: ["/work"], home: "/home/ann", folder });
-  return { parsed, verdict, read_only: isReadOnly(parsed), folder, network };
-}
-
-function decideOn({
-  tool,
-  touches = [],
-  risk = "low",
-  profile = "guarded",
-  rules = [],
-  tools,
-  command,
-  network = false,
-  url,
-  workspace,
-}: Given): Decision {
-  const call: CallFacts = {
-    tool: TOOLS[tool],
-    risk,
-    touches: touches.map((touch) => ({
-      path: touch.real?.replace("/work/", "") ?? "a",
-      real: "/work/a",
-      access: "read",
-      show_sensitive: false,
-      exists: true,
-      ...touch,
-    })),
-    ...(command !== undefined && { commands: [commandOf(command, network)] }),
-    ...(url !== undefined && { addresses: [{ shown: url, verdict: judgeAddress(url, ["example.com"]) }] }),
-  };
-  const configuration = { rules: [...rules], quotas: {}, ...(tools && { tools: [...tools] }) };
-  return decide(call, { ...WORKSPACE, ...workspace }, { profile, configuration });
+function decideOn({ profile = "guarded", rules = [], tools, workspace, ...given }: Given): Decision {
+  const configuration = { rules: [...rules], quotas: [], ...(tools && { tools: [...tools] }) };
+  return decide(callOf(given), { ...WORKSPACE, ...workspace }, { profile, configuration });
 }
 
 const HOOK = { real: "/work/.git/hooks/pre-commit", access: "write", exists: false } as const;
@@ -220,6 +147,13 @@ const CASES: readonly (Given & { title: string; effect: Decision["effect"]; code
   { title: "hidden names, with a rule for the tool",        tool: "ls", touches: [SHOW], rules: [{ effect: "allow", tool: "ls" }],      effect: "REQUIRE_CONFIRMATION", rule: "builtin:hidden_names" },
   { title: "hidden names, with a rule for the folder",      tool: "ls", touches: [SHOW], rules: [{ effect: "allow", tool: "ls", path: "." }], effect: "ALLOW", rule: "rule:1 (allow tool=ls path=.)" },
   { title: "hidden names, with a deny rule",                tool: "ls", touches: [SHOW], rules: [{ effect: "deny", tool: "ls" }],       effect: "DENY", code: "ToolNotAllowed", rule: "rule:1 (deny tool=ls)" },
+  { title: "a risky command of a tool that declares none, under readonly",   tool: "note", command: "git push", profile: "readonly", rules: [{ effect: "allow", tool: "note" }], effect: "DENY", code: "ToolNotAllowed", rule: "builtin:risky_commands", says: /"readonly" runs no commands/ },
+  { title: "the network for a tool that declares none, under readonly", tool: "note", command: "ls", network: true, profile: "readonly", effect: "DENY", code: "ToolNotAllowed", rule: "builtin:network_commands" },
+  { title: "a risky command with a variable that changes it, with a rule", tool: "bash", command: "GIT_SSH_COMMAND=x git push", rules: [{ effect: "allow", command: "git push *" }], effect: "REQUIRE_CONFIRMATION", rule: "builtin:risky_commands" },
+  { title: "a redirection to a hook, with a rule for the words", tool: "bash", command: "echo x > .git/hooks/a", workspace: SANDBOXED, rules: [{ effect: "allow", command: "echo *" }], effect: "REQUIRE_CONFIRMATION", rule: "builtin:risky_commands" },
+  { title: "a fetch with a rule for its host",              tool: "webfetch", url: "https://example.com/a", rules: [{ effect: "allow", domain: "example.com" }], effect: "ALLOW", rule: "rule:1 (allow domain=example.com)" },
+  { title: "a fetch with a rule against its host",          tool: "webfetch", url: "https://example.com/a", profile: "autonomous", rules: [{ effect: "deny", domain: "*.COM" }], effect: "DENY", code: "ToolNotAllowed", rule: "rule:1 (deny domain=*.COM)" },
+  { title: "a command with the network, with a rule for a host", tool: "bash", command: "curl https://example.com", network: true, workspace: SANDBOXED, rules: [{ effect: "deny", domain: "*" }], effect: "REQUIRE_CONFIRMATION", rule: "builtin:network_commands" },
   { title: "the wish for hidden names without a listing",   tool: "ls", touches: [{ ...SHOW, access: "read" }],                         effect: "ALLOW", rule: "profile:guarded:look" },
 ];
 
@@ -233,6 +167,29 @@ for (const { title, effect, code, rule, says, ...given } of CASES) {
     expect(decision.checks.map(({ check }) => check)).toEqual(CHECK_NAMES);
   });
 }
+
+test("where the rule stands that decided is told, and in its check", () => {
+  const settings: DecisionSettings = {
+    profile: "guarded",
+    configuration: {
+      rules: [
+        { effect: "deny", tool: "write" },
+        { effect: "deny", tool: "ls", reason: "Ask Bob" },
+      ],
+      quotas: [],
+    },
+    origins: [undefined, { file: "/home/ann/config.json", line: 7 }],
+  };
+  const decided = decide(callOf({ tool: "ls" }), WORKSPACE, settings);
+  expect(decided).toMatchObject({
+    rule: "rule:2 (deny tool=ls)",
+    reason: "Ask Bob",
+    origin: { file: "/home/ann/config.json", line: 7 },
+  });
+  expect(decided.checks.find(({ check }) => check === "rules")?.reason).toBe("Ask Bob (/home/ann/config.json, line 7)");
+  expect(decide(callOf({ tool: "write" }), WORKSPACE, settings)).not.toHaveProperty("origin");
+  expect(decide(callOf({ tool: "remove" }), WORKSPACE, settings)).not.toHaveProperty("origin");
+});
 
 test("every check is told, also those after the one that decided", () => {
   const { rule, checks } = decideOn({
@@ -259,78 +216,14 @@ test("every check is told, also those after the one that decided", () => {
     "risky_commands PASS",
     "network_commands PASS",
     "profile REQUIRE_CONFIRMATION",
+    "project_rules PASS",
   ]);
   expect(checks.every(({ reason }) => reason.length > 0)).toBe(true);
 });
 
-const anyName = fc.oneof(
-  fc.constantFrom("ls", "write", "a", ".ssh", ".git", "hooks", "*", "**", "[", "{a,b}", "..", ""),
-  fc.string({ unit: "binary" }),
-);
-const anyPath = fc.oneof(
-  fc.array(anyName, { maxLength: 4 }).map((names) => `/work/${names.join("/")}`),
-  fc.array(anyName, { maxLength: 4 }).map((names) => names.join("/")),
-);
-const anyRule: fc.Arbitrary<PolicyRule> = fc.record(
-  {
-    effect: fc.constantFrom("allow", "confirm", "deny"),
-    tool: anyName,
-    permission: fc.constantFrom(...PERMISSIONS),
-    risk: fc.constantFrom(...RISKS),
-    path: anyPath,
-    chat: fc.constantFrom("1", "2"),
-    user: fc.constantFrom("ann", "bob"),
-    reason: fc.string(),
-  },
-  { requiredKeys: ["effect"] },
-);
-const anyCall: fc.Arbitrary<CallFacts> = fc.record(
-  {
-    tool: fc.record({
-      name: anyName,
-      permission_class: fc.constantFrom(...PERMISSION_CLASSES),
-      required_permissions: fc.subarray([...PERMISSIONS]),
-      side_effects: fc.subarray([...SIDE_EFFECTS]),
-      requires_checkpoint: fc.boolean(),
-    }),
-    risk: fc.constantFrom(...RISKS),
-    touches: fc.array(
-      fc.record({
-        path: anyPath,
-        real: anyPath,
-        access: fc.constantFrom(...ACCESSES),
-        show_sensitive: fc.boolean(),
-        exists: fc.boolean(),
-      }),
-      { maxLength: 3 },
-    ),
-    chat: fc.constantFrom("1", "2"),
-    user: fc.constantFrom("ann", "bob"),
-  },
-  { requiredKeys: ["tool", "risk", "touches"] },
-);
-const anyWorkspace: fc.Arbitrary<WorkspaceContext> = fc.record(
-  {
-    roots: fc.oneof(fc.constant(["/work"]), fc.constant(["/"]), fc.array(anyPath, { maxLength: 3 })),
-    home: fc.oneof(fc.constant("/home/ann"), anyPath),
-    state_dirs: fc.oneof(fc.constant(["/work/.agent"]), fc.array(anyPath, { maxLength: 2 })),
-    checkpoint_handler: fc.boolean(),
-    sandbox: fc.constantFrom("none", "bwrap"),
-    skill_tools: fc.array(anyName),
-    runtime_tools: fc.array(anyName),
-  },
-  { requiredKeys: ["roots", "home", "state_dirs", "checkpoint_handler", "sandbox"] },
-);
-const anySettings = fc.record({
-  profile: fc.constantFrom(...PROFILE_NAMES),
-  configuration: fc.record({ rules: fc.array(anyRule, { maxLength: 4 }), quotas: fc.constant({}) }),
-});
-
-const STRICTNESS = { ALLOW: 0, REQUIRE_CONFIRMATION: 1, DENY: 2 } as const;
-
 test("a decision is always made, whole and repeatable", () => {
   fc.assert(
-    fc.property(anyCall, anyWorkspace, anySettings, (call, workspace, settings) => {
+    fc.property(any.call, any.workspace, any.settings, (call, workspace, settings) => {
       const decision = decide(call, workspace, settings);
       expect(decision.code !== undefined).toBe(decision.effect === "DENY");
       expect(decision.scope).toBe(decision.effect === "REQUIRE_CONFIRMATION" ? "call" : undefined);
@@ -344,7 +237,7 @@ test("a decision is always made, whole and repeatable", () => {
 
 test("adding a deny rule never widens a decision", () => {
   fc.assert(
-    fc.property(anyCall, anyWorkspace, anySettings, anyRule, (call, workspace, settings, rule) => {
+    fc.property(any.call, any.workspace, any.settings, any.rule, (call, workspace, settings, rule) => {
       const rules = [...settings.configuration.rules, { ...rule, effect: "deny" as const }];
       const after = decide(call, workspace, { ...settings, configuration: { ...settings.configuration, rules } });
       expect(STRICTNESS[after.effect]).toBeGreaterThanOrEqual(STRICTNESS[decide(call, workspace, settings).effect]);
@@ -355,8 +248,8 @@ test("adding a deny rule never widens a decision", () => {
 
 test("no rule opens what the floor closes or what is not in force", () => {
   fc.assert(
-    fc.property(anyCall, anyWorkspace, anySettings, (call, workspace, settings) => {
-      const bare = decide(call, workspace, { ...settings, configuration: { rules: [], quotas: {} } });
+    fc.property(any.call, any.workspace, any.settings, (call, workspace, settings) => {
+      const bare = decide(call, workspace, { ...settings, configuration: { rules: [], quotas: [] } });
       fc.pre(bare.rule.startsWith("floor:") || bare.rule === "tools_in_force");
       expect(decide(call, workspace, settings).rule).toBe(bare.rule);
     }),
@@ -365,7 +258,7 @@ test("no rule opens what the floor closes or what is not in force", () => {
 
 test("a call that is allowed touches nothing outside the roots", () => {
   fc.assert(
-    fc.property(anyCall, anySettings, (call, settings) => {
+    fc.property(any.call, any.settings, (call, settings) => {
       const { effect } = decide(call, { ...WORKSPACE, checkpoint_handler: true }, settings);
       fc.pre(effect !== "DENY");
       for (const { real } of call.touches) {
@@ -378,7 +271,7 @@ test("a call that is allowed touches nothing outside the roots", () => {
 
 test("a narrower workspace never widens a decision", () => {
   fc.assert(
-    fc.property(anyCall, anyWorkspace, anySettings, fc.array(anyName), (call, workspace, settings, skill_tools) => {
+    fc.property(any.call, any.workspace, any.settings, fc.array(any.name), (call, workspace, settings, skill_tools) => {
       const before = decide(call, workspace, settings);
       const after = decide(
         call,

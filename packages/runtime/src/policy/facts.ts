@@ -73,7 +73,25 @@ export interface WorkspaceContext extends Places {
   readonly sandbox: "none" | (string & {});
 }
 
-export interface DecisionSettings {
-  readonly profile: ProfileName;
+/** Where a rule stands. */
+export interface RuleOrigin {
+  readonly file: string;
+  /** Counted from 1. */
+  readonly line: number;
+}
+
+/** What one configuration file says. */
+export interface PolicyLayer {
+  /** Left out: it names none. */
+  readonly profile?: ProfileName;
   readonly configuration: PolicyConfiguration;
+  /** Where each of its rules stands, in their order. Left out: it came from no file. */
+  readonly origins?: readonly (RuleOrigin | undefined)[];
+}
+
+/** What is in force. Compiled rules are kept per configuration, so pass the same one again instead of a copy. */
+export interface DecisionSettings extends PolicyLayer {
+  readonly profile: ProfileName;
+  /** Those of projects that nobody has trusted. `narrowBy` puts them here: each can only tighten. */
+  readonly projects?: readonly PolicyLayer[];
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Permission, Risk } from "../protocol/call.ts";
 import type { PolicyRule } from "../protocol/configuration.ts";
+import { judgeAddress } from "./check-address.ts";
 import type { CallFacts, ResolvedTouch } from "./facts.ts";
 import { findRule } from "./rules.ts";
 
@@ -13,10 +14,11 @@ interface Given {
   readonly chat?: string;
   readonly user?: string;
   readonly roots?: readonly string[];
+  readonly urls?: readonly string[];
 }
 
 function ruleFor(rules: readonly PolicyRule[], given: Given): string | undefined {
-  return findRule(callOf(given), given.roots ?? ["/work"], { rules: [...rules], quotas: {} })?.id;
+  return findRule(callOf(given), given.roots ?? ["/work"], { rules: [...rules] })?.id;
 }
 
 function callOf(given: Given): CallFacts {
@@ -31,6 +33,9 @@ function callOf(given: Given): CallFacts {
     },
     risk,
     touches: [...reads.map((real) => touch(real, "read")), ...writes.map((real) => touch(real, "write"))],
+    ...(given.urls !== undefined && {
+      addresses: given.urls.map((shown) => ({ shown, verdict: judgeAddress(shown, ["*"]) })),
+    }),
     ...(given.chat !== undefined && { chat: given.chat }),
     ...(given.user !== undefined && { user: given.user }),
   };
@@ -66,6 +71,30 @@ const MATCHING: readonly { rule: PolicyRule; given: Given; matches: boolean }[] 
   { rule: { effect: "deny",  chat: "1" },                          given: { chat: "1" },                                             matches: true },
   { rule: { effect: "deny",  chat: "1" },                          given: { chat: "2" },                                             matches: false },
   { rule: { effect: "deny",  tool: "ls", risk: "high" },           given: {},                                                        matches: false },
+  { rule: { effect: "deny",  mcp_server: "github" },               given: { tool: "mcp__github__search" },                           matches: true },
+  { rule: { effect: "deny",  mcp_server: "g*" },                   given: { tool: "mcp__github__search" },                           matches: true },
+  { rule: { effect: "deny",  mcp_server: "GitHub" },               given: { tool: "mcp__github__search" },                           matches: false },
+  { rule: { effect: "deny",  mcp_server: "search" },               given: { tool: "mcp__github__search" },                           matches: false },
+  { rule: { effect: "deny",  mcp_server: "*" },                    given: {},                                                        matches: false },
+  { rule: { effect: "allow", mcp_server: "*" },                    given: {},                                                        matches: false },
+  { rule: { effect: "allow", mcp_server: "github" },               given: { tool: "mcp__github__search" },                           matches: true },
+  { rule: { effect: "deny",  mcp_server: "a" },                    given: { tool: "mcp__a__b__c" },                                  matches: true },
+  { rule: { effect: "deny",  mcp_server: "a__b" },                 given: { tool: "mcp__a__b__c" },                                  matches: true },
+  { rule: { effect: "allow", mcp_server: "a" },                    given: { tool: "mcp__a__b__c" },                                  matches: false },
+  { rule: { effect: "allow", mcp_server: "a*" },                   given: { tool: "mcp__a__b__c" },                                  matches: true },
+  { rule: { effect: "deny",  mcp_server: "*" },                    given: { tool: "mcp__a" },                                        matches: false },
+
+  { rule: { effect: "deny",  domain: "example.com" },              given: { urls: ["https://example.com/a"] },                       matches: true },
+  { rule: { effect: "deny",  domain: "Example.COM" },              given: { urls: ["https://EXAMPLE.com./a"] },                      matches: true },
+  { rule: { effect: "deny",  domain: "*.example.com" },            given: { urls: ["https://example.com/a"] },                       matches: false },
+  { rule: { effect: "deny",  domain: "*.example.com" },            given: { urls: ["https://a.b.example.com/a"] },                   matches: true },
+  { rule: { effect: "deny",  domain: "example.com" },              given: { urls: ["https://badexample.com/a"] },                    matches: false },
+  { rule: { effect: "deny",  domain: "example.com" },              given: { urls: ["https://other.org/a", "https://example.com/a"] }, matches: true },
+  { rule: { effect: "allow", domain: "example.com" },              given: { urls: ["https://other.org/a", "https://example.com/a"] }, matches: false },
+  { rule: { effect: "allow", domain: "{example.com,other.org}" },  given: { urls: ["https://other.org/a", "https://example.com/a"] }, matches: true },
+  { rule: { effect: "deny",  domain: "*" },                        given: { urls: ["http://127.0.0.1/"] },                           matches: false },
+  { rule: { effect: "allow", domain: "*" },                        given: {},                                                        matches: false },
+  { rule: { effect: "deny",  domain: "*" },                        given: {},                                                        matches: false },
   { rule: { effect: "deny" },                                      given: {},                                                        matches: true },
 
   { rule: { effect: "deny",  path: "secret/**" },                  given: { reads: ["/work/secret/a"] },                             matches: true },
@@ -118,14 +147,16 @@ const FROM_GENERAL_TO_SPECIFIC: readonly PolicyRule[] = [
   { effect: "allow", risk: "medium", user: "ann", chat: "1" },
   { effect: "deny", permission: "fs.write" },
   { effect: "allow", permission: "fs.write", risk: "medium" },
-  { effect: "deny", tool: "wri*" },
-  { effect: "allow", tool: "wri*", permission: "fs.write", risk: "medium", user: "ann" },
-  { effect: "deny", tool: "write" },
-  { effect: "allow", tool: "write", permission: "fs.write", risk: "medium", user: "ann", chat: "1" },
+  { effect: "deny", mcp_server: "disk" },
+  { effect: "allow", mcp_server: "disk", permission: "fs.write", risk: "medium", user: "ann", chat: "1" },
+  { effect: "deny", tool: "*wri*" },
+  { effect: "allow", tool: "*wri*", permission: "fs.write", risk: "medium", user: "ann" },
+  { effect: "deny", tool: "mcp__disk__write" },
+  { effect: "allow", tool: "mcp__disk__write", permission: "fs.write", risk: "medium", user: "ann", chat: "1" },
   { effect: "deny", path: "/**" },
   { effect: "allow", path: "/work/**" },
   { effect: "deny", path: "src/**" },
-  { effect: "allow", path: "src/**", tool: "write" },
+  { effect: "allow", path: "src/**", tool: "mcp__disk__write" },
   { effect: "deny", path: "src/deep/**" },
   { effect: "allow", path: "/work/src/deep/a.*" },
   { effect: "deny", path: "src/deep/[a-z].ts" },
@@ -136,7 +167,7 @@ for (const [low, general] of FROM_GENERAL_TO_SPECIFIC.entries()) {
   for (const [offset, specific] of FROM_GENERAL_TO_SPECIFIC.slice(low + 1).entries()) {
     test(`rule ${low + offset + 2} of the ladder is more specific than rule ${low + 1}, in either order`, () => {
       const given: Given = {
-        tool: "write",
+        tool: "mcp__disk__write",
         permissions: ["fs.write"],
         risk: "medium",
         writes: ["/work/src/deep/a.ts"],
@@ -167,7 +198,7 @@ for (const pattern of UNREADABLE) {
       expect(ruleFor([{ effect: "allow", ...condition }], { reads })).toBeUndefined();
       expect(ruleFor([deny, { effect: "confirm", ...condition }], { reads })).toMatch(/^rule:2 \(confirm /);
       const rules: PolicyRule[] = [{ effect: "confirm", ...condition }];
-      const found = findRule(callOf({ reads }), ["/work"], { rules, quotas: {} });
+      const found = findRule(callOf({ reads }), ["/work"], { rules });
       expect(found?.effect).toBe("deny");
       expect(found?.reason).toMatch(/^Rule 1 of the configuration cannot be read/);
     }

@@ -21,10 +21,10 @@ const workspace: WorkspaceContext = {
   checkpoint_handler: false,
   sandbox: "none",
 };
-const settings: DecisionSettings = { profile: "guarded", configuration: { rules: [], quotas: {} } };
+const settings: DecisionSettings = { profile: "guarded", configuration: { rules: [], quotas: [] } };
 
 function configured(tools: string[]): DecisionSettings {
-  return { profile: "guarded", configuration: { tools, rules: [], quotas: {} } };
+  return { profile: "guarded", configuration: { tools, rules: [], quotas: [] } };
 }
 
 // oxfmt-ignore

@@ -18,12 +18,18 @@ export function isInForce(tool: ToolFacts, workspace: WorkspaceContext, settings
   const { name } = tool;
   const { skill_tools, runtime_tools } = workspace;
   const { tools } = settings.configuration;
-  if (tools?.includes(name) === false) return outOfForce(`Cannot use "${name}": the configuration does not list it`);
+  if (tools?.includes(name) === false) return outOfForce(`Cannot use "${name}": ${whoLeavesOut(name, settings)}`);
   if (skill_tools?.includes(name) === false) {
     return outOfForce(`Cannot use "${name}": the active skill does not list it in allowed-tools`);
   }
   if (runtime_tools?.includes(name) === false) return outOfForce(`Cannot use "${name}": this run leaves it out`);
   return isReachInForce(name, reachOfTool(tool), settings);
+}
+
+/** `narrowBy` has put the tools of both into one list; who is to be asked is told all the same. */
+function whoLeavesOut(name: string, { projects = [] }: DecisionSettings): string {
+  const isProject = projects.some(({ configuration: { tools } }) => tools?.includes(name) === false);
+  return `${isProject ? "the project's" : "the"} configuration does not list it`;
 }
 
 /** A skill may leave only some commands: all that would run have to be among them, and all have to be known. */

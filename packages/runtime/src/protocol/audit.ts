@@ -29,6 +29,11 @@ export const auditRecord = z.strictObject({
     approval_scope: z.enum(SCOPES).nullable(),
     approved_by: z.string().nullable(),
   }),
+  /** Where the paths of the call led when it was judged; with it the decision can be made again over the record. */
+  places: z.array(z.strictObject({ path: z.string(), real: z.string(), access: z.string() })).optional(),
+  /** Who asked, and where, if that is known. */
+  chat: z.string().optional(),
+  user: z.string().optional(),
   sandbox: z.string(),
   hashes: z.record(z.string(), z.string()),
   artifacts,

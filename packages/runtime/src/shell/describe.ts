@@ -6,9 +6,22 @@ const PLAIN = /^[\w@%+=:,./~*?[\]{}!^#-]+$/;
  * What would run, one line for each command, as a person should see it: values instead of disguises, and how the
  * command is reached. Nothing in it is hidden: other characters than plain ones are written out.
  */
-export function describeCommands({ commands, opaque }: ParsedShell): readonly string[] {
+export function describeCommands(parsed: ParsedShell): readonly string[] {
   const lines = new Set<string>();
-  for (const command of commands) if (!command.isCarrier) lines.add(describeCommand(command));
+  for (const { shown } of describeEach(parsed)) lines.add(shown);
+  for (const line of describeOpaque(parsed)) lines.add(line);
+  return [...lines];
+}
+
+/** Each command that would run: as a person should see it, and without how it is reached. */
+export function describeEach({ commands }: ParsedShell): readonly { readonly shown: string; readonly line: string }[] {
+  const own = commands.filter((command) => !command.isCarrier);
+  return own.map((command) => ({ shown: describeCommand(command), line: commandLine(command) }));
+}
+
+/** What cannot be known before it runs. */
+export function describeOpaque({ opaque }: ParsedShell): readonly string[] {
+  const lines = new Set<string>();
   for (const { reason, text } of opaque)
     lines.add(`Not known before it runs: ${reason}${text === "" ? "" : ` (${visible(text)})`}`);
   return [...lines];

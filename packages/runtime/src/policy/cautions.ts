@@ -1,0 +1,109 @@
+import type { CommandFinding } from "./check-command.ts";
+import { findLaterPlace } from "./check-path.ts";
+import type { CallFacts, ResolvedTouch } from "./facts.ts";
+import { CAUTIONS, MANY_FILES } from "./profiles.ts";
+import { namesPlace } from "./rules.ts";
+import { confirm, deny, isChange, quote } from "./verdict.ts";
+import type { Subject, Verdict } from "./verdict.ts";
+
+/** A rule that allows in general does not mean these; one that names the place does. */
+export function checkRunLater({ call, workspace, rule }: Subject): Verdict | string {
+  for (const { access, path, real } of call.touches) {
+    if (!isChange(access)) continue;
+    const place = findLaterPlace(real, workspace.roots);
+    if (place === undefined || (rule?.effect === "allow" && namesPlace(rule, place))) continue;
+    const reason = `Changing ${quote(path)} changes what runs later unasked (${place.path}: ${place.why})`;
+    return confirm(reason, "builtin:files_that_run_later");
+  }
+  return "Nothing that runs later unasked would change, or a rule names it";
+}
+
+/** A rule that allows in general does not mean these; one that names the folder does. */
+export function checkHiddenNames(subject: Subject): Verdict | string {
+  const { call, rule } = subject;
+  const touch = call.touches.find(showsHidden);
+  if (touch === undefined) return "No hidden names are asked for";
+  if (rule?.effect === "allow" && rule.pathNames !== undefined) return "A rule for this path allows it";
+  return byProfile(subject, {
+    caution: "hidden_names",
+    rule: "builtin:hidden_names",
+    asked: `Listing ${quote(touch.path)} would show names that are kept back`,
+    passed: "shows hidden names",
+    refused: "keeps hidden names back",
+  });
+}
+
+export function showsHidden({ access, show_sensitive }: ResolvedTouch): boolean {
+  return access === "list" && show_sensitive;
+}
+
+/** Asked for whatever rules allow in general: a rule speaks of files, not of how many at once. */
+export function checkManyFiles(subject: Subject): Verdict | string {
+  const count = countChanged(subject.call);
+  if (count <= MANY_FILES) return "Few files would change at once";
+  return byProfile(subject, {
+    caution: "many_files",
+    rule: "builtin:many_files",
+    asked: `It would change ${count} files at once, more than ${MANY_FILES}`,
+    passed: "does not ask how many files change at once",
+    refused: "changes no files",
+  });
+}
+
+/** How many files a call would change; 0 where it names so few that nobody counts. */
+export function countChanged({ touches }: CallFacts): number {
+  if (touches.length <= MANY_FILES) return 0;
+  return new Set(touches.filter(({ access }) => isChange(access)).map(({ real }) => real)).size;
+}
+
+/** A rule that allows in general does not mean these; one that names the command does. */
+export function checkRisky(subject: Subject): Verdict | string {
+  const { call, rule } = subject;
+  const found = findRisky(call);
+  if (found === undefined) return "No command is risky, and of each it is known what it would do";
+  if (rule?.effect === "allow" && rule.namesCommand) return "A rule for this command allows it";
+  return byProfile(subject, {
+    caution: "risky_commands",
+    rule: `builtin:${found.level}_commands`,
+    asked: `To run ${quote(found.command)}: ${found.reason}`,
+    passed: "runs risky commands",
+    refused: "runs no commands",
+  });
+}
+
+function findRisky({ commands = [] }: CallFacts): CommandFinding | undefined {
+  for (const { verdict } of commands) {
+    const found = verdict.findings.find(({ level }) => level !== "destructive");
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+export function checkNetwork(subject: Subject): Verdict | string {
+  if (subject.call.commands?.some(({ network }) => network) !== true) return "No command asks for the network";
+  return byProfile(subject, {
+    caution: "network_commands",
+    rule: "builtin:network_commands",
+    asked: "The command asks for the network",
+    passed: "lets commands ask for the network",
+    refused: "runs no commands",
+  });
+}
+
+interface Caution {
+  readonly caution: keyof typeof CAUTIONS;
+  readonly rule: string;
+  /** What a person is told. */
+  readonly asked: string;
+  /** What a profile does that lets it pass, and what one does that does not. */
+  readonly passed: string;
+  readonly refused: string;
+}
+
+function byProfile({ call, settings: { profile } }: Subject, caution: Caution): Verdict | string {
+  const effect = CAUTIONS[caution.caution][profile];
+  if (effect === "confirm") return confirm(caution.asked, caution.rule);
+  if (effect === "allow") return `The profile "${profile}" ${caution.passed}`;
+  const reason = `Cannot use "${call.tool.name}" so: the profile "${profile}" ${caution.refused}`;
+  return deny("ToolNotAllowed", reason, caution.rule);
+}

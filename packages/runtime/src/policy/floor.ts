@@ -1,0 +1,61 @@
+import { judgeRoots, judgeSensitivity } from "./check-path.ts";
+import type { ClosedPlace } from "./check-path.ts";
+import type { ResolvedTouch } from "./facts.ts";
+import { reachOfTouches } from "./profiles.ts";
+import { areCommandsInForce, isInForce, isReachInForce } from "./tools-in-force.ts";
+import { deny, quote } from "./verdict.ts";
+import type { Subject, Verdict } from "./verdict.ts";
+
+export function checkToolsInForce({ call, workspace, settings }: Subject): Verdict | string {
+  const { tool, touches } = call;
+  let { inForce, reason } = isInForce(tool, workspace, settings);
+  // A call may touch more than its tool declared.
+  if (inForce) ({ inForce, reason } = areCommandsInForce(call, workspace));
+  if (inForce) ({ inForce, reason } = isReachInForce(tool.name, reachOfTouches(touches), settings));
+  return inForce ? reason : deny("ToolNotAllowed", reason, "tools_in_force");
+}
+
+export function checkRoots({ call, workspace }: Subject): Verdict | string {
+  for (const touch of call.touches) {
+    const closed = judgeRoots(touch.real, workspace.roots);
+    if (closed !== undefined) return denyTouch(touch, closed, "floor:roots");
+  }
+  return "Every path leads inside the allowed roots";
+}
+
+export function checkSensitivity({ call, workspace }: Subject): Verdict | string {
+  for (const touch of call.touches) {
+    const closed = judgeSensitivity(touch.real, workspace);
+    if (closed !== undefined) return denyTouch(touch, closed, "floor:sensitive_places");
+  }
+  return "No path leads to a closed place";
+}
+
+export function checkDestructive({ call: { commands } }: Subject): Verdict | string {
+  for (const { verdict } of commands ?? NONE) {
+    const found = verdict.findings.find(({ level }) => level === "destructive");
+    if (found === undefined) continue;
+    return deny("CommandDenied", `Cannot run ${quote(found.command)}: ${found.reason}`, "floor:destructive_commands");
+  }
+  return "No command is plainly destructive";
+}
+
+export function checkAddresses({ call: { addresses } }: Subject): Verdict | string {
+  for (const { shown, verdict } of addresses ?? NONE) {
+    if (verdict.effect === "ALLOW") continue;
+    return deny(verdict.code, `Cannot ask ${quote(shown)}: ${verdict.reason}`, "floor:network_allowlist");
+  }
+  return "No address is asked that the allowlist does not have";
+}
+
+export function checkCheckpoint({ call, workspace }: Subject): Verdict | string {
+  if (!call.tool.requires_checkpoint || workspace.checkpoint_handler) return "No checkpoint stands in the way";
+  const reason = `Cannot use "${call.tool.name}": it waits for a checkpoint, and no handler is registered`;
+  return deny("CheckpointDenied", reason, "floor:checkpoint");
+}
+
+const NONE = [] as const;
+
+function denyTouch({ access, path }: ResolvedTouch, { code, reason }: ClosedPlace, rule: string): Verdict {
+  return deny(code, `Cannot ${access} ${quote(path)}: ${reason}`, rule);
+}

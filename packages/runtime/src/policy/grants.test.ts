@@ -1,0 +1,251 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { any, callOf, manyFiles, TOOLS } from "../../../../test/support/calls.ts";
+import type { GivenCall } from "../../../../test/support/calls.ts";
+import { parseCommands } from "../shell/parse-commands.ts";
+import type { GrantOffer, GrantPattern } from "../protocol/approval.ts";
+import { isCarrierPattern } from "./carrier-pattern.ts";
+import { judgeAddress } from "./check-address.ts";
+import type { CallFacts } from "./decide.ts";
+import { ruleFor } from "./grant-rule.ts";
+import { covers, offersFor } from "./grants.ts";
+
+const GROUND = { call_digest: "digest", roots: ["/work"] };
+const FOLDER = { real: "/work", access: "list" } as const;
+
+/** As the gate puts it: the folder that a command runs in is a place that it lists. */
+function bash(command: string, network = false): GivenCall {
+  return { tool: "bash", command, network, touches: [FOLDER] };
+}
+
+function file(tool: "ls" | "write" | "remove", ...reals: readonly string[]): GivenCall {
+  const access = tool === "ls" ? "read" : tool === "write" ? "write" : "delete";
+  return { tool, touches: reals.map((real) => ({ real, access })), risk: tool === "remove" ? "high" : "low" };
+}
+
+function wider(given: GivenCall, roots: readonly string[] = ["/work"]): readonly GrantOffer[] {
+  const [exact, ...rest] = offersFor(callOf(given), { ...GROUND, roots });
+  expect(exact).toEqual({
+    offer: "exact",
+    words: "exactly this call again",
+    pattern: { kind: "exact", call_digest: "digest" },
+  });
+  return rest;
+}
+
+// oxfmt-ignore
+const OFFERED: readonly { given: GivenCall; words: readonly string[] }[] = [
+  { given: bash("git push origin main"),               words: ["any `git push …`"] },
+  { given: bash("npm publish"),                        words: ["any `npm publish …`"] },
+  { given: bash("npm ci", true),                       words: ["any everyday `npm ci …` with the network"] },
+  { given: bash("git branch -D old"),                  words: ["any `git branch -D …`"] },
+  { given: bash("git push --force"),                   words: ["any `git push --force …`"] },
+  { given: bash("pytest -k a"),                        words: ["any everyday `pytest …`"] },
+  { given: bash("make deploy"),                        words: ["any everyday `make deploy …`"] },
+  { given: bash("npm run build -- --watch"),           words: ["any everyday `npm run …`"] },
+  { given: file("write", "/work/src/a.ts"),            words: ["any `write` on `/work/src/a.ts`", "any `write` below `/work/src`"] },
+  { given: file("write", "/work/a.ts"),                words: ["any `write` on `/work/a.ts`"] },
+  { given: file("remove", "/work/src/a.ts"),           words: ["any `remove` on `/work/src/a.ts`, deleting included", "any `remove` below `/work/src`, deleting included"] },
+  { given: file("write", "/work/src/a/b", "/work/src/c"), words: ["any `write` below `/work/src`"] },
+  { given: file("write", "/work/src/a", "/work/src/a"), words: ["any `write` on `/work/src/a`", "any `write` below `/work/src`"] },
+  { given: { tool: "webfetch", url: "https://example.com/a", risk: "high" }, words: ["any `webfetch` to `example.com`, whatever it sends"] },
+  { given: { tool: "plugin", risk: "high" },           words: ["any `plugin`, with whatever arguments"] },
+];
+
+for (const { given, words } of OFFERED) {
+  const what = given.command ?? given.url ?? given.touches?.map(({ real }) => real).join(" ") ?? "";
+  test(`for ${callOf(given).tool.name} ${what}, a person may also grant: ${words.join("; ")}`, () => {
+    expect(wider(given).map((offer) => offer.words)).toEqual(words);
+  });
+}
+
+// oxfmt-ignore
+const ONLY_EXACT: readonly { title: string; given: GivenCall; roots?: readonly string[] }[] = [
+  { title: "two commands",                            given: bash("git status && rm -rf tmp") },
+  { title: "a pipe",                                  given: bash("git log | head") },
+  { title: "a carrier",                               given: bash("bash build.sh") },
+  { title: "another carrier",                         given: bash("sudo ls") },
+  { title: "a variable for one command",              given: bash("A=1 make deploy") },
+  { title: "a redirection",                           given: bash("make deploy > out") },
+  { title: "a runner of code",                        given: bash("node server.js") },
+  { title: "a runner of packages",                    given: bash("npx cowsay") },
+  { title: "the environment",                         given: bash("env A=1 make") },
+  { title: "a command that is not known",             given: bash("$X push") },
+  { title: "a command that is known in part",         given: bash("git push $(cat x)") },
+  { title: "code in a variable",                      given: bash('eval "$X"') },
+  { title: "a program of the workspace",              given: bash("./deploy.sh prod") },
+  { title: "an option where a subcommand is wanted",  given: bash("git -C other push") },
+  { title: "no subcommand",                           given: bash("make") },
+  { title: "a subcommand that is not known",          given: bash("git $X") },
+  { title: "a risky program without subcommands",     given: bash("chmod -R 777 .") },
+  { title: "a risky option after an operand",         given: bash("git branch old -D") },
+  { title: "a risky command with an option to be known later", given: bash('git branch -D "$X" "$Y"') },
+  { title: "a risky option with a pattern in it",     given: bash("git branch -D* x") },
+  { title: "assignments alone",                       given: bash("A=1") },
+  { title: "no command at all",                       given: bash("") },
+  { title: "a command of a tool that writes too",     given: { ...bash("git push"), touches: [{ real: "/work/a", access: "write" }] } },
+  { title: "a file that runs later",                  given: file("write", "/work/.git/hooks/pre-commit") },
+  { title: "a file that runs later, beside others",   given: file("write", "/work/src/a", "/work/src/.envrc") },
+  { title: "hidden names",                            given: { tool: "ls", touches: [{ real: "/work/src", access: "list", show_sensitive: true }] } },
+  { title: "many files",                              given: { tool: "write", touches: manyFiles(21).map((each) => ({ ...each, real: `/work/src${each.real}` })) } },
+  { title: "files without a folder of their own",     given: file("write", "/work/a", "/work/b") },
+  { title: "files at the top of the machine",         given: file("write", "/a", "/b"), roots: ["/"] },
+  { title: "files of two roots",                      given: file("write", "/work/a/b", "/more/a/b"), roots: ["/work", "/more"] },
+  { title: "a path that is too long for a pattern",   given: file("write", `/work/${"a/".repeat(600)}b`) },
+  { title: "a risk that the paths do not tell",       given: { ...file("write", "/work/src/a"), risk: "high" } },
+  { title: "a tool that names nothing",               given: { tool: "build", risk: "medium" } },
+  { title: "an address that is closed",               given: { tool: "webfetch", url: "http://127.0.0.1/" } },
+  { title: "an address and a path",                   given: { tool: "upload", url: "https://example.com/", touches: [{}] } },
+];
+
+for (const { title, given, roots } of ONLY_EXACT) {
+  test(`of ${title}, only the very call is offered`, () => expect(wider(given, roots)).toEqual([]));
+}
+
+test("addresses of two hosts are offered only together, as they are", () => {
+  const addresses = ["https://a.example/", "https://b.example/"].map((shown) => ({
+    shown,
+    verdict: judgeAddress(shown, ["*"]),
+  }));
+  expect(offersFor({ ...callOf({ tool: "webfetch" }), addresses }, GROUND)).toHaveLength(1);
+});
+
+const PUSH: GrantPattern = { kind: "command", tool: "bash", command: "git push *", network: false, risky: true };
+const MAKE: GrantPattern = { kind: "command", tool: "bash", command: "make *", network: false };
+const SRC: GrantPattern = { kind: "path", tool: "write", path: "/work/src/**" };
+const SITE: GrantPattern = { kind: "domain", tool: "webfetch", domain: "example.com" };
+const PLUGIN: GrantPattern = { kind: "tool", tool: "plugin" };
+
+// oxfmt-ignore
+const COVERED: readonly { pattern: GrantPattern; given: GivenCall; covered: boolean }[] = [
+  { pattern: PUSH, given: bash("git push"),                                   covered: true },
+  { pattern: PUSH, given: bash("git push --force origin x"),                  covered: true },
+  { pattern: PUSH, given: bash("git push && git push --tags"),                covered: true },
+  { pattern: PUSH, given: bash("git push && rm -rf tmp"),                     covered: false },
+  { pattern: PUSH, given: bash("git push | tee log"),                         covered: false },
+  { pattern: PUSH, given: bash("sudo git push"),                              covered: false },
+  { pattern: PUSH, given: bash("bash -c 'git push'"),                         covered: false },
+  { pattern: PUSH, given: bash("git push $(rm -rf tmp)"),                     covered: false },
+  { pattern: PUSH, given: bash("GIT_SSH_COMMAND=x git push"),                 covered: false },
+  { pattern: PUSH, given: bash("./git push"),                                 covered: false },
+  { pattern: PUSH, given: bash("git push > .git/hooks/a"),                    covered: false },
+  { pattern: PUSH, given: bash("git push", true),                             covered: false },
+  { pattern: { ...PUSH, network: true }, given: bash("git push", true),       covered: true },
+  { pattern: { ...PUSH, network: true }, given: bash("git push"),             covered: true },
+  { pattern: { ...PUSH, tool: "sh" }, given: bash("git push"),                covered: false },
+  { pattern: { ...PUSH, tool: "*" },  given: bash("git push"),                covered: false },
+  { pattern: { ...PUSH, risky: false }, given: bash("git push"),              covered: false },
+  { pattern: { ...PUSH, command: "*" }, given: bash("git push"),              covered: false },
+  { pattern: { ...PUSH, command: "bash *" }, given: bash("bash x.sh"),        covered: false },
+  { pattern: { ...PUSH, command: "sudo *" }, given: bash("sudo sudo"),        covered: false },
+  { pattern: PUSH, given: { ...bash("git push"), touches: [FOLDER, { real: "/work/a", access: "write" }] }, covered: false },
+  { pattern: PUSH, given: { ...bash("git push"), touches: [{ real: "/work/a", access: "list" }] }, covered: false },
+  { pattern: PUSH, given: { ...bash("git push"), url: "https://example.com/" }, covered: false },
+  { pattern: PUSH, given: { tool: "bash" },                                   covered: false },
+  { pattern: MAKE, given: bash("make all"),                                   covered: true },
+
+  { pattern: SRC,  given: file("write", "/work/src/a"),                       covered: true },
+  { pattern: SRC,  given: file("write", "/work/src/a", "/work/src/b/c"),      covered: true },
+  { pattern: SRC,  given: file("write", "/work/src/a", "/work/b"),            covered: false },
+  { pattern: SRC,  given: file("write", "/work/SRC/a"),                       covered: false },
+  { pattern: SRC,  given: file("write", "/work/src/.vscode/tasks.json"),      covered: false },
+  { pattern: SRC,  given: { tool: "write", touches: [{ real: "/work/src/a", access: "delete" }] }, covered: false },
+  { pattern: { ...SRC, deletes: true }, given: { tool: "write", touches: [{ real: "/work/src/a", access: "delete" }] }, covered: true },
+  { pattern: { ...SRC, tool: "ls" }, given: { tool: "ls", touches: [{ real: "/work/src", access: "list", show_sensitive: true }] }, covered: false },
+  { pattern: SRC,  given: { ...file("write", "/work/src/a"), risk: "high" },  covered: false },
+  { pattern: SRC,  given: { ...file("write", "/work/src/a"), command: "ls" }, covered: false },
+  { pattern: SRC,  given: { tool: "write" },                                  covered: false },
+  { pattern: { ...SRC, tool: "bash" }, given: { tool: "bash", touches: [{ real: "/work/src", access: "list" }] }, covered: false },
+
+  { pattern: SITE, given: { tool: "webfetch", url: "https://example.com/b" }, covered: true },
+  { pattern: SITE, given: { tool: "webfetch", url: "https://a.example.com/", allow: ["*"] }, covered: false },
+  { pattern: SITE, given: { tool: "webfetch", url: "https://example.com/", touches: [{}] }, covered: false },
+  { pattern: SITE, given: { tool: "upload", url: "https://example.com/" },    covered: false },
+  { pattern: SITE, given: { tool: "webfetch" },                               covered: false },
+
+  { pattern: PLUGIN, given: { tool: "plugin" },                               covered: true },
+  { pattern: PLUGIN, given: { tool: "note" },                                 covered: false },
+  { pattern: PLUGIN, given: { tool: "plugin", touches: [{}] },                covered: false },
+  { pattern: PLUGIN, given: { tool: "plugin", command: "ls" },                covered: false },
+  { pattern: PLUGIN, given: { tool: "plugin", url: "https://example.com/" },  covered: false },
+  { pattern: { kind: "exact", call_digest: "digest" }, given: bash("git push && rm -rf tmp"), covered: true },
+  { pattern: { kind: "exact", call_digest: "other" },  given: bash("git push"), covered: false },
+];
+
+for (const { pattern, given, covered } of COVERED) {
+  test(`a grant of ${JSON.stringify(pattern)} ${covered ? "covers" : "does not cover"} ${JSON.stringify(given)}`, () => {
+    expect(covers(pattern, callOf(given), GROUND)).toBe(covered);
+  });
+}
+
+test("a name with the signs of a pattern in it means only itself", () => {
+  const [path, folder] = wider(file("write", "/work/[a]*/{b,c}?.ts"));
+  expect(covers(path!.pattern, callOf(file("write", "/work/[a]*/{b,c}?.ts")), GROUND)).toBe(true);
+  for (const other of ["/work/ax/bz.ts", "/work/[a]*/bz.ts"]) {
+    expect(covers(path!.pattern, callOf(file("write", other)), GROUND)).toBe(false);
+  }
+  expect(covers(folder!.pattern, callOf(file("write", "/work/[a]*/z.ts")), GROUND)).toBe(true);
+  expect(covers(folder!.pattern, callOf(file("write", "/work/ax/z.ts")), GROUND)).toBe(false);
+  const odd = { ...TOOLS.plugin, name: "plug*" };
+  const [tool] = wider({ tool: odd });
+  expect(covers(tool!.pattern, callOf({ tool: odd }), GROUND)).toBe(true);
+  expect(covers(tool!.pattern, callOf({ tool: { ...odd, name: "plugin" } }), GROUND)).toBe(false);
+});
+
+test("a grant can be written down as the rule that says the same", () => {
+  expect(ruleFor(PUSH)).toEqual({ effect: "allow", tool: "bash", command: "git push *" });
+  expect(ruleFor(SRC)).toEqual({ effect: "allow", tool: "write", path: "/work/src/**" });
+  expect(ruleFor(SITE)).toEqual({ effect: "allow", tool: "webfetch", domain: "example.com" });
+  expect(ruleFor(PLUGIN)).toEqual({ effect: "allow", tool: "plugin" });
+  expect(ruleFor({ kind: "exact", call_digest: "digest" })).toBeUndefined();
+});
+
+const WORDS = [
+  "git",
+  "push",
+  "rm",
+  "-rf",
+  "bash",
+  "-c",
+  "sudo",
+  "env",
+  "npm",
+  "run",
+  "make",
+  "x",
+  "$X",
+  "&&",
+  "|",
+  ">",
+  "'a b'",
+];
+const anyText = fc.array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 6 }).map((words) => words.join(" "));
+
+function named(text: string): CallFacts {
+  return callOf({ tool: "bash", touches: [FOLDER], command: text });
+}
+
+test("every offer covers the call that it was made for, and none stands for every command", () => {
+  fc.assert(
+    fc.property(fc.oneof(any.call, anyText.map(named)), (call) => {
+      for (const { pattern } of offersFor(call, GROUND)) {
+        expect(covers(pattern, call, GROUND)).toBe(true);
+        if (pattern.kind === "command") expect(isCarrierPattern(pattern.command)).toBe(false);
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("what a grant of one command covers runs that command and no other", () => {
+  fc.assert(
+    fc.property(anyText, anyText, (one, other) => {
+      for (const { pattern } of offersFor(named(one), GROUND)) {
+        if (pattern.kind !== "command" || !covers(pattern, named(other), GROUND)) continue;
+        const [program] = pattern.command.split(" ");
+        for (const { words } of parseCommands(other).commands) expect(words[0]?.value).toBe(program);
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});

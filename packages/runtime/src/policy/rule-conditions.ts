@@ -1,0 +1,138 @@
+import type { PolicyRule } from "../protocol/configuration.ts";
+import { compileGlob } from "../paths/glob.ts";
+import { isInside } from "../paths/inside.ts";
+import { commandPattern } from "./command-pattern.ts";
+import type { CallFacts } from "./facts.ts";
+import { foldPath } from "./fold-name.ts";
+import { WEIGHTS } from "./rule-weights.ts";
+
+type RuleEffect = PolicyRule["effect"];
+
+/** What a condition adds to the rule's weight; undefined where the call does not meet it. */
+type ClosenessFor = (call: CallFacts, roots: readonly string[]) => number | undefined;
+
+export const WILDCARD = /[*?[\]{}\\]/;
+const NOT_LITERAL = /\[[^[\]]*\]|\{[^{}]*\}|[*?[\]{}\\]/g;
+
+export function compileTool(pattern: string): { readonly weight: number; matches(name: string): boolean } {
+  return { weight: WILDCARD.test(pattern) ? WEIGHTS.tools : WEIGHTS.tool, matches: compileName(pattern) };
+}
+
+function compileName(pattern: string): (name: string) => boolean {
+  if (!WILDCARD.test(pattern)) return (name) => name === pattern;
+  const glob = compileGlob(pattern);
+  return (name) => glob.matches(name);
+}
+
+/** Which server a tool comes from. A rule that refuses or asks takes any reading of the name, one that allows all. */
+export function compileServer(pattern: string, effect: RuleEffect): { matches(toolName: string): boolean } {
+  const isMeant = compileName(pattern);
+  return {
+    matches(toolName) {
+      const servers = serversOf(toolName);
+      if (effect !== "allow") return servers.some(isMeant);
+      return servers.length > 0 && servers.every(isMeant);
+    },
+  };
+}
+
+const MCP = "mcp__";
+
+/** The `a` of `mcp__a__b`. Of `mcp__a__b__c` it cannot be told whether the server is `a` or `a__b`. */
+function serversOf(toolName: string): readonly string[] {
+  if (!toolName.startsWith(MCP)) return [];
+  const servers: string[] = [];
+  for (let end = toolName.indexOf("__", MCP.length + 1); end > 0; end = toolName.indexOf("__", end + 1)) {
+    servers.push(toolName.slice(MCP.length, end));
+  }
+  return servers;
+}
+
+/**
+ * Patterns are held against where paths really lead. A rule that allows applies when it covers every touched path, in
+ * the exact case; one that refuses or asks applies when it covers any, in any case and spelling, so that no look-alike
+ * of a name gets by.
+ */
+export function compilePath(given: string, effect: RuleEffect): ClosenessFor {
+  const pattern = given.replace(/\/{2,}/g, "/").replace(/^(?:\.\/)+/, "");
+  const isAbsolute = pattern.startsWith("/");
+  const literal = literalLength(pattern);
+  const covers = compileCover(pattern, effect);
+
+  function closenessOf(real: string, roots: readonly string[]): number | undefined {
+    if (isAbsolute) return covers(real) ? closeness(literal) : undefined;
+    let best: number | undefined;
+    for (const root of roots) {
+      if (!isInside(root, real)) continue;
+      const start = root.endsWith("/") ? root.length : root.length + 1;
+      if (covers(real.slice(start))) best = pick(effect, best, closeness(start + literal));
+    }
+    return best;
+  }
+
+  return ({ touches }, roots) => {
+    let best: number | undefined;
+    for (const { real } of touches) {
+      const each = closenessOf(real, roots);
+      if (each === undefined && effect === "allow") return undefined;
+      if (each !== undefined) best = pick(effect, best, each);
+    }
+    return best;
+  };
+}
+
+/**
+ * A rule that allows applies when it covers every command that would run, and all that they do is known; one that
+ * refuses or asks applies when it covers any.
+ */
+export function compileCommand(given: string, effect: RuleEffect): ClosenessFor {
+  const pattern = commandPattern(given);
+  const weight = closeness(given.replaceAll("*", "").length);
+  return ({ commands: named = [] }) => {
+    if (effect === "allow") return named.length > 0 && named.every(pattern.covers) ? weight : undefined;
+    return named.some(({ parsed }) => parsed.commands.some((each) => pattern.matches(each))) ? weight : undefined;
+  };
+}
+
+/** Held against the hosts of the addresses that a call names: a rule that allows has to cover all, others any. */
+export function compileDomain(given: string, effect: RuleEffect): ClosenessFor {
+  const isMeant = compileName(given.toLowerCase());
+  const weight = closeness(literalLength(given));
+  return ({ addresses = [] }) => {
+    // An address that the allowlist does not have is refused already, whatever rules say.
+    const isCovered = addresses.map(({ verdict }) => verdict.effect === "ALLOW" && isMeant(verdict.target.host));
+    if (effect !== "allow") return isCovered.includes(true) ? weight : undefined;
+    return isCovered.length > 0 && !isCovered.includes(false) ? weight : undefined;
+  };
+}
+
+function literalLength(pattern: string): number {
+  return pattern.replace(NOT_LITERAL, "").length;
+}
+
+function closeness(characters: number): number {
+  return WEIGHTS.close + characters * WEIGHTS.character;
+}
+
+/** Where a rule covers several paths, or one under several roots: the careful end. */
+function pick(effect: RuleEffect, one: number | undefined, other: number): number {
+  if (one === undefined) return other;
+  return effect === "allow" ? Math.min(one, other) : Math.max(one, other);
+}
+
+function compileCover(pattern: string, effect: RuleEffect): (path: string) => boolean {
+  // The root itself, and the top of the machine: no glob stands for these two alone.
+  if (pattern === "" || pattern === ".") return (path) => path === "";
+  if (pattern === "/") return (path) => path === "/";
+  const exact = compileAnchored(pattern);
+  if (effect === "allow") return exact;
+  const folded = compileAnchored(foldPath(pattern));
+  return (path) => exact(path) || folded(foldPath(path));
+}
+
+/** A glob of one name matches at any depth; "/name" must not, so an absolute one gets a name in front of its "/". */
+function compileAnchored(pattern: string): (path: string) => boolean {
+  const before = pattern.startsWith("/") ? ":" : "";
+  const glob = compileGlob(before + pattern);
+  return (path) => glob.matches(before + path);
+}

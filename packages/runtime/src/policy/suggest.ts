@@ -1,0 +1,193 @@
+import { PROFILE_NAMES } from "../protocol/configuration.ts";
+import type { PolicyRule, ProfileName } from "../protocol/configuration.ts";
+import type { Effect } from "../protocol/decision.ts";
+import { asGlob } from "../paths/as-glob.ts";
+import { commandPrefix, commonFolder, exactCommand, onlyHost, onlyPath } from "./call-patterns.ts";
+import { isCarrierPattern } from "./carrier-pattern.ts";
+import { judgeAddress } from "./check-address.ts";
+import { decide } from "./decide.ts";
+import type { CallFacts, DecisionSettings, WorkspaceContext } from "./facts.ts";
+import { placeOf } from "./judge-rules.ts";
+import { findRule } from "./rules.ts";
+import { areCommandsInForce } from "./tools-in-force.ts";
+import { quote } from "./verdict.ts";
+import type { Verdict } from "./verdict.ts";
+
+/** Something that would change the answer to a call. */
+export interface Suggestion {
+  /** A whole sentence. */
+  readonly words: string;
+  /** What it says to write down, where that is a rule. */
+  readonly rule?: PolicyRule;
+}
+
+/** What a decision was made on. */
+export interface DecidedOn {
+  readonly call: CallFacts;
+  readonly workspace: WorkspaceContext;
+  readonly settings: DecisionSettings;
+}
+
+/**
+ * What would change the answer, the nearest first; nothing where it is ALLOW. Each rule, profile and setting was tried:
+ * what is suggested works. Pure.
+ */
+export function suggest(decision: Verdict, on: DecidedOn): readonly Suggestion[] {
+  if (decision.effect === "ALLOW") return [];
+  const floor = FLOOR[decision.rule];
+  if (floor !== undefined) return floor(on).map((words) => ({ words }));
+  const yes = { words: "A person's yes lets it run: once, or for as long as they say" };
+  const found = [
+    ...(decision.effect === "REQUIRE_CONFIRMATION" ? [yes] : []),
+    ...suggestRules(decision, on),
+    ...suggestWithoutRule(decision, on),
+    ...suggestProfile(decision, on),
+    ...suggestSandbox(decision, on),
+  ];
+  return found.length > 0 ? found : [{ words: "No single rule, profile or setting changes this answer" }];
+}
+
+/** What each part of the floor can be told, by the rule that decided. */
+// oxfmt-ignore
+const FLOOR: Readonly<Record<string, (on: DecidedOn) => readonly string[]>> = {
+  "tools_in_force":             toolsInForce,
+  "floor:roots":                () => ["No rule, profile or yes opens this; only a start with a root that holds the place (AUTONOUS_TOOL_ALLOWED_ROOTS)"],
+  "floor:sensitive_places":     () => ["Nothing opens this: such places are closed to every tool, whatever the configuration says"],
+  "floor:destructive_commands": () => ["Nothing lets this run: such commands, and those of AUTONOUS_TOOL_BASH_DENYLIST, are refused whatever the configuration says"],
+  "floor:network_allowlist":    allowlist,
+  "floor:checkpoint":           () => ["Only a program that registers a handler for checkpoints (onCheckpoint) lets this tool run"],
+};
+
+function toolsInForce({
+  call,
+  workspace,
+  settings: { configuration, projects = [], profile },
+}: DecidedOn): readonly string[] {
+  const { name } = call.tool;
+  const leavesOut = (tools: readonly string[] | undefined): boolean => tools?.includes(name) === false;
+  const isProject = projects.some((project) => leavesOut(project.configuration.tools));
+  const whose = isProject ? "the project's configuration" : "the configuration";
+  const offering = PROFILE_NAMES.filter((each) => isOffered(call, workspace, each));
+  return [
+    ...(leavesOut(configuration.tools) ? [`"tools" of ${whose} would have to list "${name}"`] : []),
+    ...(leavesOut(workspace.skill_tools) ? [`The active skill would have to list "${name}" in allowed-tools`] : []),
+    ...(leavesOut(workspace.runtime_tools) ? [`Whoever started this run would have to leave "${name}" in it`] : []),
+    ...(areCommandsInForce(call, workspace).inForce ? [] : ["The active skill would have to leave these commands"]),
+    ...(offering.includes(profile) ? [] : [`The profile would have to be ${offering.map(quote).join(" or ")}`]),
+  ];
+}
+
+/** By a profile alone. */
+function isOffered(call: CallFacts, workspace: WorkspaceContext, profile: ProfileName): boolean {
+  const { skill_tools: _skill, runtime_tools: _runtime, skill_commands: _commands, ...open } = workspace;
+  return decide(call, open, { profile, configuration: { rules: [], quotas: [] } }).rule !== "tools_in_force";
+}
+
+function allowlist({ call: { addresses = [] }, settings: { projects = [] } }: DecidedOn): readonly string[] {
+  const isNarrowed = projects.some(({ configuration }) => configuration.network !== undefined);
+  const whose = isNarrowed ? "the configuration and the project's" : "the configuration";
+  return addresses.flatMap(({ shown, verdict }) => {
+    if (verdict.effect === "ALLOW") return [];
+    const entry = entriesFor(shown).find((each) => judgeAddress(shown, [each]).effect === "ALLOW");
+    return entry === undefined
+      ? ["No allowlist opens this address: it is wrong, or of this machine or its own network"]
+      : [`"network": { "allow": [${quote(entry)}] } in ${whose} would open it`];
+  });
+}
+
+/** The lines of an allowlist that could mean an address: its host, and with its port. */
+function entriesFor(shown: string): readonly string[] {
+  if (!URL.canParse(shown)) return [];
+  const { host, hostname, protocol } = new URL(shown);
+  return [host, `${hostname}:${protocol === "http:" ? 80 : 443}`];
+}
+
+/** What an answer is called, from strict to lenient. */
+// oxfmt-ignore
+const ANSWERS = {
+  DENY:                 { strictness: 2, words: "be refused" },
+  REQUIRE_CONFIRMATION: { strictness: 1, words: "be asked for" },
+  ALLOW:                { strictness: 0, words: "run unasked" },
+} as const satisfies Record<Effect, { readonly strictness: number; readonly words: string }>;
+
+function isWeaker(one: Effect, other: Effect): boolean {
+  return ANSWERS[one].strictness < ANSWERS[other].strictness;
+}
+
+/** For each weaker answer the narrowest rule that gives it. */
+function suggestRules(decision: Verdict, on: DecidedOn): readonly Suggestion[] {
+  const wanted = [
+    { effect: "confirm", gives: "REQUIRE_CONFIRMATION" },
+    { effect: "allow", gives: "ALLOW" },
+  ] as const;
+  return wanted.flatMap(({ effect, gives }) => {
+    if (!isWeaker(gives, decision.effect)) return [];
+    const rule = candidates(on)
+      .map((conditions): PolicyRule => ({ effect, ...conditions }))
+      .find((each) => decideWith(on, [...on.settings.configuration.rules, each]) === gives);
+    return rule === undefined
+      ? []
+      : [{ words: `With the rule ${JSON.stringify(rule)} it would ${ANSWERS[gives].words}`, rule }];
+  });
+}
+
+/** Conditions that mean this call, the narrowest first. */
+function candidates({ call, workspace: { roots } }: DecidedOn): readonly Omit<PolicyRule, "effect">[] {
+  const tool = asGlob(call.tool.name);
+  const path = onlyPath(call);
+  const folder = commonFolder(call, roots);
+  const domain = onlyHost(call);
+  const commands = [exactCommand(call), commandPrefix(call)].filter((each) => each !== undefined);
+  return [
+    ...commands.filter((command) => !isCarrierPattern(command)).map((command) => ({ tool, command })),
+    ...(domain === undefined ? [] : [{ tool, domain }]),
+    ...(path === undefined ? [] : [{ tool, path: asGlob(path) }]),
+    ...(folder === undefined ? [] : [{ tool, path: `${asGlob(folder)}/**` }]),
+    // Of a tool that runs commands it would stand for all of them.
+    ...(call.commands === undefined ? [{ tool }] : []),
+  ];
+}
+
+/** What the answer would be with other rules of the user's own. */
+function decideWith({ call, workspace, settings }: DecidedOn, rules: PolicyRule[]): Effect {
+  return decide(call, workspace, { ...settings, configuration: { ...settings.configuration, rules } }).effect;
+}
+
+function suggestWithoutRule(decision: Verdict, on: DecidedOn): readonly Suggestion[] {
+  const { call, workspace, settings } = on;
+  const { configuration, projects = [] } = settings;
+  const own = findRule(call, workspace.roots, configuration);
+  if (own?.id === decision.rule) {
+    return without("the rule", decision, decideWith(on, configuration.rules.toSpliced(own.index, 1)));
+  }
+  for (const [index, project] of projects.entries()) {
+    const theirs = findRule(call, workspace.roots, project.configuration);
+    if (theirs === undefined || `project_${theirs.id}` !== decision.rule) continue;
+    const rules = project.configuration.rules.toSpliced(theirs.index, 1);
+    const others = projects.with(index, { configuration: { ...project.configuration, rules } });
+    return without("the project's rule", decision, decide(call, workspace, { ...settings, projects: others }).effect);
+  }
+  return [];
+}
+
+function without(what: string, { effect, origin }: Verdict, after: Effect): readonly Suggestion[] {
+  if (!isWeaker(after, effect)) return [];
+  return [{ words: `Without ${what} that decided${placeOf(origin)} it would ${ANSWERS[after].words}` }];
+}
+
+/** The strictest profile with a weaker answer. */
+function suggestProfile({ effect }: Verdict, { call, workspace, settings }: DecidedOn): readonly Suggestion[] {
+  for (const profile of PROFILE_NAMES) {
+    const after = decide(call, workspace, { ...settings, profile }).effect;
+    if (!isWeaker(after, effect)) continue;
+    return [{ words: `Under the profile "${profile}" it would ${ANSWERS[after].words}` }];
+  }
+  return [];
+}
+
+function suggestSandbox({ effect }: Verdict, { call, workspace, settings }: DecidedOn): readonly Suggestion[] {
+  if (workspace.sandbox !== "none") return [];
+  const after = decide(call, { ...workspace, sandbox: "any" }, settings).effect;
+  if (!isWeaker(after, effect)) return [];
+  return [{ words: `In a sandbox it would ${ANSWERS[after].words}; "autonous doctor" says why there is none` }];
+}
