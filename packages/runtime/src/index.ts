@@ -2,20 +2,30 @@ export { createRuntime } from "./runtime.ts";
 export { DEFAULTS } from "./defaults.ts";
 export { inspectSandbox, listSkills } from "./inspect.ts";
 export type { SandboxReport } from "./inspect.ts";
-export type { EventFilter, Runtime, RuntimeOptions } from "./runtime.ts";
+export type { EventFilter, Explanation, Runtime, RuntimeOptions } from "./runtime-options.ts";
+export { openApprovals } from "./lazy-approvals.ts";
 export type { ToolInfo } from "./tool-info.ts";
-export type { CheckVerdict, Decision } from "./policy/decide.ts";
+export { ruleFor } from "./policy/grant-rule.ts";
+export type { CheckVerdict, Decision, DecisionSettings, PolicyLayer, RuleOrigin } from "./policy/decide.ts";
+export { mergeTrusted, narrowBy } from "./policy/layers.ts";
 export type { CallOptions, Progress } from "./gate/call.ts";
 
 export { defineTool } from "./contract/tool.ts";
 export type { JsonSchema, Tool, ToolDeclaration, ToolOutput, Touch } from "./contract/tool.ts";
 export type { ToolContext, ToolFiles } from "./contract/context.ts";
+export type { SkillEntry, SkillIdentity, SkillIndex } from "./contract/skills.ts";
 export type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "./contract/host.ts";
-export type { AppendOptions, Journal, OpenJournal } from "./contract/journal.ts";
+export type { ApprovalFilter, ApprovalKeeper } from "./contract/approvals.ts";
+export type { AppendOptions, Journal, OpenJournal, StartCommit } from "./contract/journal.ts";
+export { COUNTED } from "./protocol/counted.ts";
+export type { Counts, QuotaHolder, QuotaKeeper, QuotaUse } from "./contract/quotas.ts";
+export { APPROVAL_STATES, canBecome } from "./protocol/approval-states.ts";
+export type { ApprovalState } from "./protocol/approval-states.ts";
 
 export { ERRORS, ToolError } from "./protocol/errors.ts";
 export type { ErrorClass, ErrorCode } from "./protocol/errors.ts";
 export { makeId, makeTraceId } from "./protocol/ids.ts";
+export { isStorageRef } from "./protocol/storage-ref.ts";
 export { canonicalJson } from "./protocol/canonical.ts";
 export { EVENTS, FIRST_HASH } from "./protocol/events.ts";
 export { runtimeEvent } from "./protocol/event-record.ts";
@@ -24,15 +34,31 @@ export type { EventType } from "./protocol/events.ts";
 export { auditRecord } from "./protocol/audit.ts";
 export type { AuditRecord } from "./protocol/audit.ts";
 export { approvalAnswer, approvalRequest, reverseThinking } from "./protocol/approval.ts";
-export type { ApprovalAnswer, ApprovalRequest, ReverseThinking } from "./protocol/approval.ts";
+export type {
+  Approval,
+  ApprovalAnswer,
+  ApprovalRequest,
+  Grant,
+  GrantOffer,
+  GrantPattern,
+  ReverseThinking,
+} from "./protocol/approval.ts";
 export { makeInputSchema } from "./protocol/call.ts";
 export { toolCallResult } from "./protocol/result.ts";
 export type { CallError, ToolCallResult } from "./protocol/result.ts";
 export type { ToolCallInput, ToolCallRequest } from "./protocol/call.ts";
 export { checkConfiguration } from "./policy/check-configuration.ts";
-export { PROFILE_NAMES, SANDBOX_MODES } from "./protocol/configuration.ts";
-export type { PolicyConfiguration, PolicyRule, ProfileName, SandboxMode } from "./protocol/configuration.ts";
+export { makePolicySchema, PROFILE_NAMES, SANDBOX_MODES } from "./protocol/configuration.ts";
+export type {
+  PolicyConfiguration,
+  PolicyRule,
+  ProfileName,
+  Quota,
+  ReverseThinkingOrder,
+  SandboxMode,
+} from "./protocol/configuration.ts";
 
+export { writeRunApprovals } from "./journal/approval-file.ts";
 export { chainEvents, EMPTY_TAIL } from "./journal/hash-chain.ts";
 export { headsFolder } from "./journal/heads.ts";
 export { JsonlJournal } from "./journal/jsonl-journal.ts";
@@ -44,11 +70,15 @@ export { verifyAudit, verifyEvents } from "./journal/verify.ts";
 export type { AuditProblem, AuditVerdict } from "./journal/verify.ts";
 
 export { checkRoots, splitRoots } from "./machine/files/roots.ts";
-export { findProgram, PROGRAMS } from "./machine/processes/programs.ts";
+export { configurationFolder } from "./machine/skills/places.ts";
+export { isRunByCall } from "./machine/processes/marks.ts";
+export { findOnPath, findProgram, PROGRAMS } from "./machine/processes/programs.ts";
 export type { ProgramName } from "./machine/processes/programs.ts";
 export { isInside } from "./paths/inside.ts";
 export { nearestNames } from "./gate/nearest.ts";
-export { makeVisible, makeVisibleLines } from "./output/visible.ts";
+export { isParked } from "./gate/parked.ts";
+export { showPlainly } from "./output/look-alikes.ts";
+export { makeVisible, makeVisibleLines, visibleJson } from "./output/visible.ts";
 export { redact } from "./redact/redact.ts";
 export { createRedactStream } from "./redact-stream.ts";
 export { secretsOf } from "./secrets.ts";

@@ -3,8 +3,14 @@ import { Commands } from "./commands.ts";
 import type { SandboxMode } from "./protocol/configuration.ts";
 import type { SkillIndex } from "./contract/skills.ts";
 import { LazySkills } from "./lazy-skills.ts";
+import type { IsTrusted } from "./machine/skills/load.ts";
 import { prepareStart } from "./start.ts";
 import { LazyChanger } from "./lazy-changer.ts";
+
+interface SkillsToList extends InspectOptions {
+  /** Asked about each that came with the workspace. Left out: none of them is trusted. */
+  readonly isTrustedSkill?: IsTrusted;
+}
 
 interface InspectOptions {
   readonly roots: readonly string[];
@@ -23,8 +29,9 @@ export interface SandboxReport {
 }
 
 /** Every skill that is found, those that are broken or not trusted too. */
-export async function listSkills(options: InspectOptions): Promise<SkillIndex> {
-  return await new LazySkills(prepareStart({ ...options, checkpoint_handler: false })).index();
+export async function listSkills({ isTrustedSkill, ...options }: SkillsToList): Promise<SkillIndex> {
+  const started = prepareStart({ ...options, checkpoint_handler: false });
+  return await new LazySkills({ ...started, isTrustedSkill }).index();
 }
 
 /** Opens the sandbox that commands would run in, and really tries to get out of it. */

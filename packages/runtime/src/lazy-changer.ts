@@ -3,6 +3,7 @@ import type { Clock } from "./contract/host.ts";
 import type { UndoKeeper } from "./contract/undo.ts";
 import type { FileChanger } from "./machine/files/file-changer.ts";
 import type { LeftChange } from "./machine/files/recover.ts";
+import type { PreviewRequest } from "./machine/files/preview-change.ts";
 import { stateFolders } from "./machine/files/state-folders.ts";
 
 /** What changes files, loaded when the first change is made or looked up: most processes only look, and start faster. */
@@ -21,6 +22,16 @@ export class LazyChanger implements UndoKeeper, Pick<FileChanger, "change"> {
 
   async change(...given: Parameters<FileChanger["change"]>): ReturnType<FileChanger["change"]> {
     return await (await this.load()).change(...given);
+  }
+
+  /** One that changes nothing, and tells what it would. */
+  previewing(onPlanned: PreviewRequest["onPlanned"]): Pick<FileChanger, "change"> {
+    return {
+      async change(request, paths, plan) {
+        const { previewChange } = await import("./machine/files/preview-change.ts");
+        return await previewChange({ ...request, onPlanned }, paths, plan);
+      },
+    };
   }
 
   async keepRevert(...given: Parameters<FileChanger["keepRevert"]>): Promise<string> {

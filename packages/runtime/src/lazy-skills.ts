@@ -1,11 +1,16 @@
-import type { RunProgram, SkillIndex, ToolSkills } from "./contract/skills.ts";
+import type { FoundScript, RunProgram, SkillIndex, ToolSkills } from "./contract/skills.ts";
+import type { ScriptTouch } from "./contract/tool.ts";
+import type { IsTrusted } from "./machine/skills/load.ts";
 import type { Skills } from "./machine/skills/skills.ts";
 import type { WorkspaceContext } from "./policy/decide.ts";
 import { ToolError } from "./protocol/errors.ts";
+import { TRUST_HINT } from "./contract/skills.ts";
 
 interface SkillsOptions {
   readonly workspace: WorkspaceContext;
   readonly cwd: string;
+  /** Asked about each that came with the workspace. Undefined: none of them is trusted. */
+  readonly isTrustedSkill: IsTrusted | undefined;
 }
 
 interface SkillCall {
@@ -14,7 +19,7 @@ interface SkillCall {
   readonly run: RunProgram;
 }
 
-/** Skills, looked for when somebody asks for one. A person's own are trusted; those of a workspace are not. */
+/** Skills, looked for when somebody asks for one. A person's own are trusted; those of a workspace if the host says so. */
 export class LazySkills {
   readonly #options: SkillsOptions;
   #skills: Promise<Skills> | undefined;
@@ -36,8 +41,17 @@ export class LazySkills {
     const skill = skills.find((each) => each.name === name);
     if (skill?.trusted !== true) {
       const why =
-        skill === undefined ? "there is no such skill" : "it came with the workspace, and nobody has trusted it";
-      throw new ToolError("NotFound", `Cannot start with the skill "${name}": ${why}`, { skill: name });
+        skill === undefined
+          ? "there is no such skill"
+          : "it came with the workspace, and no person has trusted it as it is now";
+      throw new ToolError(
+        skill === undefined ? "NotFound" : "ToolNotAllowed",
+        `Cannot start with the skill "${name}": ${why}`,
+        {
+          skill: name,
+          ...(skill === undefined ? {} : { hint: TRUST_HINT }),
+        },
+      );
     }
     const { toolsOfSkill } = await import("./skills/allowed-tools.ts");
     const narrowed = toolsOfSkill(skill, tools);
@@ -47,11 +61,22 @@ export class LazySkills {
     };
   }
 
+  async findScript(
+    { skill, path }: ScriptTouch,
+    signal: AbortSignal = new AbortController().signal,
+  ): Promise<FoundScript> {
+    const run = (): never => {
+      throw new Error("Nothing is run where a script is only looked for");
+    };
+    return await (await this.#load()).forCall({ run_folder: "", signal, run }).findScript(skill, path);
+  }
+
   forCall(call: SkillCall): ToolSkills {
     const load = async (): Promise<ToolSkills> => (await this.#load()).forCall(call);
     return {
       index: async () => await (await load()).index(),
       read: async (reference) => await (await load()).read(reference),
+      findScript: async (reference, path) => await (await load()).findScript(reference, path),
       openScript: async (reference, path) => await (await load()).openScript(reference, path),
     };
   }
@@ -62,7 +87,7 @@ export class LazySkills {
 
   async #make(): Promise<Skills> {
     const { createSkills } = await import("./machine/skills/skills.ts");
-    const { workspace, cwd } = this.#options;
-    return createSkills({ workspace, cwd, isTrusted: ({ source }) => source === "user" });
+    const { workspace, cwd, isTrustedSkill } = this.#options;
+    return createSkills({ workspace, cwd, isTrusted: isTrustedSkill });
   }
 }

@@ -2,6 +2,7 @@ import type { Journal, OpenJournal } from "./contract/journal.ts";
 import type { LeftChange } from "./machine/files/recover.ts";
 import type { RuntimeEvent } from "./protocol/event-record.ts";
 import { makeId, makeTraceId } from "./protocol/ids.ts";
+import type { ToolCallResult } from "./protocol/result.ts";
 
 interface LeftOptions {
   readonly journal: Journal;
@@ -28,16 +29,20 @@ export async function tellLeft(left: readonly LeftChange[], { journal, now, reda
   await journal.append(drafts);
 }
 
+/** With the result of the call that the event ends. */
+export type OnEvent = (event: RuntimeEvent, result?: ToolCallResult) => void;
+
 /** A journal that tells of what it recorded. */
-export function telling(openJournal: OpenJournal, onEvent: ((event: RuntimeEvent) => void) | undefined): OpenJournal {
+export function telling(openJournal: OpenJournal, onEvent: OnEvent | undefined): OpenJournal {
   if (onEvent === undefined) return openJournal;
   return async (run_id) => {
     const journal = await openJournal(run_id);
     return {
       run_id,
+      ...(journal.commits === true ? { commits: true } : {}),
       async append(drafts, options) {
         const events = await journal.append(drafts, options);
-        for (const event of events) tell(onEvent, event);
+        for (const event of events) tell(() => onEvent(event, options?.result));
         return events;
       },
       ...(journal.sync === undefined ? {} : { sync: journal.sync.bind(journal) }),
@@ -48,9 +53,9 @@ export function telling(openJournal: OpenJournal, onEvent: ((event: RuntimeEvent
 }
 
 /** A view of the host's that breaks is the host's to see, and does not make the event unrecorded. */
-function tell(onEvent: (event: RuntimeEvent) => void, event: RuntimeEvent): void {
+function tell(view: () => void): void {
   try {
-    onEvent(event);
+    view();
   } catch (error) {
     queueMicrotask(() => {
       throw error;

@@ -1,5 +1,4 @@
 import type { Journal, OpenJournal, RunFolder } from "./contract/journal.ts";
-import { Grants } from "./gate/grants.ts";
 import { makeRunFolder, openRunFolder, runPath } from "./journal/run-folder.ts";
 
 /** What one run has of its own. */
@@ -7,8 +6,6 @@ export interface Run {
   readonly run_id: string;
   readonly journal: Journal;
   readonly folder: RunFolder;
-  readonly grants: Grants;
-  readonly quota: { taken: number };
 }
 
 /** Journals that are held open at a time. Another run's is opened again when it is needed. */
@@ -23,8 +20,6 @@ export class Runs {
   readonly #open = new Map<string, Promise<Run>>();
   readonly #busy = new Map<string, number>();
   #uses = 0;
-  /** What a run was granted and has used up: it does not begin anew because its journal was closed for a while. */
-  readonly #standing = new Map<string, Pick<Run, "grants" | "quota">>();
 
   constructor(state_dir: string, openJournal: OpenJournal) {
     this.#state_dir = state_dir;
@@ -65,9 +60,7 @@ export class Runs {
     const path = runPath(this.#state_dir, run_id);
     makeRunFolder(path);
     const journal = await this.#openJournal(run_id);
-    const standing = this.#standing.get(run_id) ?? { grants: new Grants(), quota: { taken: 0 } };
-    this.#standing.set(run_id, standing);
-    return { run_id, journal, folder: openRunFolder(path), ...standing };
+    return { run_id, journal, folder: openRunFolder(path) };
   }
 
   async #closeIdle(): Promise<void> {

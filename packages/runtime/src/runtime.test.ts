@@ -288,7 +288,7 @@ test("reverse thinking can stop a call, and what it found stays with the record"
 });
 
 test("a quota ends the calls of a run, and another run starts afresh", async () => {
-  const { runtime } = await scratch({ config: { quotas: { calls_per_run: 2 } } });
+  const { runtime } = await scratch({ config: { quotas: [{ per: "run", calls: 2 }] } });
   const codes = [];
   for (const run_id of ["r1", "r1", "r1", "r2"])
     codes.push((await runtime.call({ name: "ls", args: {}, run_id })).error?.code);
@@ -621,6 +621,7 @@ test("tools shows what is in force", async () => {
     "read",
     "background_output",
     "background_list",
+    "display",
   ]);
   expect(runtime.tools()[0]!.args_schema).toMatchObject({ type: "object", additionalProperties: false });
   expect((await runtime.call({ name: "writes", args: {} })).error?.code).toBe("ToolNotAllowed");
@@ -657,7 +658,7 @@ test("a root in a sensitive place, or a working folder outside the roots, is ref
 });
 
 test("a quota holds although the run's journal was closed for a while", async () => {
-  const { runtime } = await scratch({ config: { quotas: { calls_per_run: 1 } } });
+  const { runtime } = await scratch({ config: { quotas: [{ per: "run", calls: 1 }] } });
   await runtime.call({ name: "ls", args: {}, run_id: "first" });
   for (let i = 0; i < 70; i++) await runtime.call({ name: "ls", args: {}, run_id: `other_${i}` });
   expect((await runtime.call({ name: "ls", args: {}, run_id: "first" })).error?.code).toBe("QuotaExceeded");

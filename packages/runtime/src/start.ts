@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { headsFolder } from "./journal/heads.ts";
 import { resolvePath } from "./machine/files/resolve.ts";
+import { configurationFolder } from "./machine/skills/places.ts";
 import { checkRoots } from "./machine/files/roots.ts";
 import { isInside } from "./paths/inside.ts";
 import { judgePlace } from "./policy/check-path.ts";
@@ -41,11 +42,13 @@ export function prepareStart(options: StartOptions): Started {
   }
   const wanted = resolve(cwd ?? "/", options.state_dir ?? ".agent");
   const heads = headsFolder();
+  const configured = configurationFolder({ home: homedir(), environment: process.env });
   const workspace = (state_dir: string): WorkspaceContext => ({
     roots,
     // Paths are judged by where they really lead, so these have to be real too.
     home: resolvePath(homedir(), "/").real,
-    state_dirs: [state_dir, resolvePath(dirname(heads), "/").real],
+    // What a person has configured and trusted is closed like the record, wherever it lies.
+    state_dirs: [state_dir, resolvePath(dirname(heads), "/").real, resolvePath(configured, "/").real],
     checkpoint_handler: options.checkpoint_handler,
     ...(options.tools === undefined ? {} : { runtime_tools: options.tools }),
     sandbox: "none",

@@ -46,6 +46,8 @@ export interface CommandChanges {
   readonly left_out_more: number;
   /** Another command ran at the same time: a change may be that one's. What it told first is not told again. */
   readonly overlapped: boolean;
+  /** The size of the files that it made or changed. */
+  readonly bytes_written: number;
 }
 
 export const NO_CHANGES: CommandChanges = {
@@ -54,4 +56,5 @@ export const NO_CHANGES: CommandChanges = {
   left_out: [],
   left_out_more: 0,
   overlapped: false,
+  bytes_written: 0,
 };

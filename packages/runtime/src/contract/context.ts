@@ -26,6 +26,19 @@ export interface ToolContext {
   readonly cursors: Cursors;
   /** `fraction` from 0 to 1, or null where it cannot be known. */
   progress(fraction: number | null, detail: string): void;
+  /** Shows something at once to whoever asked. Recorded, so that it is there for who looks later. */
+  display(shown: Displayed): Promise<void>;
+}
+
+export const LEVELS = ["info", "success", "warning", "error", "progress"] as const;
+
+/** The payload of a `display` event, beside the call that it belongs to. */
+interface Displayed {
+  readonly content: string;
+  readonly level: (typeof LEVELS)[number];
+  readonly title?: string;
+  readonly thought?: string;
+  readonly evidence?: readonly string[];
 }
 
 interface Observations {
@@ -134,6 +147,21 @@ export interface Changed {
   readonly files: readonly ChangedFile[];
   /** Takes the change back. Undefined where nothing changed, or none of the old content could be kept. */
   readonly undo_id: string | undefined;
+}
+
+/** A file before or after a change that is only planned. */
+export interface FileSide {
+  readonly size: number;
+  readonly mode: number | undefined;
+  /** Left out where it is too large to be shown. */
+  readonly content?: Uint8Array;
+}
+
+/** What a file would become. Null stands for: there is nothing. */
+export interface PlannedFile {
+  readonly path: string;
+  readonly before: FileSide | null;
+  readonly after: FileSide | null;
 }
 
 /**

@@ -3,11 +3,17 @@ import type { ApprovalAnswer, ApprovalRequest, ReverseThinking } from "../protoc
 /** Milliseconds since the epoch. */
 export type Clock = () => number;
 
-/** Asks a person. `null`: nobody is there who may answer, and the call is refused with `ApprovalRequired`. */
+/**
+ * What became of asking: an answer; `null`: nobody is there who may answer, and the call is refused with
+ * `ApprovalRequired`; `parked`: the answer comes later, so the call is left open, and made again when it is there.
+ */
+type Asked = ApprovalAnswer | "parked" | null;
+
+/** Asks a person. The signal is aborted when the answer is no longer wanted: somebody else gave it, or it is too late. */
 export type OnApproval = (
   request: ApprovalRequest,
   options: { readonly signal: AbortSignal },
-) => Promise<ApprovalAnswer | null> | ApprovalAnswer | null;
+) => Promise<Asked> | Asked;
 
 export interface HookCall {
   readonly tool_call_id: string;

@@ -1,3 +1,4 @@
+import type { Counts, QuotaHolder } from "./quotas.ts";
 import type { ToolCallResult } from "../protocol/result.ts";
 import type { EventDraft, RuntimeEvent } from "../protocol/event-record.ts";
 
@@ -6,11 +7,25 @@ export interface AppendOptions {
   readonly durable?: boolean;
   /** The whole result of the call that these events end, for journals that keep results. */
   readonly result?: ToolCallResult;
+  /** Done in the same commit by journals that can (`commits`); where they cannot, whoever appends does it before. */
+  readonly commit?: StartCommit;
+}
+
+/** What the start of a call uses up. */
+export interface StartCommit {
+  /**
+   * A granted approval, which the start uses. Throws `ApprovalExpired` where it was used or taken back before: then
+   * nothing is recorded.
+   */
+  readonly approval_id?: string;
+  readonly quota?: { readonly holder: QuotaHolder; readonly counts: Counts };
 }
 
 /** The record of one run. Makers: a file (library), a table (service). */
 export interface Journal {
   readonly run_id: string;
+  /** `AppendOptions.commit` is done with the append. */
+  readonly commits?: true;
   /**
    * Chains the events and returns when they are recorded. Throws when they could not be, and then none of them is.
    * Drafts have to be redacted already.

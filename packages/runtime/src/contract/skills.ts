@@ -42,6 +42,9 @@ export interface SkillEntry extends SkillIdentity {
   readonly left_out: readonly { readonly path: string; readonly why: string }[];
 }
 
+/** What to do about a skill that is not trusted. */
+export const TRUST_HINT = "Have a person look at it and trust it: autonous policy trust";
+
 export interface BrokenSkill {
   /** The name of its folder. */
   readonly name: string;
@@ -67,10 +70,13 @@ export interface SkillReference {
   readonly source?: SkillSource | undefined;
 }
 
-/** A script that may run: a copy of the skill, made for one call out of exactly the content that was judged. */
-export interface ReadyScript {
+export interface FoundScript {
   readonly skill: SkillEntry;
   readonly script: SkillFile;
+}
+
+/** A script that may run: a copy of the skill, made for one call out of exactly the content that was judged. */
+export interface ReadyScript extends FoundScript {
   run(args: readonly string[], options: ScriptOptions): Promise<ScriptEnd>;
   /** Removes the copy. */
   close(): void;
@@ -79,12 +85,14 @@ export interface ReadyScript {
 /** Skills, as far as a tool may use them. */
 export interface ToolSkills {
   index(): Promise<SkillIndex>;
-  /** A skill as it is now, with the text of its SKILL.md. Throws `NotFound`, and `InvalidArguments` for a broken one. */
-  read(reference: SkillReference): Promise<{ readonly skill: SkillEntry; readonly body: string }>;
   /**
-   * Throws as `read` does, `ToolNotAllowed` for a skill that is not trusted, `NotFound` and `InvalidArguments` for what
-   * is no script of the skill. The caller closes it.
+   * A skill as it is now, with the text of its SKILL.md. Throws `NotFound`, `InvalidArguments` for a broken one, and
+   * `ToolNotAllowed` for one that is not trusted: its text is instructions to whoever reads it.
    */
+  read(reference: SkillReference): Promise<{ readonly skill: SkillEntry; readonly body: string }>;
+  /** A script as it is now. Throws as `read` does, `NotFound` and `InvalidArguments` for what is no script of the skill. */
+  findScript(reference: SkillReference, relative_path: string): Promise<FoundScript>;
+  /** Throws as `findScript` does. The caller closes it. */
   openScript(reference: SkillReference, relative_path: string): Promise<ReadyScript>;
 }
 

@@ -3,6 +3,7 @@ import type { Artifacts } from "../protocol/result.ts";
 import type { ToolError } from "../protocol/errors.ts";
 import type { Permission, PermissionClass, Risk, SideEffect } from "../protocol/call.ts";
 import type { ToolContext } from "./context.ts";
+import type { SkillReference } from "./skills.ts";
 import type { UndoTarget } from "./undo.ts";
 
 export const ACCESSES = ["read", "list", "write", "delete"] as const;
@@ -29,6 +30,12 @@ export interface CommandTouch {
 /** An address that a call would ask. */
 export interface AddressTouch {
   readonly address: string;
+}
+
+/** A script of a skill that a call would run. */
+export interface ScriptTouch {
+  readonly skill: SkillReference;
+  readonly path: string;
 }
 
 /** What `execute` gives back. The gate makes the result envelope of it. */
@@ -95,6 +102,13 @@ export interface ToolDeclaration<Args extends Schema, Returns extends Schema> {
    * its work may begin meanwhile.
    */
   readonly changes_by_handle?: boolean;
+  /**
+   * A call can be tried without an effect: `execute` does nothing but plan changes by `files.change`, and have others
+   * take back what is theirs by `undo.revert`. A person who is asked is then shown what would change.
+   */
+  readonly previews?: boolean;
+  /** Which script of a skill the call runs. A person who is asked is told its content's hash, and no other runs. */
+  readonly runs_script?: (args: z.output<Args>) => ScriptTouch;
   /** How long a call may take at most, where that is not what the runtime allows a call in general. */
   readonly deadline_ms?: number;
   readonly requires_checkpoint?: boolean;
@@ -126,6 +140,8 @@ export interface Tool {
   readonly destructive: boolean;
   readonly idempotent: boolean;
   readonly changes_by_handle: boolean;
+  readonly previews: boolean;
+  readonly runs_script: ((args: Readonly<Record<string, unknown>>) => ScriptTouch) | undefined;
   readonly deadline_ms: number | undefined;
   readonly requires_checkpoint: boolean;
   readonly requires_reverse_thinking: boolean;
@@ -151,7 +167,7 @@ export function defineTool<Args extends Schema, Returns extends Schema>(
   declaration: ToolDeclaration<Args, Returns>,
 ): Tool {
   refuseBadDeclaration(declaration);
-  const { risk = "high", touches, undoes, description, execute, revert } = declaration;
+  const { risk = "high", touches, undoes, runs_script, description, execute, revert } = declaration;
   const args = strictOnce(declaration.args);
   const returns = strictOnce(declaration.returns);
   let argsSchema: JsonSchema | undefined;
@@ -183,6 +199,7 @@ export function defineTool<Args extends Schema, Returns extends Schema>(
     destructive: declaration.destructive ?? false,
     idempotent: declaration.idempotent ?? false,
     changes_by_handle: declaration.changes_by_handle ?? false,
+    previews: declaration.previews ?? false,
     deadline_ms: declaration.deadline_ms,
     requires_checkpoint: declaration.requires_checkpoint ?? false,
     requires_reverse_thinking: declaration.requires_reverse_thinking ?? false,
@@ -193,6 +210,7 @@ export function defineTool<Args extends Schema, Returns extends Schema>(
     riskOf: (given) => (typeof risk === "function" ? risk(given as Given) : risk),
     touches: (given) => touches?.(given as Given) ?? [],
     undoes: undoes && ((given) => undoes(given as Given)),
+    runs_script: runs_script && ((given) => runs_script(given as Given)),
     revert: revert && ((undo, context) => revert.call(declaration, undo, context)),
     execute: (given, context) => execute.call(declaration, given as Given, context),
   };

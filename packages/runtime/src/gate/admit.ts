@@ -65,27 +65,28 @@ async function readAddresses(touches: readonly AddressTouch[], parts: DecidingPa
   }));
 }
 
+let commandParts: Awaited<ReturnType<typeof loadCommandParts>> | undefined;
+
+async function loadCommandParts() {
+  const [{ parseCommands }, { judgeCommands }, { isReadOnly }] = await Promise.all([
+    import("../shell/parse-commands.ts"),
+    import("../policy/check-command.ts"),
+    import("../policy/read-only-commands.ts"),
+  ]);
+  return { parseCommands, judgeCommands, isReadOnly };
+}
+
 function folderOf({ workdir }: CommandTouch): Touch {
   return { path: workdir, access: "list" };
 }
 
 /** The parser and its tables are loaded when there is something to parse: most processes run no command. */
-let judgement: ReturnType<typeof loadJudgement> | undefined;
-
-function loadJudgement() {
-  return Promise.all([
-    import("../shell/parse-commands.ts"),
-    import("../policy/check-command.ts"),
-    import("../policy/read-only-commands.ts"),
-  ]);
-}
-
 async function readCommands(
   commands: readonly CommandTouch[],
   touches: GateCall["touches"],
   { resolve, workspace, denylist }: DecidingParts,
 ): Promise<NamedCommand[]> {
-  const [{ parseCommands }, { judgeCommands }, { isReadOnly }] = await (judgement ??= loadJudgement());
+  const { parseCommands, judgeCommands, isReadOnly } = (commandParts ??= await loadCommandParts());
   const { roots, home } = workspace;
   return commands.map(({ command, workdir, network }) => {
     const parsed = parseCommands(command);

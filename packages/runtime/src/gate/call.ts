@@ -1,7 +1,9 @@
-import type { Cursors, OpenedFile, OutputLimits, ToolContext } from "../contract/context.ts";
+import type { ApprovalKeeper } from "../contract/approvals.ts";
+import type { Cursors, OpenedFile, OutputLimits, PlannedFile, ToolContext } from "../contract/context.ts";
 import type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "../contract/host.ts";
 import type { Journal, RunFolder } from "../contract/journal.ts";
-import type { Access, ArgsAdapter, Tool, ToolOutput } from "../contract/tool.ts";
+import type { FoundScript } from "../contract/skills.ts";
+import type { Access, ArgsAdapter, ScriptTouch, Tool, ToolOutput } from "../contract/tool.ts";
 import type { UndoKeeper, UndoRecord } from "../contract/undo.ts";
 import type {
   Decision,
@@ -18,7 +20,8 @@ import type { EventDraft } from "../protocol/event-record.ts";
 import type { EventType } from "../protocol/events.ts";
 import { makeId } from "../protocol/ids.ts";
 import type { Redactor } from "../redact/redact.ts";
-import type { Grants } from "./grants.ts";
+import type { Bases, BoundScript } from "./digest.ts";
+import type { Quotas } from "./quota.ts";
 import type { Registry } from "./registry.ts";
 
 /** What the gate works with. Made once by `runtime.ts`; the same for every call of a run. */
@@ -35,20 +38,34 @@ export interface GateParts {
   readonly approval_timeout_ms: number;
   readonly clock: Clock;
   readonly cwd: string;
-  readonly grants: Grants;
+  /** Where requests and grants are kept. */
+  readonly approvals: ApprovalKeeper;
+  /** Whose grants count beside those of the run. Undefined: the run's own. */
+  readonly session: string | undefined;
+  readonly quotas: Quotas;
+  /** Whether a journal that commits does so for these keepers: they have to be of the same maker. */
+  readonly host_keeps: { readonly approvals: boolean; readonly quotas: boolean };
+  /** What the command of a `replay` needs beside the call, word by word. */
+  readonly replay_options: readonly string[];
   /** Names that may be asked over the network. */
   readonly network_allow: readonly string[];
   /** Patterns of words that no command may match, between commas or line breaks. */
   readonly denylist: string;
   /** Binds an approval to the policy that asked for it. */
   policyVersion(): string;
-  readonly quota: { taken: number };
   readonly onApproval: OnApproval | undefined;
   readonly onCheckpoint: OnCheckpoint | undefined;
   readonly onReverseThinking: OnReverseThinking | undefined;
   resolve(path: string): { readonly real: string; readonly exists: boolean };
   /** The handles of one call, narrowed to what was decided. */
   openHandles(options: HandleOptions): Pick<ToolContext, "files" | "search" | "processes" | "network" | "skills">;
+  /**
+   * What is at a real path, so that it can be told later whether it is the same: `sha256:…` of a file's content, other
+   * text for what has none or is very large, null for nothing.
+   */
+  baseOf(real: string, signal: AbortSignal): Promise<string | null>;
+  /** The script that a call would run, as it is now. */
+  findScript(touch: ScriptTouch, signal: AbortSignal | undefined): Promise<FoundScript>;
   /** Finds out what commands would run in, where that is not known yet: the decision depends on it. */
   prepareCommands(): Promise<void>;
   /** Opens a file of the runtime's own. */
@@ -68,10 +85,12 @@ interface HandleOptions {
   readonly signal: AbortSignal;
   /** Why a folder below one that was judged may not be looked into. */
   readonly judgeBelow: (real: string) => string | undefined;
+  /** Given: files are not changed. What the call would change is told here. */
+  readonly onPlanned?: (files: readonly PlannedFile[]) => void;
 }
 
 /** The steps up to the decision need nothing of a run: they can be asked without one. */
-export type DecidingParts = Omit<GateParts, "journal" | "folder" | "grants" | "quota">;
+export type DecidingParts = Omit<GateParts, "journal" | "folder">;
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
@@ -88,7 +107,8 @@ export interface Progress {
 
 /** What a call carries from step to step. Each step fills in its part or throws. */
 export interface GateCall {
-  readonly request: ToolCallRequest;
+  /** With the arguments that a person put in place of the caller's, where one did. */
+  request: ToolCallRequest;
   readonly options: CallOptions;
   readonly opened_ms: number;
   tool?: Tool;
@@ -108,6 +128,17 @@ export interface GateCall {
   undo_records: readonly UndoRecord[];
   decision?: Decision;
   approval?: { readonly approved: boolean; readonly scope: Scope | null; readonly by: string | null };
+  /** The granted request that the start of this call uses up. */
+  approval_id?: string;
+  /** What the files held when a person said yes: no others are changed. */
+  bases?: Bases;
+  /** The script that a person said yes to: no other is run. */
+  script?: BoundScript | undefined;
+  /** A person put other arguments in place of the caller's. */
+  is_edited: boolean;
+  /** How long a person or a hook was waited for. */
+  waited_ms: number;
+  bytes_written: number;
   reverse_thinking?: ReverseThinking;
   /** `event_id` of `tool_call.started`, once that is on record. */
   started?: string;

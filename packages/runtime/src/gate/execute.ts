@@ -1,13 +1,11 @@
-import type { ToolContext } from "../contract/context.ts";
-import type { UndoRecord } from "../contract/undo.ts";
-import { decide } from "../policy/decide.ts";
+import type { StartCommit } from "../contract/journal.ts";
+import type { Counts } from "../contract/quotas.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { GateCall, GateParts } from "./call.ts";
 import { draftEvent, need } from "./call.ts";
+import { createContext } from "./context.ts";
 import { shortenParams } from "./params.ts";
-import { factsOf } from "./permit.ts";
-import type { Registry } from "./registry.ts";
-import { openTranscript } from "./transcript.ts";
+import { quotaHolder } from "./quota.ts";
 
 /** Step 8. If the start cannot be recorded, nothing runs. */
 export async function recordStart(call: GateCall, parts: GateParts): Promise<void> {
@@ -19,14 +17,49 @@ export async function recordStart(call: GateCall, parts: GateParts): Promise<voi
   try {
     const payload = { tool_call_id, tool_name: tool.name, arguments: shortenParams(call, parts) };
     const draft = draftEvent(call, "tool_call.started", payload, parts.clock());
-    await parts.journal.append([draft], { durable: isDurable && !isLater });
+    await parts.quotas.charge(call, async (counts) => {
+      const commit = await useUp(call, parts, counts);
+      await parts.journal.append([draft], {
+        durable: isDurable && !isLater,
+        ...(commit === undefined ? {} : { commit }),
+      });
+    });
     call.started = draft.event_id;
   } catch (error) {
-    throw startNotRecorded(tool.name, error);
+    throw error instanceof ToolError ? error : startNotRecorded(tool.name, error);
   }
   if (!isLater) return;
   call.durable = parts.journal.sync?.();
   call.durable?.catch(() => {}); // told to whoever is about to change something
+}
+
+/**
+ * What the start of a call uses up: its approval, and its part of the quotas. A journal that can does it in the commit of
+ * the start; else it is done before, so that no approval is ever good for two.
+ */
+async function useUp(
+  call: GateCall,
+  { journal, host_keeps, approvals, quotas }: GateParts,
+  counts: Counts | undefined,
+): Promise<StartCommit | undefined> {
+  const { approval_id } = call;
+  const commits = {
+    approval: journal.commits === true && host_keeps.approvals,
+    quota: journal.commits === true && host_keeps.quotas,
+  };
+  if (approval_id !== undefined && !commits.approval && !(await approvals.use(approval_id))) {
+    throw new ToolError(
+      "ApprovalExpired",
+      `Cannot run "${need(call.tool, "tool").name}": its approval was used, taken back or over before it began`,
+      { approval_id },
+    );
+  }
+  if (counts !== undefined && !commits.quota) await quotas.add(call, counts);
+  const commit = {
+    ...(approval_id !== undefined && commits.approval ? { approval_id } : {}),
+    ...(counts !== undefined && commits.quota ? { quota: { holder: quotaHolder(call), counts } } : {}),
+  };
+  return Object.keys(commit).length === 0 ? undefined : commit;
 }
 
 async function waitForRecord({ tool, durable }: GateCall): Promise<void> {
@@ -75,7 +108,10 @@ export async function execute(call: GateCall, parts: GateParts): Promise<void> {
   const tool = need(call.tool, "tool");
   const deadline = openDeadline(call, tool.deadline_ms ?? parts.timeout_ms);
   try {
-    const work = tool.execute(need(call.args, "args"), createContext(call, parts, deadline.signal));
+    const work = tool.execute(
+      need(call.args, "args"),
+      createContext(call, parts, { signal: deadline.signal, recorded: () => waitForRecord(call) }),
+    );
     call.output = await Promise.race([work, deadline.passed]);
     await keepRevert(call, parts);
   } catch (error) {
@@ -137,64 +173,4 @@ async function keepRevert(call: GateCall, { undo }: GateParts): Promise<void> {
   const { run_id, tool_call_id } = call.request;
   const undo_id = await undo.keepRevert({ run_id, tool_call_id, tool: name, undo: output.undo });
   call.output = { ...output, artifacts: { ...output.artifacts, undo_id } };
-}
-
-/** A tool that goes down from a folder it may list asks at each one below: a rule may close it, or want it confirmed. */
-function judgeBelow(call: GateCall, { workspace, settings }: GateParts, real: string): string | undefined {
-  if (settings.configuration.rules.length === 0) return undefined;
-  const touch = { path: real, real, access: "list", show_sensitive: false, exists: true } as const;
-  const { effect, reason } = decide({ ...factsOf(call), touches: [touch] }, workspace, settings);
-  const confirmed = effect === "REQUIRE_CONFIRMATION" && call.approval?.approved === true;
-  return effect === "ALLOW" || confirmed ? undefined : reason;
-}
-
-function createContext(call: GateCall, parts: GateParts, signal: AbortSignal): ToolContext {
-  const { tool_call_id, run_id } = call.request;
-  const { touches } = call;
-  const below = (real: string): string | undefined => judgeBelow(call, parts, real);
-  const context: ToolContext = {
-    tool_call_id,
-    run_id,
-    signal,
-    ...parts.openHandles({
-      run_id,
-      tool_call_id,
-      touches,
-      commands: call.commands,
-      confirmed: call.approval?.approved === true,
-      signal,
-      judgeBelow: below,
-      recorded: () => waitForRecord(call),
-    }),
-    openTranscript: () =>
-      openTranscript({
-        limits: parts.limits,
-        redactor: parts.redactor,
-        openAside: () => parts.folder.openAside(`${tool_call_id}.txt`),
-      }),
-    observations: { open: async (storage_ref) => await parts.openOwn(parts.folder.pathOf(storage_ref)) },
-    undo: {
-      records: call.undo_records,
-      content: (sha256) => parts.undo.undoLog.content(sha256),
-      revert: (record) => revertWith(parts.registry, record, context),
-    },
-    limits: parts.limits,
-    cursors: parts.cursors,
-    progress: (fraction, detail) => {
-      call.options.onProgress?.({ tool_call_id, fraction, detail: parts.redactor.redact(detail).text });
-    },
-  };
-  return context;
-}
-
-async function revertWith(registry: Registry, { undo_id, revert }: UndoRecord, context: ToolContext): Promise<void> {
-  const tool = revert === undefined ? undefined : registry.get(revert.tool);
-  if (tool?.revert === undefined) {
-    throw new ToolError(
-      "UnknownTool",
-      `Cannot take back "${undo_id}": the tool ${JSON.stringify(revert?.tool)} that made the change is not here to do it`,
-      { undo_id },
-    );
-  }
-  await tool.revert(revert?.undo, context);
 }

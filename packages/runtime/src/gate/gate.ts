@@ -1,4 +1,4 @@
-import type { Decision } from "../policy/decide.ts";
+import type { CallFacts, Decision } from "../policy/decide.ts";
 import type { ToolCallRequest } from "../protocol/call.ts";
 import type { ToolCallResult } from "../protocol/result.ts";
 import { ToolError } from "../protocol/errors.ts";
@@ -8,9 +8,11 @@ import type { CallOptions, DecidingParts, GateCall, GateParts, Step } from "./ca
 import { need } from "./call.ts";
 import { execute, reasonOf, recordStart } from "./execute.ts";
 import type { Opened } from "./open-call.ts";
-import { decide, takeQuota } from "./permit.ts";
+import { Parked } from "./parked.ts";
+import { decide, factsOf } from "./permit.ts";
+import { takeQuota } from "./quota.ts";
 import { recordEnd } from "./record-end.ts";
-import { thinkInReverse } from "./reverse-thinking.ts";
+import { thinkBefore, thinkInReverse } from "./reverse-thinking.ts";
 import { settle } from "./settle.ts";
 import type { Settled } from "./settle.ts";
 
@@ -21,15 +23,21 @@ const STEPS: readonly Step[] = [
   checkArgs,       // 2  strict schema
   resolvePaths,    // 3  where each path really leads
   decide,          // 4  policy, pure
-  takeQuota,       // 5
-  getApproval,     // 6  checkpoint, confirmation
+  takeQuota,       // 5  is there room? it is charged with the start
+  thinkBefore,     // 7  where the host wants it before 6
+  getApproval,     // 6  checkpoint, confirmation; may park
   thinkInReverse,  // 7  only tools that ask for it
   recordStart,     // 8  no record, no run
   execute,         // 9  under a deadline
 ];
 
 /** The beginning of the list above, for calls that are only judged. */
-const DECIDING_STEPS = [findTool, checkArgs, resolvePaths, decide] as const;
+const DECIDING_STEPS: readonly ((call: GateCall, parts: DecidingParts) => Promise<void> | void)[] = [
+  findTool,
+  checkArgs,
+  resolvePaths,
+  decide,
+];
 
 /** Makes one call. Never throws: every way it can end is a result. */
 export async function runGate(
@@ -44,7 +52,10 @@ export async function runGate(
   } catch (error) {
     problem = error;
   }
+  const uncounted = await countUse(call, parts);
+  problem ??= uncounted;
   const settled = settleSafely(call, problem, parts); // 10  redact, put aside, cut
+  if (problem instanceof Parked) return settled.result; // the call is still open
   return await recordEnd(call, settled, parts); // 11
 }
 
@@ -53,15 +64,24 @@ export async function explainCall(
   { request, refusal }: Opened,
   options: CallOptions,
   parts: DecidingParts,
-): Promise<Decision> {
+): Promise<Decided> {
   if (refusal !== undefined) throw refusal;
   const call = newCall(request, options, parts.clock());
   try {
-    for (const step of DECIDING_STEPS) await step(call, parts);
+    for (const step of DECIDING_STEPS) {
+      const done = step(call, parts);
+      if (done !== undefined) await done; // a turn of the loop for each step is most of the time that a replay takes
+    }
   } catch (error) {
     if (call.decision === undefined) throw error;
   }
-  return need(call.decision, "decision");
+  return { decision: need(call.decision, "decision"), call: factsOf(call) };
+}
+
+/** A decision and what it was made on. */
+export interface Decided {
+  readonly decision: Decision;
+  readonly call: CallFacts;
 }
 
 function newCall(request: ToolCallRequest, options: CallOptions, opened_ms: number): GateCall {
@@ -75,7 +95,21 @@ function newCall(request: ToolCallRequest, options: CallOptions, opened_ms: numb
     addresses: [],
     undo_records: [],
     params_redacted: false,
+    is_edited: false,
+    waited_ms: 0,
+    bytes_written: 0,
   };
+}
+
+/** What a call used is counted whatever became of it; gives the problem where that cannot be done. */
+async function countUse(call: GateCall, { quotas }: GateParts): Promise<ToolError | undefined> {
+  try {
+    await quotas.release(call);
+    return undefined;
+  } catch (error) {
+    const message = `"${call.request.name}" ran, but what it used could not be counted (${reasonOf(error)})`;
+    return new ToolError("RecordFailed", message, {}, error);
+  }
 }
 
 /** Output that cannot be put aside (a full disk) is not shown in part as if it were whole. */

@@ -1,7 +1,7 @@
 import { decide as judge } from "../policy/decide.ts";
 import type { CallFacts } from "../policy/decide.ts";
 import { ToolError } from "../protocol/errors.ts";
-import type { DecidingParts, GateCall, GateParts } from "./call.ts";
+import type { DecidingParts, GateCall } from "./call.ts";
 import { need } from "./call.ts";
 
 /** Step 4: the policy's decision. A denial ends the call; a confirmation is asked for in step 6. */
@@ -18,17 +18,4 @@ export function factsOf({ tool, risk, touches, commands, addresses, options: { c
   const run = commands.length === 0 ? {} : { commands };
   const asked = addresses.length === 0 ? {} : { addresses };
   return { tool: need(tool, "tool"), risk: need(risk, "risk"), touches, ...run, ...asked, ...who };
-}
-
-/** Step 5. */
-export function takeQuota(call: GateCall, { settings, quota }: GateParts): void {
-  const most = settings.configuration.quotas.calls_per_run;
-  if (most !== undefined && quota.taken >= most) {
-    throw new ToolError(
-      "QuotaExceeded",
-      `Cannot run "${call.request.name}": this run has used its ${most} calls; a new run starts afresh`,
-      { calls_per_run: most },
-    );
-  }
-  quota.taken++;
 }

@@ -27,7 +27,14 @@ function endEvent(call: GateCall, { result, cause }: Settled, parts: GateParts):
   const params = shortenParams(call, parts);
   // The name of a tool that there is not is whatever somebody sent.
   const tool_name = call.tool?.name ?? parts.redactor.redact(call.request.name).text;
-  const audit = auditOf(call, { result, tool_name, params, now, sandbox: parts.workspace.sandbox });
+  const audit = auditOf(call, {
+    result,
+    tool_name,
+    params,
+    now,
+    sandbox: parts.workspace.sandbox,
+    redactor: parts.redactor,
+  });
   const { tool_call_id, payload, error } = result;
   const about = { tool_call_id, tool_name };
   if (error === null) {
@@ -61,9 +68,10 @@ interface AuditOptions {
   readonly params: unknown;
   readonly now: number;
   readonly sandbox: string;
+  readonly redactor: Redactor;
 }
 
-function auditOf(call: GateCall, { result, tool_name, params, now, sandbox }: AuditOptions): AuditRecord {
+function auditOf(call: GateCall, { result, tool_name, params, now, sandbox, redactor }: AuditOptions): AuditRecord {
   const { payload, error } = result;
   const { tool, decision, approval, request } = call;
   return {
@@ -90,11 +98,23 @@ function auditOf(call: GateCall, { result, tool_name, params, now, sandbox }: Au
       approval_scope: approval?.scope ?? null,
       approved_by: approval?.by ?? null,
     },
+    ...placesOf(call, redactor),
+    ...(call.options.chat === undefined ? {} : { chat: call.options.chat }),
+    ...(call.options.user === undefined ? {} : { user: call.options.user }),
     sandbox,
     hashes: payload?.sha256 === undefined ? {} : { stdout_sha256: payload.sha256 },
     artifacts: result.artifacts,
     ...(call.reverse_thinking === undefined ? {} : { reverse_thinking: call.reverse_thinking }),
   };
+}
+
+/** Many files may be named at once: as many as a record should hold. */
+const MAX_PLACES = 100;
+
+function placesOf({ touches }: GateCall, redactor: Redactor): Pick<AuditRecord, "places"> {
+  if (touches.length === 0) return {};
+  const places = touches.slice(0, MAX_PLACES).map(({ path, real, access }) => ({ path, real, access }));
+  return { places: redactor.redactValue(places).value as typeof places };
 }
 
 /** The answer where a run's record cannot even be opened: nothing was run. */

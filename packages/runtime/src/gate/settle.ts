@@ -34,17 +34,21 @@ export function settle(call: GateCall, problem: unknown, parts: GateParts): Sett
   const { data, meta, artifacts } = rest.value as { data: unknown; meta: Payload["meta"]; artifacts: Artifacts };
   const told = error === undefined ? undefined : describeError(error, parts);
   const texts = { stdout: stdout.text, stderr: stderr.text };
+  const edited = call.is_edited ? { edited_args: call.params } : {};
   const payload =
     output === undefined
       ? null
-      : makePayload({ ...output, ...texts, data, meta }, { call, parts, failed: error !== undefined });
+      : makePayload(
+          { ...output, ...texts, data, meta: { ...meta, ...edited } },
+          { call, parts, failed: error !== undefined },
+        );
   const result: ToolCallResult = {
     tool_call_id: call.request.tool_call_id,
     ok: error === undefined,
     payload,
     error: told?.error ?? null,
     artifacts,
-    duration_ms: parts.clock() - call.opened_ms,
+    duration_ms: Math.max(0, parts.clock() - call.opened_ms - call.waited_ms), // waiting is not its time
     redacted: stdout.redacted || stderr.redacted || rest.redacted || told?.redacted === true || call.params_redacted,
   };
   const cause =

@@ -3,6 +3,7 @@ import { applyPatch } from "./apply-patch.ts";
 import { backgroundList, backgroundOutput, backgroundStop } from "./background.ts";
 import { bash } from "./bash.ts";
 import { deleteFile } from "./delete-file.ts";
+import { display } from "./display.ts";
 import { edit } from "./edit.ts";
 import { find } from "./find.ts";
 import { grep } from "./grep.ts";
@@ -29,5 +30,6 @@ export const BUILT_IN: readonly Tool[] = [
   backgroundList,
   runScript,
   networkRequest,
+  display,
   undo,
 ];

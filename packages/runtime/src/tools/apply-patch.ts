@@ -40,6 +40,7 @@ export const applyPatch = defineTool({
   permission_class: "file",
   audit_operation: "edit",
   changes_by_handle: true,
+  previews: true,
   search_hint: "apply patch diff many files",
 
   async execute(given, { files }) {

@@ -19,6 +19,7 @@ export const deleteFile = defineTool({
   permission_class: "file",
   audit_operation: "delete",
   changes_by_handle: true,
+  previews: true,
   destructive: true,
   search_hint: "delete remove file unlink",
 

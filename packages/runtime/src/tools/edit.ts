@@ -55,6 +55,7 @@ export const edit = defineTool({
   permission_class: "file",
   audit_operation: "edit",
   changes_by_handle: true,
+  previews: true,
   search_hint: "edit replace change text in file",
 
   async execute(given, { files }) {

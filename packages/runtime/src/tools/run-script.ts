@@ -77,6 +77,7 @@ export const runScript = defineTool({
   risk: "medium",
   permission_class: "bash",
   audit_operation: "execute",
+  runs_script: (given) => ({ skill: referenceOf(given), path: given.relative_path }),
   deadline_ms: TIMEOUT.most_seconds * 1000 + 30_000, // it is copied first, and ended by its own limit
   search_hint: "run execute skill script program",
 

@@ -42,6 +42,7 @@ export const undo = defineTool({
   permission_class: "file",
   audit_operation: "undo",
   changes_by_handle: true,
+  previews: true,
   search_hint: "undo revert take back restore change",
 
   async execute({ force }, context) {

@@ -44,6 +44,7 @@ export const write = defineTool({
   permission_class: "file",
   audit_operation: "write",
   changes_by_handle: true,
+  previews: true,
   search_hint: "write create append file content",
 
   async execute(given, { files }) {

@@ -32,7 +32,7 @@ export async function changeOnce(parts: ChangeParts, request: ChangeRequest, { w
 }
 
 /** What a tool gets to see of a target. */
-function asBefore(target: Target): FileBefore {
+export function asBefore(target: Target): FileBefore {
   const { path, facts } = target;
   return {
     path,
@@ -43,12 +43,20 @@ function asBefore(target: Target): FileBefore {
   };
 }
 
+export function declaredFor(path: string, touches: readonly ResolvedTouch[]): ResolvedTouch {
+  const touch = touches.find((each) => each.path === path && (each.access === "write" || each.access === "delete"));
+  if (touch !== undefined) return touch;
+  throw new ToolError("PathTraversalBlocked", `Cannot change "${path}": the call did not declare that it would`, {
+    path,
+  });
+}
+
 interface Step {
   readonly target: Target;
   readonly change: FileChange;
 }
 
-function checkPlan(
+export function checkPlan(
   changes: readonly FileChange[],
   targets: readonly Target[],
   touches: readonly ResolvedTouch[],

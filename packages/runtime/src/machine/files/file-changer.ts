@@ -1,11 +1,10 @@
 import type { Changed } from "../../contract/context.ts";
 import type { Clock } from "../../contract/host.ts";
 import type { ChangedFile, KeptRevert, UndoKeeper } from "../../contract/undo.ts";
-import type { ResolvedTouch } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { makeId } from "../../protocol/ids.ts";
 import type { ChangeParts, ChangeRequest } from "./attempt.ts";
-import { changeOnce } from "./change-once.ts";
+import { changeOnce, declaredFor } from "./change-once.ts";
 import type { Plan, Wish } from "./change-once.ts";
 import { ChangeLogs } from "./change-log.ts";
 import { ChangedMeanwhile } from "./changed-meanwhile.ts";
@@ -114,14 +113,6 @@ export function createFileChanger({ state_dir, clock, limit_bytes = LIMIT_BYTES 
       if (isReady) leaveLocks(stateFolders(state_dir).locks);
     },
   };
-}
-
-function declaredFor(path: string, touches: readonly ResolvedTouch[]): ResolvedTouch {
-  const touch = touches.find((each) => each.path === path && (each.access === "write" || each.access === "delete"));
-  if (touch !== undefined) return touch;
-  throw new ToolError("PathTraversalBlocked", `Cannot change "${path}": the call did not declare that it would`, {
-    path,
-  });
 }
 
 /** What concerns the files themselves is told with their names; the rest is the runtime's own. */

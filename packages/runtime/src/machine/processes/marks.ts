@@ -1,5 +1,5 @@
 import { lifeOf, ownProcess } from "../files/process-owner.ts";
-import { allPids, environmentOf, isAlive, pidsSince, signalProcess } from "./process-tree.ts";
+import { allPids, environmentOf, isAlive, parentOf, pidsSince, signalProcess } from "./process-tree.ts";
 
 /** The variable by which the processes of a command are found again, wherever they went. */
 export const MARK = "AUTONOUS_CALL";
@@ -26,6 +26,20 @@ function marksOf(pid: number): readonly string[] {
   const end = text.indexOf("\0", at);
   return text.slice(at + MARK.length + 1, end < 0 ? undefined : end).split(",");
 }
+
+/**
+ * Whether this process is a command of a runtime, or descends from one: then it may not speak for a person. Whoever runs
+ * without a sandbox can hide it; the wall is that what a person has said lies where no sandboxed command can write.
+ */
+export function isRunByCall(): boolean {
+  let pid: number | undefined = process.pid;
+  for (let depth = 0; pid !== undefined && depth < DEEPEST; depth++) {
+    if (marksOf(pid).some((mark) => ENTRY.test(mark))) return true;
+    pid = parentOf(pid);
+  }
+  return false;
+}
+const DEEPEST = 1000;
 
 export interface Marked {
   readonly mark: string;

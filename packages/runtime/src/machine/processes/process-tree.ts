@@ -15,6 +15,13 @@ export function isAlive(pid: number): boolean {
   return stat !== undefined && !/^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2));
 }
 
+/** Undefined once the process is gone, and for the first one of all. */
+export function parentOf(pid: number): number | undefined {
+  const stat = read(pid, "stat");
+  const parent = stat === undefined ? 0 : Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ", 2)[1]);
+  return parent > 0 ? parent : undefined;
+}
+
 /** A process with all that descends from it, itself first: at most so many. */
 export function treeOf(pid: number, most: number): readonly number[] {
   const tree = new Set([pid]);

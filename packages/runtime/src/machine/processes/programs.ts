@@ -49,7 +49,8 @@ async function findBundled(): Promise<string | undefined> {
   }
 }
 
-function findOnPath(
+/** The first of these names that is on the path and may be called, by where it really is. */
+export function findOnPath(
   names: readonly string[],
   { roots, path = process.env["PATH"] ?? "" }: ProgramOptions,
 ): string | undefined {

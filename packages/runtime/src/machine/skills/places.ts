@@ -14,7 +14,7 @@ export interface SkillPlace {
  */
 // oxfmt-ignore
 const PLACES = [
-  { source: "user",    in: "configuration", path: "autonous/skills" },
+  { source: "user",    in: "configuration", path: "skills" },
   { source: "user",    in: "home",          path: ".agents/skills" },
   { source: "user",    in: "home",          path: ".claude/skills" },
   { source: "project", in: "workspace",     path: ".agents/skills" },
@@ -29,10 +29,15 @@ export interface PlacesOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
+/** Where a person keeps what is configured for the runtime, and their own skills. */
+export function configurationFolder({ home, environment }: Pick<PlacesOptions, "home" | "environment">): string {
+  const base = environment["XDG_CONFIG_HOME"];
+  return join(base !== undefined && isAbsolute(base) ? base : join(home, ".config"), "autonous");
+}
+
 export function placesOfSkills({ roots, cwd, home, environment }: PlacesOptions): readonly SkillPlace[] {
-  const configured = environment["XDG_CONFIG_HOME"];
   const folders = {
-    configuration: [configured !== undefined && isAbsolute(configured) ? configured : join(home, ".config")],
+    configuration: [configurationFolder({ home, environment })],
     home: [home],
     workspace: [...new Set([cwd, ...roots])],
   } as const;

@@ -91,20 +91,30 @@ test("the index has what a skill is and the hash of each file, and no body", asy
   expect(JSON.stringify(skill)).not.toContain("Body of pdf");
 });
 
-test("the body is read on demand", async () => {
-  const { handle } = await house({ "root/.agents/skills/pdf/SKILL.md": skillText("pdf") });
+test("the body is read on demand, of what is trusted only", async () => {
+  const files = { "root/.agents/skills/pdf/SKILL.md": skillText("pdf") };
+  const { handle } = await house(files, { isTrusted: () => true });
+  const { handle: untrusting } = await house(files);
 
   expect(await handle().read({ name: "pdf" })).toMatchObject({
-    skill: { name: "pdf", trusted: false },
+    skill: { name: "pdf", trusted: true },
     body: "Body of pdf",
+  });
+  await expect(untrusting().read({ name: "pdf" })).rejects.toMatchObject({
+    code: "ToolNotAllowed",
+    message: expect.stringMatching(/^Cannot read the skill "pdf": .* no person has trusted it as it is now$/) as string,
+    hint: "Have a person look at it and trust it: autonous policy trust",
   });
 });
 
 test("the first of a name wins, and the other is told and found by its source", async () => {
-  const { skills, handle, path } = await house({
-    "home/.agents/skills/pdf/SKILL.md": skillText("pdf"),
-    "root/.agents/skills/pdf/SKILL.md": skillText("pdf"),
-  });
+  const { skills, handle, path } = await house(
+    {
+      "home/.agents/skills/pdf/SKILL.md": skillText("pdf"),
+      "root/.agents/skills/pdf/SKILL.md": skillText("pdf"),
+    },
+    { isTrusted: () => true },
+  );
 
   const index = await skills.index();
 

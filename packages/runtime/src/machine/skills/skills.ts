@@ -1,5 +1,6 @@
 import { mkdirSync, readSync, openSync, closeSync } from "node:fs";
 import { join } from "node:path";
+import { TRUST_HINT } from "../../contract/skills.ts";
 import type { ReadyScript, RunProgram, SkillEntry, SkillFile, SkillIndex, ToolSkills } from "../../contract/skills.ts";
 import type { Places } from "../../policy/facts.ts";
 import { ToolError } from "../../protocol/errors.ts";
@@ -14,7 +15,7 @@ export interface SkillsOptions {
   readonly workspace: Places;
   readonly cwd: string;
   /** Left out: nothing that came with the workspace is trusted. */
-  readonly isTrusted?: IsTrusted;
+  readonly isTrusted?: IsTrusted | undefined;
   /** Default: this process's own. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
@@ -44,7 +45,12 @@ export function createSkills(given: SkillsOptions): Skills {
       index: () => indexSkills({ ...options, signal: call.signal }),
       async read(reference) {
         const { entry, body } = await findSkill(reference, { ...options, signal: call.signal });
+        refuseUntrusted(entry, `Cannot read the skill "${entry.name}"`);
         return { skill: entry, body };
+      },
+      async findScript(reference, relative_path) {
+        const { entry } = await findSkill(reference, { ...options, signal: call.signal });
+        return { skill: entry, script: scriptOf(entry, relative_path) };
       },
       async openScript(reference, relative_path) {
         const loaded = await findSkill(reference, { ...options, signal: call.signal });
@@ -55,20 +61,21 @@ export function createSkills(given: SkillsOptions): Skills {
   };
 }
 
+function refuseUntrusted({ name, trusted }: SkillEntry, cannot: string): void {
+  if (trusted) return;
+  throw new ToolError(
+    "ToolNotAllowed",
+    `${cannot}: the skill came with the workspace, and no person has trusted it as it is now`,
+    { skill: name, hint: TRUST_HINT },
+  );
+}
+
 /** Found among the files of the index, so no path leads anywhere else. */
-function scriptOf({ name, trusted, scripts, left_out }: SkillEntry, relative_path: string): SkillFile {
+function scriptOf(skill: SkillEntry, relative_path: string): SkillFile {
+  const { name, scripts, left_out } = skill;
   const path = relative_path.replace(/^(?:\.\/+)+/, "");
   const cannot = `Cannot run ${JSON.stringify(relative_path)} of the skill "${name}"`;
-  if (!trusted) {
-    throw new ToolError(
-      "ToolNotAllowed",
-      `${cannot}: the skill came with the workspace, and no person has trusted it as it is now`,
-      {
-        skill: name,
-        hint: "Have a person look at the skill and put it among their own.",
-      },
-    );
-  }
+  refuseUntrusted(skill, cannot);
   const script = scripts.find((each) => each.path === path);
   if (script !== undefined) return script;
   if (path.startsWith("/") || path.split("/").includes("..")) {

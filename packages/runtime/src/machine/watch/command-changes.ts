@@ -211,6 +211,7 @@ class Watch implements CommandWatch {
       left_out: leftOut.slice(0, MAX_LEFT_OUT).map(([key, why]) => ({ path: pathFor(decodeKey(key), cwd), why })),
       left_out_more: Math.max(0, leftOut.length - MAX_LEFT_OUT),
       overlapped: own.overlapped,
+      bytes_written: rest.reduce((bytes, difference) => bytes + bytesOf(difference), 0),
     };
   }
 
@@ -256,6 +257,11 @@ class Watch implements CommandWatch {
       return { undo_id: undefined, files: [], problem: `what takes it back could not be kept (${reason})` };
     }
   }
+}
+
+function bytesOf({ before, after }: Difference): number {
+  if (after?.kind !== "file") return 0;
+  return before?.sha256 !== undefined && before.sha256 === after.sha256 ? 0 : after.size;
 }
 
 /** What a command left, as far as that can be told from what others leave. */

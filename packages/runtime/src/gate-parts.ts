@@ -1,0 +1,140 @@
+import { hash } from "node:crypto";
+import type { Commands } from "./commands.ts";
+import type { ApprovalKeeper } from "./contract/approvals.ts";
+import type { Clock } from "./contract/host.ts";
+import { DEFAULTS } from "./defaults.ts";
+import type { DecidingParts } from "./gate/call.ts";
+import { createMemoryQuotas } from "./gate/memory-quotas.ts";
+import { Quotas } from "./gate/quota.ts";
+import type { Registry } from "./gate/registry.ts";
+import { runPath } from "./journal/run-folder.ts";
+import type { LazyChanger } from "./lazy-changer.ts";
+import { createLazyNetwork } from "./lazy-network.ts";
+import { createLazySearch } from "./lazy-search.ts";
+import type { LazySkills } from "./lazy-skills.ts";
+import { createToolFiles } from "./machine/files/files.ts";
+import { openOwnFile } from "./machine/files/open-file.ts";
+import { resolvePath } from "./machine/files/resolve.ts";
+import { createCursors } from "./output/cursor.ts";
+import { checkConfiguration } from "./policy/check-configuration.ts";
+import type { DecisionSettings } from "./policy/decide.ts";
+import { canonicalJson } from "./protocol/canonical.ts";
+import type { PolicyConfiguration } from "./protocol/configuration.ts";
+import { ToolError } from "./protocol/errors.ts";
+import type { Redactor } from "./redact/redact.ts";
+import type { RuntimeOptions } from "./runtime-options.ts";
+import { readKey } from "./start.ts";
+import type { Started } from "./start.ts";
+
+/** What a runtime is made of, beside its options. */
+export interface Made {
+  readonly registry: Registry;
+  readonly started: Started;
+  readonly clock: Clock;
+  readonly changer: LazyChanger;
+  readonly commands: Commands;
+  readonly configuration: PolicyConfiguration;
+  readonly redactor: Redactor;
+  readonly approvals: ApprovalKeeper;
+  readonly skills: LazySkills;
+}
+
+/** What the gate works with, but for what is a run's own. */
+export function sharedParts(options: RuntimeOptions, made: Made): DecidingParts {
+  const { registry, started, clock, commands, configuration, redactor, approvals } = made;
+  const { cwd, state_dir } = started;
+  const { workspace } = commands;
+  const settings = decisionSettings(options, configuration);
+  const keeper = options.quotas ?? createMemoryQuotas();
+  return {
+    registry,
+    workspace,
+    settings,
+    cwd,
+    clock,
+    redactor,
+    cursors: createCursors(() => readKey(state_dir)),
+    limits: { lines: options.limits?.lines ?? DEFAULTS.lines, bytes: options.limits?.bytes ?? DEFAULTS.bytes },
+    timeout_ms: options.timeout_ms ?? DEFAULTS.timeout_ms,
+    approval_timeout_ms: options.approval_timeout_ms ?? DEFAULTS.approval_timeout_ms,
+    policyVersion: () => versionOf(settings),
+    approvals,
+    session: options.session,
+    quotas: new Quotas({ quotas: configuration.quotas, keeper, clock }),
+    host_keeps: { approvals: options.approvals !== undefined, quotas: options.quotas !== undefined },
+    replay_options: options.replay_options ?? [],
+    onApproval: options.onApproval,
+    onCheckpoint: options.onCheckpoint,
+    onReverseThinking: options.onReverseThinking,
+    resolve: (path) => resolvePath(path, cwd),
+    ...handleParts(made),
+    prepareCommands: () => commands.prepare(),
+    denylist: options.bash_denylist ?? "",
+    network_allow: configuration.network?.allow ?? [],
+    openOwn: (path) => Promise.resolve(openOwnFile(path)),
+    undo: made.changer,
+  };
+}
+
+/** The handles of calls, and what the gate asks the machine about files and skills. */
+function handleParts({
+  started,
+  changer,
+  commands,
+  configuration,
+  skills,
+}: Made): Pick<DecidingParts, "openHandles" | "baseOf" | "findScript"> {
+  const { state_dir } = started;
+  const { workspace } = commands;
+  const allow = configuration.network?.allow ?? [];
+  return {
+    openHandles: ({ onPlanned, ...handles }) => ({
+      files: createToolFiles({
+        ...handles,
+        workspace,
+        changer: onPlanned === undefined ? changer : changer.previewing(onPlanned),
+      }),
+      search: createLazySearch({ ...handles, workspace }),
+      processes: commands.forCall(handles),
+      network: createLazyNetwork({ signal: handles.signal, allow }),
+      skills: skills.forCall({
+        run_folder: runPath(state_dir, handles.run_id),
+        signal: handles.signal,
+        run: commands.programsFor(handles),
+      }),
+    }),
+    async baseOf(real, signal) {
+      const { baseOf } = await import("./machine/files/base-of.ts"); // few calls are asked about
+      return await baseOf(real, signal);
+    },
+    findScript: async (touch, signal) => await skills.findScript(touch, signal),
+  };
+}
+
+function decisionSettings(
+  { profile = "guarded", origins, projects }: RuntimeOptions,
+  configuration: PolicyConfiguration,
+): DecisionSettings {
+  return { profile, configuration, ...(origins && { origins }), ...(projects && { projects }) };
+}
+
+/** Of what decides: where a rule stands does not, nor what was agreed to, nor how much may be used. */
+function versionOf({ profile, configuration, projects = [] }: DecisionSettings): string {
+  const deciding = ({ approve: _approve, quotas: _quotas, ...rest }: PolicyConfiguration) => rest;
+  const ofProjects = projects.map((project) => deciding(project.configuration));
+  return hash(
+    "sha256",
+    canonicalJson({ profile, configuration: deciding(configuration), projects: ofProjects }),
+    "hex",
+  );
+}
+
+export function readConfiguration({ config = {}, network }: RuntimeOptions): PolicyConfiguration {
+  const { configuration, problems } = checkConfiguration(network === undefined ? config : { ...config, network });
+  if (problems.length === 0) return configuration;
+  throw new ToolError(
+    "InvalidArguments",
+    `Cannot start the runtime: ${problems.map((each) => `config.${each}`).join("; ")}`,
+    { problems },
+  );
+}

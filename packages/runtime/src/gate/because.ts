@@ -1,0 +1,4 @@
+/** A reason that somebody gave, or did not, as the end of a sentence. */
+export function because(reason: string | undefined): string {
+  return reason === undefined || reason === "" ? "" : `: ${reason}`;
+}

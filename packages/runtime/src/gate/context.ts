@@ -1,0 +1,155 @@
+import type { FileBefore, FileChange, PlannedFile, ToolContext, ToolFiles } from "../contract/context.ts";
+import type { UndoRecord } from "../contract/undo.ts";
+import { decide } from "../policy/decide.ts";
+import { ToolError } from "../protocol/errors.ts";
+import type { GateCall, GateParts } from "./call.ts";
+import { draftEvent } from "./call.ts";
+import { factsOf } from "./permit.ts";
+import type { Registry } from "./registry.ts";
+import { staleApproval } from "./stale-approval.ts";
+import { openTranscript } from "./transcript.ts";
+
+interface ContextOptions {
+  readonly signal: AbortSignal;
+  /** Resolves when the start of the call is on the disk. Left out: nothing is to change. */
+  readonly recorded?: () => Promise<void>;
+  /** Changes are planned only, and told here. */
+  readonly onPlanned?: (files: readonly PlannedFile[]) => void;
+}
+
+/** What a tool gets to work with: handles that are narrowed to what was decided, and bound to what was approved. */
+export function createContext(call: GateCall, parts: GateParts, options: ContextOptions): ToolContext {
+  const { tool_call_id, run_id } = call.request;
+  const { signal, recorded = () => Promise.resolve(), onPlanned } = options;
+  const handles = parts.openHandles({
+    run_id,
+    tool_call_id,
+    touches: call.touches,
+    commands: call.commands,
+    confirmed: call.approval?.approved === true,
+    signal,
+    judgeBelow: (real) => judgeBelow(call, parts, real),
+    recorded,
+    ...(onPlanned === undefined ? {} : { onPlanned }),
+  });
+  const context: ToolContext = {
+    tool_call_id,
+    run_id,
+    signal,
+    ...handles,
+    files: boundFiles(handles.files, { call, parts, signal }),
+    processes: countedProcesses(handles.processes, call),
+    skills: boundSkills(handles.skills, call),
+    openTranscript: () =>
+      openTranscript({
+        limits: parts.limits,
+        redactor: parts.redactor,
+        openAside: () => parts.folder.openAside(`${tool_call_id}.txt`),
+      }),
+    observations: { open: async (storage_ref) => await parts.openOwn(parts.folder.pathOf(storage_ref)) },
+    undo: {
+      records: call.undo_records,
+      content: (sha256) => parts.undo.undoLog.content(sha256),
+      revert: (record) => revertWith(parts.registry, record, context),
+    },
+    limits: parts.limits,
+    cursors: parts.cursors,
+    progress: (fraction, detail) => {
+      call.options.onProgress?.({ tool_call_id, fraction, detail: parts.redactor.redact(detail).text });
+    },
+    display: async (shown) => {
+      if (onPlanned !== undefined) return; // nothing happens yet
+      const payload = { tool_call_id, ...(parts.redactor.redactValue(shown).value as object) };
+      await parts.journal.append([draftEvent(call, "display", payload, parts.clock())]);
+    },
+  };
+  return context;
+}
+
+interface Bound {
+  readonly call: GateCall;
+  readonly parts: GateParts;
+  readonly signal: AbortSignal;
+}
+
+/** What was approved is what is changed: looked at again under the lock of the change itself. */
+function boundFiles(files: ToolFiles, bound: Bound): ToolFiles {
+  return {
+    ...files,
+    async change(paths, plan) {
+      let bytes = 0;
+      const changed = await files.change(paths, async (befores) => {
+        for (const before of befores) await refuseOtherBase(before, bound);
+        const changes = await plan(befores);
+        bytes = changes.reduce((sum, change) => sum + bytesOf(change), 0);
+        return changes;
+      });
+      if (changed.files.length > 0) bound.call.bytes_written += bytes;
+      return changed;
+    },
+  };
+}
+
+async function refuseOtherBase(before: FileBefore, { call, parts, signal }: Bound): Promise<void> {
+  const { bases } = call;
+  if (bases === undefined) return;
+  const touch = call.touches.find(({ path, real }) => path === before.path && real in bases);
+  if (touch === undefined) return;
+  const approved = bases[touch.real] ?? null;
+  const isContent = approved === null || approved.startsWith("sha256:");
+  const found = before.facts === null ? null : `sha256:${await before.sha256()}`;
+  const now = isContent ? found : await parts.baseOf(touch.real, signal);
+  if (now !== approved) throw staleApproval(call, [`"${before.path}" has changed`]);
+}
+
+function bytesOf(change: FileChange): number {
+  if ("content" in change) return change.content.length;
+  return "append" in change ? change.append.length : 0;
+}
+
+function countedProcesses(processes: ToolContext["processes"], call: GateCall): ToolContext["processes"] {
+  return {
+    ...processes,
+    async run(command, options) {
+      const end = await processes.run(command, options);
+      call.bytes_written += end.changes.bytes_written;
+      return end;
+    },
+  };
+}
+
+/** The copy that runs is made of the content that was approved, or not at all. */
+function boundSkills(skills: ToolContext["skills"], call: GateCall): ToolContext["skills"] {
+  const { script: approved } = call;
+  if (approved === undefined) return skills;
+  return {
+    ...skills,
+    async openScript(reference, path) {
+      const ready = await skills.openScript(reference, path);
+      if (ready.skill.digest === approved.skill_digest && ready.script.sha256 === approved.sha256) return ready;
+      ready.close();
+      throw staleApproval(call, ["the script has other content"]);
+    },
+  };
+}
+
+/** A tool that goes down from a folder it may list asks at each one below: a rule may close it, or want it confirmed. */
+function judgeBelow(call: GateCall, { workspace, settings }: GateParts, real: string): string | undefined {
+  if (settings.configuration.rules.length === 0) return undefined;
+  const touch = { path: real, real, access: "list", show_sensitive: false, exists: true } as const;
+  const { effect, reason } = decide({ ...factsOf(call), touches: [touch] }, workspace, settings);
+  const confirmed = effect === "REQUIRE_CONFIRMATION" && call.approval?.approved === true;
+  return effect === "ALLOW" || confirmed ? undefined : reason;
+}
+
+async function revertWith(registry: Registry, { undo_id, revert }: UndoRecord, context: ToolContext): Promise<void> {
+  const tool = revert === undefined ? undefined : registry.get(revert.tool);
+  if (tool?.revert === undefined) {
+    throw new ToolError(
+      "UnknownTool",
+      `Cannot take back "${undo_id}": the tool ${JSON.stringify(revert?.tool)} that made the change is not here to do it`,
+      { undo_id },
+    );
+  }
+  await tool.revert(revert?.undo, context);
+}

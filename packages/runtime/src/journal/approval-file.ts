@@ -1,0 +1,223 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import type { ApprovalFilter, ApprovalKeeper, GrantHolder } from "../contract/approvals.ts";
+import type { Clock } from "../contract/host.ts";
+import type { Approval, ApprovalAnswer, ApprovalRequest, Grant } from "../protocol/approval.ts";
+import { ToolError } from "../protocol/errors.ts";
+import { answerIn, endIn, expireIn, findIn, isOpen, openIn, useIn } from "./approval-book.ts";
+import type { ApprovalBook, Turned } from "./approval-book.ts";
+import { OpenApprovals } from "./open-approvals.ts";
+import { replaceFile } from "./replace-file.ts";
+import { isRunId, makeRunFolder, runPath } from "./run-folder.ts";
+import { waitForChange } from "./wait-for-change.ts";
+
+export interface ApprovalFilesOptions {
+  readonly state_dir: string;
+  readonly clock: Clock;
+  /** Does the work while nobody else who works with this state folder has the path, in whatever process. */
+  readonly hold: <T>(path: string, work: () => T) => Promise<T>;
+}
+
+/** What the file of a run holds. */
+interface RunApprovals {
+  readonly approvals: readonly Approval[];
+  readonly grants: readonly Grant[];
+}
+
+const NOTHING: RunApprovals = { approvals: [], grants: [] };
+const FILE = "approvals.json";
+
+/**
+ * Requests and grants of a run in its folder, grants of sessions in the state folder. Every change is made under a lock
+ * that all processes share, and is in place and on the disk in one step, so that a crash leaves the old or the new.
+ */
+export class ApprovalFiles implements ApprovalKeeper {
+  readonly #options: ApprovalFilesOptions;
+  readonly #open: OpenApprovals;
+  readonly #sessions: string;
+
+  constructor(options: ApprovalFilesOptions) {
+    this.#options = options;
+    this.#open = new OpenApprovals(join(options.state_dir, "open-approvals"));
+    this.#sessions = join(options.state_dir, "grants.json");
+  }
+
+  async open(request: ApprovalRequest): Promise<Approval> {
+    makeRunFolder(runPath(this.#options.state_dir, request.run_id));
+    return await this.#turn(request.run_id, (book) => {
+      // The entry comes first: one without a request is passed over, a request without one would not be found.
+      this.#open.add(request);
+      const turned = openIn(book, request, this.#options.clock());
+      if (turned.result.request.approval_id !== request.approval_id) this.#open.remove(request.approval_id);
+      return turned;
+    });
+  }
+
+  // oxlint-disable-next-line typescript/require-await -- makers on other systems have to wait
+  async get(approval_id: string): Promise<Approval | undefined> {
+    return this.#find(approval_id)?.approval;
+  }
+
+  // oxlint-disable-next-line typescript/require-await -- makers on other systems have to wait
+  async findGranted(digest: string): Promise<Approval | undefined> {
+    const ofDigest = this.#open.entries().filter((entry) => entry.digest === digest);
+    for (const { run_id, approval_id } of ofDigest) {
+      const approval = findIn(this.#bookOf(run_id), approval_id);
+      if (approval?.state === "granted" && approval.answer?.args === undefined) return approval;
+    }
+    return undefined;
+  }
+
+  // oxlint-disable-next-line typescript/require-await -- makers on other systems have to wait
+  async list({ state, run_id: only }: ApprovalFilter = {}): Promise<readonly Approval[]> {
+    const isOpenState = state === "pending" || state === "granted";
+    const runs = isOpenState ? new Set(this.#open.entries().map(({ run_id }) => run_id)) : this.#runs();
+    const wanted = [...runs].filter((run_id) => only === undefined || run_id === only);
+    const all = wanted.flatMap((run_id) => this.#bookOf(run_id));
+    return all
+      .filter((each) => state === undefined || each.state === state)
+      .sort((one, other) => (one.request.approval_id < other.request.approval_id ? -1 : 1));
+  }
+
+  async answer(
+    approval_id: string,
+    answer: ApprovalAnswer,
+  ): Promise<{ readonly won: boolean; readonly approval: Approval } | undefined> {
+    return await this.#turnOf(approval_id, (book, now) => answerIn(book, { approval_id, answer, now }));
+  }
+
+  async end(approval_id: string, state: "expired" | "withdrawn"): Promise<void> {
+    await this.#turnOf(approval_id, (book, now) => endIn(book, { approval_id, state, now }));
+  }
+
+  async use(approval_id: string): Promise<boolean> {
+    return (await this.#turnOf(approval_id, (book, now) => useIn(book, approval_id, now))) ?? false;
+  }
+
+  async wait(approval_id: string, signal: AbortSignal): Promise<Approval> {
+    const found = this.#find(approval_id);
+    if (found === undefined) throw new Error(`Cannot wait for approval "${approval_id}": there is none of that id`);
+    const path = this.#pathOf(found.run_id);
+    return await waitForChange(path, signal, () => {
+      const approval = findIn(this.#bookOf(found.run_id), approval_id);
+      if (approval === undefined) throw new Error(`Approval "${approval_id}" is no longer on record`);
+      return approval.state === "pending" ? undefined : approval;
+    });
+  }
+
+  async addGrant(grant: Grant): Promise<void> {
+    const add = (grants: readonly Grant[]): readonly Grant[] =>
+      grants.some(({ grant_id }) => grant_id === grant.grant_id) ? grants : [...grants, grant];
+    if (grant.scope === "run") makeRunFolder(runPath(this.#options.state_dir, grant.run_id));
+    await this.#changeGrants(grant.scope === "run" ? this.#pathOf(grant.run_id) : this.#sessions, add);
+  }
+
+  // oxlint-disable-next-line typescript/require-await -- makers on other systems have to wait
+  async grants(holder?: GrantHolder): Promise<readonly Grant[]> {
+    const runs = holder === undefined ? this.#runs() : [holder.run_id].filter(isRunId);
+    const ofRuns = runs.flatMap((run_id) => readBook(this.#pathOf(run_id)).grants);
+    const ofSessions = readBook(this.#sessions).grants;
+    return [
+      ...ofRuns.filter(({ run_id }) => holder === undefined || run_id === holder.run_id),
+      ...ofSessions.filter(({ session }) => holder === undefined || session === holder.session),
+    ];
+  }
+
+  async revoke(grant_id: string): Promise<boolean> {
+    const paths = [this.#sessions, ...this.#runs().map((run_id) => this.#pathOf(run_id))];
+    const path = paths.find((each) => readBook(each).grants.some((grant) => grant.grant_id === grant_id));
+    if (path === undefined) return false;
+    return await this.#changeGrants(path, (grants) => grants.filter((grant) => grant.grant_id !== grant_id));
+  }
+
+  async #changeGrants(path: string, change: (grants: readonly Grant[]) => readonly Grant[]): Promise<boolean> {
+    return await this.#options.hold(path, () => {
+      const book = readBook(path);
+      const grants = change(book.grants);
+      if (grants.length === book.grants.length) return false;
+      replaceFile(path, textOf({ ...book, grants }));
+      return true;
+    });
+  }
+
+  /** Undefined where there is no such request. */
+  async #turnOf<T>(approval_id: string, turn: (book: ApprovalBook, now: number) => Turned<T>): Promise<T | undefined> {
+    const found = this.#find(approval_id);
+    if (found === undefined) return undefined;
+    return await this.#turn(found.run_id, (book) => turn(book, this.#options.clock()));
+  }
+
+  async #turn<T>(run_id: string, turn: (book: ApprovalBook) => Turned<T>): Promise<T> {
+    const path = this.#pathOf(run_id);
+    return await this.#options.hold(path, () => {
+      const before = readBook(path);
+      const { book, result } = turn(before.approvals);
+      if (book !== before.approvals) replaceFile(path, textOf({ ...before, approvals: book }));
+      const over = book.filter((each) => !isOpen(each));
+      this.#open.removeAll(new Set(over.map(({ request }) => request.approval_id)));
+      return result;
+    });
+  }
+
+  #find(approval_id: string): { readonly run_id: string; readonly approval: Approval } | undefined {
+    const known = this.#open.entries().find((entry) => entry.approval_id === approval_id)?.run_id;
+    for (const run_id of known === undefined ? this.#runs() : [known]) {
+      const approval = findIn(this.#bookOf(run_id), approval_id);
+      if (approval !== undefined) return { run_id, approval };
+    }
+    return undefined;
+  }
+
+  /** As it stands now, also where nobody has written down yet that something is over. */
+  #bookOf(run_id: string): ApprovalBook {
+    return expireIn(readBook(this.#pathOf(run_id)).approvals, this.#options.clock());
+  }
+
+  #pathOf(run_id: string): string {
+    return join(runPath(this.#options.state_dir, run_id), FILE);
+  }
+
+  #runs(): readonly string[] {
+    return namesIn(join(this.#options.state_dir, "runs")).filter(isRunId);
+  }
+}
+
+/** Writes down what another keeper has of a run, for people and other programs to read. It is no record of its own. */
+export function writeRunApprovals(
+  run: { readonly state_dir: string; readonly run_id: string },
+  has: RunApprovals,
+): void {
+  const folder = runPath(run.state_dir, run.run_id);
+  makeRunFolder(folder);
+  replaceFile(join(folder, FILE), textOf(has));
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+function readBook(path: string): RunApprovals {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return NOTHING;
+    throw error;
+  }
+  try {
+    const { approvals = [], grants = [] } = JSON.parse(text) as Partial<RunApprovals>;
+    return { approvals, grants };
+  } catch (error) {
+    const name = join(basename(dirname(path)), basename(path));
+    throw new ToolError("RecordFailed", `Cannot read the approvals in "${name}": it is no JSON`, { path }, error);
+  }
+}
+
+function textOf({ approvals, grants }: RunApprovals): string {
+  return `${JSON.stringify(approvals.length === 0 ? { grants } : { approvals, grants }, null, 1)}\n`;
+}

@@ -1,0 +1,45 @@
+import { watch } from "node:fs";
+import type { FSWatcher } from "node:fs";
+import { basename, dirname } from "node:path";
+
+/** Some file systems tell nobody of changes: then this is how often one looks. */
+const LOOK_MS = 1000;
+
+/** Looks whenever the file changes until there is something. Rejects with the signal's reason. */
+export async function waitForChange<T>(path: string, signal: AbortSignal, look: () => T | undefined): Promise<T> {
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const tryAgain = (): void => {
+    try {
+      const found = look();
+      if (found !== undefined) resolve(found);
+    } catch (error) {
+      reject(error);
+    }
+  };
+  const stop = (): void => reject(signal.reason as Error);
+  signal.addEventListener("abort", stop, { once: true });
+  const timer = setInterval(tryAgain, LOOK_MS);
+  const watcher = watchFolder(dirname(path), (name) => {
+    if (name === null || name === basename(path)) tryAgain();
+  });
+  try {
+    tryAgain(); // after the watch began, so that nothing is missed in between
+    return await promise;
+  } finally {
+    watcher?.close();
+    clearInterval(timer);
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** A machine has only so many watches; without one, looking from time to time has to do. */
+function watchFolder(folder: string, onChange: (name: string | null) => void): FSWatcher | undefined {
+  try {
+    const watcher = watch(folder, (_, name) => onChange(name));
+    watcher.on("error", () => watcher.close());
+    return watcher;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,111 @@
+import type { ApprovalKeeper } from "./contract/approvals.ts";
+import type { OutputLimits } from "./contract/context.ts";
+import type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "./contract/host.ts";
+import type { Journal, OpenJournal } from "./contract/journal.ts";
+import type { Counts, QuotaHolder, QuotaKeeper } from "./contract/quotas.ts";
+import type { Tool } from "./contract/tool.ts";
+import type { CallOptions } from "./gate/call.ts";
+import type { RecordedCall, Redecided } from "./gate/decide-again.ts";
+import type { IsTrusted } from "./machine/skills/load.ts";
+import type { Decision, PolicyLayer, RuleOrigin } from "./policy/decide.ts";
+import type { Suggestion } from "./policy/suggest.ts";
+import type { ToolCallInput } from "./protocol/call.ts";
+import type { PolicyConfiguration, ProfileName, SandboxMode } from "./protocol/configuration.ts";
+import type { RuntimeEvent } from "./protocol/event-record.ts";
+import type { ToolCallResult } from "./protocol/result.ts";
+import type { OnEvent } from "./run-journals.ts";
+import type { ToolInfo } from "./tool-info.ts";
+
+export interface RuntimeOptions {
+  /** Absolute paths of the folders that tools may touch. */
+  readonly roots: readonly string[];
+  /** What relative paths are relative to; inside a root. Default: the first root. */
+  readonly cwd?: string;
+  /** Where the record is kept, out of every tool's reach. Default: `.agent` in the working folder. */
+  readonly state_dir?: string;
+  readonly profile?: ProfileName;
+  readonly config?: Partial<PolicyConfiguration>;
+  /** Where each rule of `config` stands, in their order, to be told with what it decides. */
+  readonly origins?: readonly (RuleOrigin | undefined)[];
+  /** What projects say that nobody has trusted. Their rules can only tighten; `narrowBy` has narrowed `config` by the rest. */
+  readonly projects?: readonly PolicyLayer[];
+  /** Narrows this runtime to some of the tools that the configuration and the profile leave in force. */
+  readonly tools?: readonly string[];
+  readonly onApproval?: OnApproval;
+  readonly onCheckpoint?: OnCheckpoint;
+  readonly onReverseThinking?: OnReverseThinking;
+  /** Values that never leave, beside those of the environment's secret-named variables. */
+  readonly known_secrets?: readonly string[];
+  /** The run that calls belong to when they name none. Default: a new one. */
+  readonly run_id?: string;
+  readonly limits?: Partial<OutputLimits>;
+  readonly timeout_ms?: number;
+  /** Names that may be asked over the network: `example.com`, `*.example.com`, `example.com:8443`. Default: none. */
+  readonly network?: { readonly allow: readonly string[] };
+  /** The skill that is at work: its `allowed-tools` narrow this runtime. */
+  readonly skill?: string;
+  /** Whether a person has trusted a skill that came with the workspace, with this content. Default: none is. */
+  readonly isTrustedSkill?: IsTrusted;
+  /** What commands run in. Default: `auto`. */
+  readonly sandbox?: SandboxMode;
+  /** How long a command may take where a call does not say. */
+  readonly bash_timeout_ms?: number;
+  /** Patterns of words that no command may match, between commas or line breaks. */
+  readonly bash_denylist?: string;
+  readonly approval_timeout_ms?: number;
+  /** Where requests and grants are kept. Default: files in the state folder, which other processes share. */
+  readonly approvals?: ApprovalKeeper;
+  /** Whose grants for a session count, such as a chat. Default: each run is its own. */
+  readonly session?: string;
+  /** Where use is counted that quotas limit. Default: in memory, for as long as the runtime lives. */
+  readonly quotas?: QuotaKeeper;
+  /** Where the record goes instead of a file. */
+  readonly openJournal?: OpenJournal;
+  readonly clock?: Clock;
+  /** Told of each event right after it was recorded, for live views; with the result of the call that it ends. */
+  readonly onEvent?: OnEvent;
+  /** What the command of a `replay` needs beside the call, word by word: `--root`, `/srv/work`. */
+  readonly replay_options?: readonly string[];
+}
+
+export interface EventFilter {
+  readonly run_id?: string;
+  /** Only events with a higher `seq`. */
+  readonly after?: number;
+}
+
+/** A decision, with what would change it. */
+export interface Explanation extends Decision {
+  /** The nearest first; nothing where it is ALLOW. */
+  readonly suggestions: readonly Suggestion[];
+}
+
+export interface Runtime {
+  readonly run_id: string;
+  readonly state_dir: string;
+  /** Makes one governed call. Never throws: every outcome is a result. */
+  call(request: ToolCallInput, options?: CallOptions): Promise<ToolCallResult>;
+  /** Makes several: neighbours that may run beside others do so, the rest in order; results in the order asked. */
+  callAll(requests: readonly ToolCallInput[], options?: CallOptions): Promise<readonly ToolCallResult[]>;
+  /** What the policy would say. Runs nothing and records nothing. */
+  explain(request: ToolCallInput, options?: CallOptions): Promise<Explanation>;
+  /** What the policy of this runtime would have said of a recorded call. Looks at nothing but the record. */
+  decideAgain(record: RecordedCall): Promise<Redecided>;
+  /** Takes back the change of that `undo_id`, or all changes of that run: a governed call of `undo`. Never throws. */
+  undo(id: string, options?: CallOptions & { readonly force?: boolean }): Promise<ToolCallResult>;
+  /** The tools in force. */
+  tools(): readonly ToolInfo[];
+  register(tool: Tool): void;
+  /** What is on record of a run so far. */
+  events(filter?: EventFilter): AsyncIterable<RuntimeEvent>;
+  /** The record of this runtime's own run, for a host that has events of its own to write. Made at the first event. */
+  readonly journal: Journal;
+  /** Requests and grants: those of this runtime, and of others that keep theirs in the same place. */
+  readonly approvals: ApprovalKeeper;
+  /** Counts what is used beside calls, such as the tokens of a model. The next call over a quota is refused. */
+  charge(counts: Counts, holder?: Partial<QuotaHolder>): Promise<void>;
+  /** The redactor that everything of this runtime passes; it knows the runtime's secrets. */
+  redact(text: string): { readonly text: string; readonly redacted: boolean };
+  redactValue(value: unknown): { readonly value: unknown; readonly redacted: boolean };
+  close(): Promise<void>;
+}

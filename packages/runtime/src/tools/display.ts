@@ -1,0 +1,53 @@
+import { z } from "zod";
+import { LEVELS } from "../contract/context.ts";
+import { defineTool } from "../contract/tool.ts";
+
+const args = () =>
+  z.strictObject({
+    content: z.string().min(1).max(16_000).describe("What to show"),
+    level: z.enum(LEVELS).default("info").describe("info, success, warning, error or progress"),
+    title: z.string().max(200).optional().describe("A line above it"),
+    thought: z.string().max(4_000).optional().describe("Why it is shown; kept in the record"),
+    evidence: z
+      .array(z.string().min(1).max(1_000))
+      .max(20)
+      .optional()
+      .describe("What it rests on, such as src/app.ts:12"),
+  });
+
+const returns = () => z.strictObject({ level: z.enum(LEVELS) });
+
+export const display = defineTool({
+  name: "display",
+  version: "1.0.0",
+  description: "Show the user something at once, while the work goes on. The final answer is not given this way.",
+  args,
+  returns,
+  aliases: [{ name: "message_user", adapt: adaptMessage }],
+  required_permissions: [],
+  side_effects: ["message"],
+  risk: "low",
+  permission_class: "readonly",
+  audit_operation: "display",
+  read_only: true,
+  search_hint: "show tell message user progress status",
+
+  async execute(given, { display: show }) {
+    const { content, level, title, thought, evidence } = given;
+    await show({
+      content,
+      level,
+      ...(title === undefined ? {} : { title }),
+      ...(thought === undefined ? {} : { thought }),
+      ...(evidence === undefined ? {} : { evidence }),
+    });
+    return { data: { level }, stdout: "shown\n" };
+  },
+});
+
+/** The names that other clients use for the same thing. */
+function adaptMessage(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { message, text, ...rest } = given;
+  const content = message ?? text;
+  return { ...(content === undefined ? {} : { content }), ...rest };
+}
