@@ -28,30 +28,42 @@ test("the environment comes before the file, and the file before the defaults; e
     $schema: "https://example.org/schema.json",
   });
 
-  const { settings, sources, file: read } = loadConfiguration({ ...env, AUTONOUS_PROFILE: "autonomous" });
+  const { settings, sources, files } = loadConfiguration({ ...env, AUTONOUS_PROFILE: "autonomous" });
 
   expect([settings.profile, sources.profile]).toEqual(["autonomous", "AUTONOUS_PROFILE"]);
   expect([settings.max_turns, sources.max_turns]).toEqual([7, file]);
   expect([settings.http_port, sources.http_port]).toEqual([8787, "default"]);
   expect(settings.tool_allowed_roots).toBeUndefined();
-  expect(read).toEqual({ path: file, found: true });
+  expect(files).toMatchObject([{ path: file, owner: "user", trusted: true, read: { path: file } }]);
 });
 
-test("without a file there are the defaults and an empty policy", async () => {
+test("without a file there are the defaults", async () => {
   const { env, file } = await withFile(undefined);
 
-  const { settings, policy, file: read } = loadConfiguration(env);
+  const { settings, files } = loadConfiguration(env);
 
   expect(settings.profile).toBe("guarded");
-  expect(policy).toEqual({ rules: [], quotas: {} });
-  expect(read).toEqual({ path: file, found: false });
+  expect(files).toEqual([{ path: file, owner: "user", trusted: true }]);
 });
 
-test("the policy's part of the file is read with it", async () => {
-  const rules = [{ effect: "deny", path: "secret/**" }];
-  const { env } = await withFile({ tools: ["ls"], rules, quotas: { calls_per_run: 9 } });
+test("the policy's part of the file is read with it, whole, with the line of each rule", async () => {
+  const policy = {
+    tools: ["ls"],
+    rules: [
+      { effect: "deny", path: "secret/**" },
+      { effect: "confirm", domain: "example.com" },
+    ],
+    quotas: [{ per: "run", calls: 9 }],
+    network: { allow: ["example.com"] },
+    approve: ["0".repeat(64)],
+    reverse_thinking: "before",
+  };
+  const { env } = await withFile(JSON.stringify(policy, null, 2));
 
-  expect(loadConfiguration(env).policy).toEqual({ tools: ["ls"], rules, quotas: { calls_per_run: 9 } });
+  const [{ read } = {}] = loadConfiguration(env).files;
+
+  expect(read?.policy).toEqual(policy);
+  expect([0, 1].map((i) => read?.lineOf(["rules", i]))).toEqual([6, 10]);
 });
 
 test("roots come from the environment as text and from the file as a list", async () => {
@@ -65,9 +77,9 @@ test("roots come from the environment as text and from the file as a list", asyn
 });
 
 test("a configuration folder that is no absolute path is not looked at", () => {
-  const { file } = loadConfiguration({ XDG_CONFIG_HOME: "relative" });
+  const { files } = loadConfiguration({ XDG_CONFIG_HOME: "relative" });
 
-  expect(file.path).toMatch(/^\/.*\.config\/autonous\/config\.json$/);
+  expect(files[0]?.path).toMatch(/^\/.*\.config\/autonous\/config\.json$/);
 });
 
 interface Wrong {
@@ -80,19 +92,21 @@ interface Wrong {
 
 // oxfmt-ignore
 const WRONG: readonly Wrong[] = [
-  { title: "no JSON",                     content: "{ max_turns: 5 }",          problems: [/^FILE is no JSON: /] },
-  { title: "nothing",                     content: "",                          problems: [/^FILE is no JSON: /] },
-  { title: "a list",                      content: [],                          problems: ["FILE has to hold a JSON object"] },
-  { title: "null",                        content: null,                        problems: ["FILE has to hold a JSON object"] },
-  { title: "a slip of the finger",        content: { max_turn: 5 },             problems: ['FILE: "max_turn" is not a setting; did you mean "max_turns"?'] },
-  { title: "a key like nothing of ours",  content: { zzzzzzzzzzzzzzz: 5 },      problems: ['FILE: "zzzzzzzzzzzzzzz" is not a setting'] },
-  { title: "names that every object has", content: '{"constructor":1,"__proto__":{"max_turns":"x"}}', problems: ['FILE: "constructor" is not a setting', 'FILE: "__proto__" is not a setting'] },
-  { title: "wrong types",                 content: { max_turns: "5", model: "", tool_allowed_roots: "/" }, problems: ['FILE: "tool_allowed_roots" has to be a list of absolute paths', 'FILE: "model" has to be text that is not empty', 'FILE: "max_turns" has to be a whole number from 1 to 100000, not "5"'] },
+  { title: "no JSON",                     content: "{ max_turns: 5 }",          problems: ["FILE:1:3: it is no JSON: something else belongs here"] },
+  { title: "nothing",                     content: "",                          problems: ["FILE:1:1: it is no JSON: it ends too early"] },
+  { title: "a list",                      content: [],                          problems: ["FILE:1:1: it has to hold a JSON object"] },
+  { title: "null",                        content: null,                        problems: ["FILE:1:1: it has to hold a JSON object"] },
+  { title: "a slip of the finger",        content: { max_turn: 5 },             problems: ['FILE:1:2: "max_turn" is not a setting; did you mean "max_turns"?'] },
+  { title: "a key like nothing of ours",  content: { zzzzzzzzzzzzzzz: 5 },      problems: ['FILE:1:2: "zzzzzzzzzzzzzzz" is not a setting'] },
+  { title: "names that every object has", content: '{"constructor":1,"__proto__":{"max_turns":"x"}}', problems: ['FILE:1:2: "constructor" is not a setting', 'FILE:1:18: "__proto__" is not a setting'] },
+  { title: "wrong types",                 content: { max_turns: "5", model: "", tool_allowed_roots: "/" }, problems: ['FILE:1:2: "max_turns" has to be a whole number from 1 to 100000, not "5"', 'FILE:1:18: "model" has to be text that is not empty', 'FILE:1:29: "tool_allowed_roots" has to be a list of absolute paths'] },
   { title: "roots that are none",         content: { tool_allowed_roots: ["a", "/nowhere/at/all", ""] }, problems: ['FILE: the root "a" is not an absolute path', 'FILE: the root "/nowhere/at/all" does not exist', "FILE: a root is empty"] },
   { title: "no roots at all",             content: { tool_allowed_roots: [] },  problems: [/^FILE: no root is given/] },
-  { title: "wrong rules",                 content: { rules: [{ effect: "deny" }, { effect: "x", tool: "ls" }], quotas: { calls: 1 } }, problems: [/^FILE: rules\.0/, /^FILE: rules\.1\.effect/, /^FILE: quotas/] },
-  { title: "a mistake in each of the two places", content: { max_turns: 0 }, env: { AUTONOUS_MAX_TURNS: "x" }, problems: ['FILE: "max_turns" has to be a whole number from 1 to 100000, not 0', 'AUTONOUS_MAX_TURNS has to be a whole number, not "x"'] },
-  { title: "a mistake that the environment outweighs", content: { profile: "x" }, env: { AUTONOUS_PROFILE: "guarded" }, problems: ['FILE: "profile" has to be one of readonly, guarded, autonomous, not "x"'] },
+  { title: "wrong rules",                 content: '{"rules": [{ "effect": "deny" },\n{ "effect": "x", "tool": "ls" }],\n"quotas": { "calls": 1 }}', problems: [/^FILE:1:12: rules\.0/, /^FILE:2:3: rules\.1\.effect/, /^FILE:3:1: quotas/] },
+  { title: "a name twice",                content: '{"profile":"readonly",\n"profile":"autonomous"}', problems: ['FILE:2:1: "profile" is there twice'] },
+  { title: "a network that nobody can mean", content: '{"network":{"allow":["a b"]}}', problems: [/^FILE:1:22: network\.allow\.0/] },
+  { title: "a mistake in each of the two places", content: { max_turns: 0 }, env: { AUTONOUS_MAX_TURNS: "x" }, problems: ['FILE:1:2: "max_turns" has to be a whole number from 1 to 100000, not 0', 'AUTONOUS_MAX_TURNS has to be a whole number, not "x"'] },
+  { title: "a mistake that the environment outweighs", content: { profile: "x" }, env: { AUTONOUS_PROFILE: "guarded" }, problems: ['FILE:1:2: "profile" has to be one of readonly, guarded, autonomous, not "x"'] },
   { title: "empty variables",             content: {}, env: { AUTONOUS_TOOL_ALLOWED_ROOTS: "", AUTONOUS_STATE_DIR: "" }, problems: ["AUTONOUS_STATE_DIR has to be text that is not empty", "AUTONOUS_TOOL_ALLOWED_ROOTS: a root is empty"] },
 ];
 

@@ -1,11 +1,28 @@
 import { DEFAULTS, PROFILE_NAMES, SANDBOX_MODES } from "@autonous/runtime";
 
 /** What a setting may be, and how its text is read. */
-type Kind =
+export type Kind =
   | { readonly type: "text" }
   | { readonly type: "folders" }
+  /** The strictest first. */
   | { readonly type: "choice"; readonly of: readonly string[] }
   | { readonly type: "number"; readonly min: number; readonly max: number };
+
+/**
+ * What a project's own file may do to a setting (spec 3, Trust). `less`, `stricter`: make it narrower, and once it is
+ * trusted anything. `inside`, `adds`: only ever make it narrower. `trusted`: nothing before it is trusted, for neither
+ * direction is the narrow one. `never`: it is the person's own to say, trust or not.
+ */
+// oxfmt-ignore
+export const FROM_PROJECT = {
+  less:     "a smaller number; any once trusted",
+  stricter: "a stricter one; any once trusted",
+  inside:   "folders inside these",
+  adds:     "more of them",
+  trusted:  "once trusted",
+  never:    "no",
+} as const;
+export type FromProject = keyof typeof FROM_PROJECT;
 
 interface SettingRow {
   /** The environment variable. */
@@ -13,6 +30,7 @@ interface SettingRow {
   readonly kind: Kind;
   /** Undefined: there is none; what needs the setting says so. */
   readonly default: string | number | undefined;
+  readonly project: FromProject;
   readonly meaning: string;
 }
 
@@ -23,21 +41,21 @@ const DAY_SECONDS = 86_400;
  */
 // oxfmt-ignore
 export const SETTINGS = {
-  tool_allowed_roots:       { variable: "AUTONOUS_TOOL_ALLOWED_ROOTS",       kind: { type: "folders" },                               default: undefined,                           meaning: "Folders that tools may touch: absolute, separated by commas. `serve` needs it; the command line takes the current folder" },
-  tool_timeout_seconds:     { variable: "AUTONOUS_TOOL_TIMEOUT_SECONDS",     kind: { type: "number", min: 1, max: 3600 },             default: DEFAULTS.timeout_ms / 1000,          meaning: "How long one call may take" },
-  tool_max_output_lines:    { variable: "AUTONOUS_TOOL_MAX_OUTPUT_LINES",    kind: { type: "number", min: 1, max: 1_000_000 },        default: DEFAULTS.lines,                      meaning: "How many lines of output a caller gets to see at once" },
-  tool_max_output_bytes:    { variable: "AUTONOUS_TOOL_MAX_OUTPUT_BYTES",    kind: { type: "number", min: 256, max: 100_000_000 },    default: DEFAULTS.bytes,                      meaning: "How many bytes of output a caller gets to see at once" },
-  bash_timeout_seconds:     { variable: "AUTONOUS_BASH_TIMEOUT_SECONDS",     kind: { type: "number", min: 1, max: 600 },              default: DEFAULTS.bash_timeout_ms / 1000,     meaning: "How long a command may take where the call does not say" },
-  tool_bash_denylist:       { variable: "AUTONOUS_TOOL_BASH_DENYLIST",       kind: { type: "text" },                                  default: undefined,                                  meaning: "Commands that never run, by their words, separated by commas: `git push, terraform *`" },
-  sandbox:                  { variable: "AUTONOUS_SANDBOX",                  kind: { type: "choice", of: SANDBOX_MODES },             default: "auto",                              meaning: "What commands run in: `auto` (a sandbox where the machine can), `required` (not without one), `off`" },
-  profile:                  { variable: "AUTONOUS_PROFILE",                  kind: { type: "choice", of: PROFILE_NAMES },             default: "guarded",                           meaning: "What is allowed where no rule says otherwise" },
-  state_dir:                { variable: "AUTONOUS_STATE_DIR",                kind: { type: "text" },                                  default: ".agent",                            meaning: "Where the record is kept; relative to the working folder. Out of every tool's reach" },
-  model:                    { variable: "AUTONOUS_MODEL",                    kind: { type: "text" },                                  default: "direct",                            meaning: "Who answers: `direct` (no model: `/ls src` is a call) or `script:<file>` (replies from a file)" },
-  max_turns:                { variable: "AUTONOUS_MAX_TURNS",                kind: { type: "number", min: 1, max: 100_000 },          default: 50,                                  meaning: "How many rounds of model and calls a task may take" },
-  approval_timeout_seconds: { variable: "AUTONOUS_APPROVAL_TIMEOUT_SECONDS", kind: { type: "number", min: 1, max: 30 * DAY_SECONDS }, default: DEFAULTS.approval_timeout_ms / 1000, meaning: "How long a request for approval is good" },
-  task_max_attempts:        { variable: "TASK_MAX_ATTEMPTS",                 kind: { type: "number", min: 1, max: 100 },              default: 3,                                   meaning: "How often a task is tried before it is given up" },
-  task_retry_base_ms:       { variable: "TASK_RETRY_BASE_MS",                kind: { type: "number", min: 1, max: 3_600_000 },        default: 2000,                                meaning: "How long the first retry waits; each further one waits twice as long" },
-  http_port:                { variable: "AUTONOUS_HTTP_PORT",                kind: { type: "number", min: 0, max: 65_535 },           default: 8787,                                meaning: "The port of the service on 127.0.0.1; 0 takes a free one" },
+  tool_allowed_roots:       { variable: "AUTONOUS_TOOL_ALLOWED_ROOTS",       kind: { type: "folders" },                               default: undefined,                           project: "inside",   meaning: "Folders that tools may touch: absolute, separated by commas. `serve` needs it; the command line takes the current folder" },
+  tool_timeout_seconds:     { variable: "AUTONOUS_TOOL_TIMEOUT_SECONDS",     kind: { type: "number", min: 1, max: 3600 },             default: DEFAULTS.timeout_ms / 1000,          project: "less",     meaning: "How long one call may take" },
+  tool_max_output_lines:    { variable: "AUTONOUS_TOOL_MAX_OUTPUT_LINES",    kind: { type: "number", min: 1, max: 1_000_000 },        default: DEFAULTS.lines,                      project: "less",     meaning: "How many lines of output a caller gets to see at once" },
+  tool_max_output_bytes:    { variable: "AUTONOUS_TOOL_MAX_OUTPUT_BYTES",    kind: { type: "number", min: 256, max: 100_000_000 },    default: DEFAULTS.bytes,                      project: "less",     meaning: "How many bytes of output a caller gets to see at once" },
+  bash_timeout_seconds:     { variable: "AUTONOUS_BASH_TIMEOUT_SECONDS",     kind: { type: "number", min: 1, max: 600 },              default: DEFAULTS.bash_timeout_ms / 1000,     project: "less",     meaning: "How long a command may take where the call does not say" },
+  tool_bash_denylist:       { variable: "AUTONOUS_TOOL_BASH_DENYLIST",       kind: { type: "text" },                                  default: undefined,                           project: "adds",     meaning: "Commands that never run, by their words, separated by commas: `git push, terraform *`" },
+  sandbox:                  { variable: "AUTONOUS_SANDBOX",                  kind: { type: "choice", of: SANDBOX_MODES },             default: "auto",                              project: "stricter", meaning: "What commands run in: `auto` (a sandbox where the machine can), `required` (not without one), `off`" },
+  profile:                  { variable: "AUTONOUS_PROFILE",                  kind: { type: "choice", of: PROFILE_NAMES },             default: "guarded",                           project: "stricter", meaning: "What is allowed where no rule says otherwise" },
+  state_dir:                { variable: "AUTONOUS_STATE_DIR",                kind: { type: "text" },                                  default: ".agent",                            project: "never",    meaning: "Where the record is kept; relative to the working folder. Out of every tool's reach" },
+  model:                    { variable: "AUTONOUS_MODEL",                    kind: { type: "text" },                                  default: "direct",                            project: "trusted",  meaning: "Who answers: `direct` (no model: `/ls src` is a call) or `script:<file>` (replies from a file)" },
+  max_turns:                { variable: "AUTONOUS_MAX_TURNS",                kind: { type: "number", min: 1, max: 100_000 },          default: 50,                                  project: "less",     meaning: "How many rounds of model and calls a task may take" },
+  approval_timeout_seconds: { variable: "AUTONOUS_APPROVAL_TIMEOUT_SECONDS", kind: { type: "number", min: 1, max: 30 * DAY_SECONDS }, default: DEFAULTS.approval_timeout_ms / 1000, project: "less",     meaning: "How long a request for approval is good" },
+  task_max_attempts:        { variable: "TASK_MAX_ATTEMPTS",                 kind: { type: "number", min: 1, max: 100 },              default: 3,                                   project: "less",     meaning: "How often a task is tried before it is given up" },
+  task_retry_base_ms:       { variable: "TASK_RETRY_BASE_MS",                kind: { type: "number", min: 1, max: 3_600_000 },        default: 2000,                                project: "trusted",  meaning: "How long the first retry waits; each further one waits twice as long" },
+  http_port:                { variable: "AUTONOUS_HTTP_PORT",                kind: { type: "number", min: 0, max: 65_535 },           default: 8787,                                project: "never",    meaning: "The port of the service on 127.0.0.1; 0 takes a free one" },
 } as const satisfies Record<string, SettingRow>;
 
 export type SettingName = keyof typeof SETTINGS;

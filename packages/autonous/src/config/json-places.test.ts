@@ -1,0 +1,117 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { locateJson } from "./json-places.ts";
+
+const TEXT = `{
+  "profile": "guarded",
+  "rules": [
+    { "effect": "deny", "tool": "ls" },
+    {
+      "effect": "allow",
+      "path": "a\\"b/**" }, { "effect": "confirm", "risk": "high" }
+  ], "network": { "allow": [ "example.com",
+ "*.example.org" ] }
+}
+`;
+
+// oxfmt-ignore
+const PLACES = [
+  { path: [],                          place: { line: 1, column: 1 } },
+  { path: ["profile"],                 place: { line: 2, column: 3 } },
+  { path: ["rules"],                   place: { line: 3, column: 3 } },
+  { path: ["rules", 0],                place: { line: 4, column: 5 } },
+  { path: ["rules", 0, "tool"],        place: { line: 4, column: 25 } },
+  { path: ["rules", 1],                place: { line: 5, column: 5 } },
+  { path: ["rules", 1, "path"],        place: { line: 7, column: 7 } },
+  { path: ["rules", 2],                place: { line: 7, column: 28 } },
+  { path: ["network", "allow", 1],     place: { line: 9, column: 2 } },
+  { path: ["rules", 0, "domain"],      place: { line: 4, column: 5 } },
+  { path: ["rules", 9, "tool"],        place: { line: 3, column: 3 } },
+  { path: ["nothing", "of", "it"],     place: { line: 1, column: 1 } },
+] as const;
+
+test.each(PLACES)("the part $path is found at $place, or what it would lie in", ({ path, place }) => {
+  const found = locateJson(TEXT);
+
+  if ("problem" in found) expect.unreachable(found.problem);
+  expect(found.placeOf(path)).toEqual(place);
+});
+
+// oxfmt-ignore
+const WRONG = [
+  { text: "",                        line: 1, column: 1,  says: /ends too early/ },
+  { text: " \n ",                    line: 2, column: 2,  says: /ends too early/ },
+  { text: '{"a": 1',                 line: 1, column: 8,  says: /ends too early/ },
+  { text: "{ max_turns: 5 }",        line: 1, column: 3,  says: /something else belongs here/ },
+  { text: '{\n  "a": 1,\n}',         line: 3, column: 1,  says: /something else/ },
+  { text: '{"a": 1}\n// a remark\n', line: 2, column: 1,  says: /something else/ },
+  { text: '{"a" 1}',                 line: 1, column: 6,  says: /something else/ },
+  { text: '{"a": 01}',               line: 1, column: 8,  says: /something else/ },
+  { text: "[1 2]",                   line: 1, column: 4,  says: /something else/ },
+  { text: "[1}",                     line: 1, column: 3,  says: /something else/ },
+  { text: '{"a": "b\nc"}',           line: 1, column: 7,  says: /something else/ },
+  { text: "\uFEFF{}",                line: 1, column: 1,  says: /something else/ },
+];
+
+test.each(WRONG)("$text is no JSON from line $line, column $column on", ({ text, line, column, says }) => {
+  const found = locateJson(text);
+
+  expect(() => JSON.parse(text)).toThrow();
+  expect(found).toMatchObject({ problem: expect.stringMatching(says), place: { line, column } });
+});
+
+test("a name that an object has twice is told, with the place of the second", () => {
+  const found = locateJson('{ "a": 1, "b": { "a": 2 },\n  "a": 3 }');
+
+  expect(found).toMatchObject({ value: { a: 3 }, repeated: [{ name: "a", place: { line: 2, column: 3 } }] });
+});
+
+test("what JSON.parse takes is taken with the same value, and what it refuses is refused", () => {
+  const piece = fc.constantFrom(
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    '"a"',
+    '"__proto__"',
+    "1",
+    "-0.5e3",
+    "true",
+    "null",
+    " ",
+    "\n",
+    "x",
+  );
+  const text = fc.oneof(
+    fc.json(),
+    fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join("")),
+  );
+  fc.assert(
+    fc.property(text, (each) => {
+      const found = locateJson(each);
+      let value: unknown;
+      try {
+        value = JSON.parse(each);
+      } catch {
+        expect(found).toHaveProperty("problem");
+        return;
+      }
+      expect(found).toHaveProperty("value", value);
+    }),
+  );
+});
+
+test("nesting of any depth and long texts are gone through", () => {
+  const deep = `${"[".repeat(200_000)}1${"]".repeat(200_000)}`;
+  const long = JSON.stringify({
+    rules: Array.from({ length: 20_000 }, (_, i) => ({ tool: `t${i}`, s: "x\\".repeat(20) })),
+  });
+
+  expect(locateJson(deep)).not.toHaveProperty("problem");
+  expect(locateJson(deep.slice(0, -1))).toHaveProperty("problem");
+  const found = locateJson(long);
+  if ("problem" in found) expect.unreachable(found.problem);
+  expect(found.placeOf(["rules", 19_999, "tool"]).line).toBe(1);
+});

@@ -1,0 +1,175 @@
+/** Where something stands in a text; both count from 1. */
+interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+type Step = string | number;
+
+export interface LocatedJson {
+  readonly value: unknown;
+  /** Where the member or element of that path begins; what is not there is told by what it would lie in. */
+  placeOf(path: readonly Step[]): Place;
+  /** Names that one object has twice: people read the first, programs the last. */
+  readonly repeated: readonly { readonly name: string; readonly place: Place }[];
+}
+
+/** JSON with the places of its parts; or where it stops being JSON. Shows nothing of the text. Linear in its length. */
+export function locateJson(text: string): LocatedJson | { readonly problem: string; readonly place: Place } {
+  const scan = new Scan(text);
+  const wrongAt = scan.run();
+  const placeAt = placesOf(text);
+  if (wrongAt !== undefined) {
+    const problem = wrongAt >= text.length ? "it ends too early" : "something else belongs here";
+    return { problem, place: placeAt(wrongAt) };
+  }
+  return {
+    value: JSON.parse(text) as unknown,
+    placeOf(path) {
+      for (let length = path.length; length > 0; length--) {
+        const at = scan.places.get(keyOf(path.slice(0, length)));
+        if (at !== undefined) return placeAt(at);
+      }
+      return placeAt(scan.start);
+    },
+    repeated: scan.repeated.map(({ name, at }) => ({ name, place: placeAt(at) })),
+  };
+}
+
+function keyOf(path: readonly Step[]): string {
+  return JSON.stringify(path);
+}
+
+function placesOf(text: string): (at: number) => Place {
+  const starts = [0];
+  for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", end + 1)) starts.push(end + 1);
+  return (at) => {
+    let [low, high] = [0, starts.length];
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if ((starts[middle] ?? 0) <= at) low = middle;
+      else high = middle;
+    }
+    return { line: low + 1, column: at - (starts[low] ?? 0) + 1 };
+  };
+}
+
+/** A token of JSON after any white space. The string is unrolled, so that a long one is matched in one go. */
+const TOKEN =
+  /[ \t\n\r]*(?:([{}[\],:])|("[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/y;
+const SPACE = /[ \t\n\r]*/y;
+
+/** Parts that lie deeper are not remembered: no setting does, and a path for each would grow with the square. */
+const DEEPEST = 4;
+
+/** What may come next. */
+type Wanted = "value" | "value or ]" | "name" | "name or }" | ":" | ", or end" | "nothing";
+
+/** Goes through a text token by token; keeps a stack of its own, so that no nesting is too deep. */
+class Scan {
+  readonly places = new Map<string, number>();
+  readonly repeated: { readonly name: string; readonly at: number }[] = [];
+  /** Where the outermost value begins. */
+  start = 0;
+  readonly #text: string;
+  /** One step for each object or list that is open. */
+  readonly #path: Step[] = [];
+  #wanted: Wanted = "value";
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Gives the offset of the first thing that is wrong. */
+  run(): number | undefined {
+    TOKEN.lastIndex = 0;
+    for (;;) {
+      const from = TOKEN.lastIndex;
+      const match = TOKEN.exec(this.#text);
+      if (match === null) {
+        SPACE.lastIndex = from;
+        SPACE.exec(this.#text);
+        const at = SPACE.lastIndex;
+        return at >= this.#text.length && this.#wanted === "nothing" ? undefined : at;
+      }
+      const [whole, sign, string, plain] = match;
+      const at = from + whole.length - (sign ?? string ?? plain ?? "").length;
+      if (!this.#take({ at, sign, string })) return at;
+    }
+  }
+
+  #take(token: {
+    readonly at: number;
+    readonly sign: string | undefined;
+    readonly string: string | undefined;
+  }): boolean {
+    const { at, sign, string } = token;
+    switch (this.#wanted) {
+      case "name or }":
+        if (sign === "}") return this.#close();
+        return this.#name(string, at);
+      case "name":
+        return this.#name(string, at);
+      case ":":
+        this.#wanted = "value";
+        return sign === ":";
+      case "value or ]":
+        if (sign === "]") return this.#close();
+        return this.#value(sign, at);
+      case "value":
+        return this.#value(sign, at);
+      case ", or end":
+        return this.#next(sign);
+      case "nothing":
+        return false;
+    }
+  }
+
+  #name(string: string | undefined, at: number): boolean {
+    if (string === undefined) return false;
+    const name = JSON.parse(string) as string;
+    this.#path[this.#path.length - 1] = name;
+    if (this.#path.length <= DEEPEST) {
+      const key = keyOf(this.#path);
+      if (this.places.has(key)) this.repeated.push({ name, at });
+      this.places.set(key, at);
+    }
+    this.#wanted = ":";
+    return true;
+  }
+
+  #value(sign: string | undefined, at: number): boolean {
+    const step = this.#path.at(-1);
+    if (step === undefined) this.start = at;
+    // A member is placed by its name, an element by itself.
+    if (typeof step === "number" && this.#path.length <= DEEPEST) this.places.set(keyOf(this.#path), at);
+    if (sign === "{") {
+      this.#path.push("");
+      this.#wanted = "name or }";
+      return true;
+    }
+    if (sign === "[") {
+      this.#path.push(0);
+      this.#wanted = "value or ]";
+      return true;
+    }
+    if (sign !== undefined) return false;
+    this.#wanted = step === undefined ? "nothing" : ", or end";
+    return true;
+  }
+
+  #next(sign: string | undefined): boolean {
+    const step = this.#path.at(-1);
+    if (sign === (typeof step === "number" ? "]" : "}")) return this.#close();
+    if (sign !== ",") return false;
+    if (typeof step === "number") this.#path[this.#path.length - 1] = step + 1;
+    this.#wanted = typeof step === "number" ? "value" : "name";
+    return true;
+  }
+
+  #close(): boolean {
+    this.#path.pop();
+    this.#wanted = this.#path.length === 0 ? "nothing" : ", or end";
+    return true;
+  }
+}

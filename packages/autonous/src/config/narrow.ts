@@ -1,0 +1,77 @@
+import { resolve } from "node:path";
+import { checkRoots, isInside } from "@autonous/runtime";
+import { SETTINGS } from "./settings.ts";
+import type { FromProject, SettingName, SettingValue } from "./settings.ts";
+
+export interface ProjectValue {
+  readonly name: SettingName;
+  readonly value: SettingValue;
+  /** What is in force without it. */
+  readonly inForce: SettingValue;
+  /** The folder that the project's file speaks for. */
+  readonly folder: string;
+  readonly trusted: boolean;
+  /** The environment has set it, which outweighs any file. */
+  readonly fixed: boolean;
+}
+
+export interface Narrowed {
+  readonly value: SettingValue;
+  /** A clause that says what of the project's value does not count, and why. */
+  readonly refused?: string;
+  /** It is refused only because the file is not trusted. */
+  readonly until_trusted?: true;
+  /** Whether the project's value counts, if only in part. */
+  readonly counts: boolean;
+}
+
+/** A setting after a project's file has had its say: nothing wider than what is in force, unless the file is trusted. */
+export function applyProject(given: ProjectValue): Narrowed {
+  const { name, value, inForce, trusted, fixed } = given;
+  const from: FromProject = SETTINGS[name].project;
+  if (from === "inside") return insideOf(given);
+  if (from === "adds") {
+    return { value: inForce === undefined ? value : `${String(inForce)},${String(value)}`, counts: true };
+  }
+  if (value === inForce) return { value, counts: false };
+  if (from === "never") return refuse(inForce, "a project's file never says this");
+  if (from !== "trusted" && isNarrower(name, value, inForce)) return { value, counts: true };
+  if (fixed) return refuse(inForce, `${SETTINGS[name].variable} says ${show(inForce)}`);
+  if (trusted) return { value, counts: true };
+  const why = from === "trusted" ? `${show(value)} needs trust` : `${show(value)} is wider than ${show(inForce)}`;
+  return { ...refuse(inForce, why), until_trusted: true };
+}
+
+function refuse(inForce: SettingValue, why: string): Narrowed {
+  return { value: inForce, refused: why, counts: false };
+}
+
+function isNarrower(name: SettingName, value: SettingValue, inForce: SettingValue): boolean {
+  const { kind } = SETTINGS[name];
+  if (kind.type === "number") return Number(value) < Number(inForce);
+  if (kind.type !== "choice") return false;
+  const strictness: readonly string[] = kind.of;
+  return strictness.indexOf(String(value)) < strictness.indexOf(String(inForce));
+}
+
+/** A project may keep tools to some of its folders. Named from its own folder on, for it cannot know where it lies. */
+function insideOf({ value, inForce, folder }: ProjectValue): Narrowed {
+  const allowed = checkRoots((inForce ?? []) as readonly string[]).roots;
+  const wanted = ((value ?? []) as readonly string[]).map((each) => each && resolve(folder, each));
+  const { roots, problems } = checkRoots(wanted);
+  const [inside, outside] = [true, false].map((is) =>
+    roots.filter((root) => allowed.some((each) => isInside(each, root)) === is),
+  ) as [string[], string[]];
+  const wrong = [...problems, ...outside.map((root) => `the root "${root}" lies outside ${allowed.join(", ")}`)];
+  const refused = wrong.length === 0 ? {} : { refused: wrong.join("; ") };
+  // Nothing left would be no narrowing but a runtime that cannot start.
+  if (inside.length === 0) return { value: inForce, ...refused, counts: false };
+  return { value: inside, ...refused, counts: true };
+}
+
+/** Long values are cut: who wants to see all of one looks at the file. */
+function show(value: SettingValue): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+}
+const LONGEST_SHOWN = 200;

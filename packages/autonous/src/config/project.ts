@@ -1,0 +1,105 @@
+import { ConfigurationError } from "./load.ts";
+import type { Configuration, ConfigurationFile, Refused } from "./load.ts";
+import { applyProject } from "./narrow.ts";
+import { applyPolicy, refusedPolicy } from "./policy.ts";
+import { parseConfiguration, projectPath, readProjectText } from "./read-file.ts";
+import type { ReadFile } from "./read-file.ts";
+import { SETTINGS } from "./settings.ts";
+import type { Settings, SettingName, SettingValue } from "./settings.ts";
+import { TrustStore } from "./trust.ts";
+import type { Thing } from "./trust.ts";
+
+interface Workspace {
+  /** Real paths. */
+  readonly roots: readonly string[];
+  readonly cwd: string;
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+/** A project's configuration, as it is trusted or not: for these roots and no others. */
+export function thingOf({ path, sha256 }: Pick<ReadFile, "path" | "sha256">, roots: readonly string[]): Thing {
+  return { kind: "configuration", path, digest: sha256, files: [{ path, sha256 }], roots };
+}
+
+/**
+ * The user's configuration with what the workspace's own files (`.agent/config.json` of each root and of the working
+ * folder) make of it: nothing but narrower, as long as they are not trusted. The nearest one has the last word. Throws
+ * `ConfigurationError` for mistakes in them: a narrowing that was meant and cannot be read is not passed over.
+ */
+export function withProject(
+  own: Configuration,
+  workspace: Workspace,
+): { readonly configuration: Configuration; readonly roots: readonly string[] } {
+  const { roots, cwd, environment } = workspace;
+  const problems: string[] = [];
+  const files: ConfigurationFile[] = [];
+  const refused: Refused[] = [];
+  // As the last word has to be the working folder's, it comes last even where it is a root.
+  const folders = [...new Set([...roots.filter((root) => root !== cwd), cwd])];
+  let trust: TrustStore | undefined;
+  let values: Values = { settings: { ...own.settings, tool_allowed_roots: roots }, sources: { ...own.sources } };
+  let { policy } = own;
+  for (const folder of folders) {
+    const path = projectPath(folder);
+    const found = readProjectText(folder);
+    if (found === undefined) continue;
+    if ("refused" in found) {
+      refused.push({ where: path, what: "the whole file", why: found.refused, until_trusted: false });
+      files.push({ path, owner: "project", trusted: false });
+      continue;
+    }
+    const read = parseConfiguration(path, found.text, problems);
+    if (read === undefined) continue;
+    trust ??= new TrustStore(environment);
+    const trusted = trust.isTrusted(thingOf(read, roots));
+    files.push({ path, owner: "project", trusted, read });
+    values = applyFile(values, { folder, read, trusted, environment }, refused);
+    policy = applyPolicy(policy, read, trusted);
+    refused.push(...refusedPolicy(read, trusted, policy));
+  }
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  if (files.length === 0) return { configuration: own, roots };
+  const { tool_allowed_roots: narrowed = roots, ...settings } = values.settings;
+  // Roots that nobody has named stay unnamed: a project's file does not stand in for the person who has to.
+  const tool_allowed_roots = own.settings.tool_allowed_roots === undefined ? undefined : narrowed;
+  return {
+    configuration: {
+      settings: { tool_allowed_roots, ...settings },
+      policy: { ...policy, profile: settings.profile },
+      sources: values.sources,
+      files: [...own.files, ...files],
+      refused,
+    },
+    roots: narrowed,
+  };
+}
+
+type Values = Pick<Configuration, "settings" | "sources">;
+
+interface ProjectFile {
+  readonly folder: string;
+  readonly read: ReadFile;
+  readonly trusted: boolean;
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+function applyFile({ settings, sources }: Values, file: ProjectFile, refused: Refused[]): Values {
+  const { folder, read, trusted, environment } = file;
+  const values: Partial<Record<SettingName, SettingValue>> = { ...settings };
+  const from: Record<SettingName, string> = { ...sources };
+  for (const [name, value] of read.named) {
+    const fixed = environment[SETTINGS[name].variable] !== undefined;
+    const narrowed = applyProject({ name, value, inForce: values[name], folder, trusted, fixed });
+    values[name] = narrowed.value;
+    const isAdded = SETTINGS[name].project === "adds" && from[name] !== "default";
+    if (narrowed.counts) from[name] = isAdded ? `${from[name]}, ${read.path}` : read.path;
+    if (narrowed.refused === undefined) continue;
+    const until_trusted = narrowed.until_trusted === true;
+    refused.push({ where: read.where([name]), what: name, why: narrowed.refused, until_trusted });
+  }
+  for (const { key, why } of read.unknown) {
+    const what = /^[\w$-]{1,80}$/.test(key) ? key : JSON.stringify(key.slice(0, 80));
+    refused.push({ where: read.where([key]), what, why: `it ${why}`, until_trusted: false });
+  }
+  return { settings: values as Settings, sources: from };
+}

@@ -1,0 +1,141 @@
+import { hash } from "node:crypto";
+import { closeSync, constants, fstatSync, openSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import { checkConfiguration, nearestNames } from "@autonous/runtime";
+import type { PolicyConfiguration } from "@autonous/runtime";
+import { locateJson } from "./json-places.ts";
+import type { LocatedJson } from "./json-places.ts";
+import { checkValue, SETTINGS } from "./settings.ts";
+import type { SettingName, SettingValue } from "./settings.ts";
+
+/** Far beyond any that a person has written. */
+const MOST_BYTES = 1_048_576;
+
+/** A configuration file, as it was read. */
+export interface ReadFile {
+  readonly path: string;
+  readonly sha256: string;
+  /** The settings that it names. */
+  readonly named: ReadonlyMap<SettingName, SettingValue>;
+  readonly policy: PolicyConfiguration;
+  /** Names that are no setting, with what is to be said of each: "is not a setting; did you mean …". */
+  readonly unknown: readonly { readonly key: string; readonly why: string }[];
+  /** `<file>:<line>:<column>` of a part. */
+  where(path: readonly (string | number)[]): string;
+  lineOf(path: readonly (string | number)[]): number;
+}
+
+/** What a file holds; every mistake is added to `problems`, with its place. */
+export function parseConfiguration(path: string, text: string, problems: string[]): ReadFile | undefined {
+  const located = locateJson(text);
+  if ("problem" in located) {
+    problems.push(`${path}:${located.place.line}:${located.place.column}: it is no JSON: ${located.problem}`);
+    return undefined;
+  }
+  const where = whereIn(path, located);
+  const { value } = located;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    problems.push(`${where([])}: it has to hold a JSON object`);
+    return undefined;
+  }
+  for (const { name, place } of located.repeated) {
+    problems.push(`${path}:${place.line}:${place.column}: ${JSON.stringify(name)} is there twice`);
+  }
+  return {
+    path,
+    sha256: hash("sha256", text),
+    ...readContent(value as Readonly<Record<string, unknown>>, where, problems),
+    where,
+    lineOf: (part) => located.placeOf(part).line,
+  };
+}
+
+type Where = ReadFile["where"];
+
+function whereIn(path: string, located: LocatedJson): Where {
+  return (part) => {
+    const { line, column } = located.placeOf(part);
+    return `${path}:${line}:${column}`;
+  };
+}
+
+/** The parts of the policy that a file may hold: all of them. */
+// oxfmt-ignore
+const POLICY_PARTS = {
+  tools: true, rules: true, quotas: true, network: true, approve: true, reverse_thinking: true,
+} as const satisfies Record<keyof PolicyConfiguration, true>;
+
+function readContent(
+  content: Readonly<Record<string, unknown>>,
+  where: Where,
+  problems: string[],
+): Pick<ReadFile, "named" | "policy" | "unknown"> {
+  const named = new Map<SettingName, SettingValue>();
+  const unknown: { key: string; why: string }[] = [];
+  const policyPart: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(content)) {
+    if (Object.hasOwn(SETTINGS, key)) {
+      const checked = checkValue(key as SettingName, value);
+      if ("problem" in checked) problems.push(`${where([key])}: "${key}" ${checked.problem}`);
+      else named.set(key as SettingName, checked.value);
+    } else if (Object.hasOwn(POLICY_PARTS, key)) policyPart[key] = value;
+    else if (key !== "$schema") unknown.push({ key, why: unknownKey(key) });
+  }
+  const { configuration: policy, problems: wrong } = checkConfiguration(policyPart);
+  problems.push(...wrong.map((each) => `${where(partOf(each))}: ${each}`));
+  return { named, policy, unknown };
+}
+
+/** The part of the file that a problem with the policy is about: it begins with it, as in `rules.0.path: …`. */
+function partOf(problem: string): readonly (string | number)[] {
+  const path = /^[\w.]+/.exec(problem)?.[0] ?? "";
+  return path.split(".").map((step) => (/^\d+$/.test(step) ? Number(step) : step));
+}
+
+function unknownKey(key: string): string {
+  const [nearest] = nearestNames(key, [...Object.keys(SETTINGS), ...Object.keys(POLICY_PARTS)]);
+  return `is not a setting${nearest === undefined ? "" : `; did you mean "${nearest}"?`}`;
+}
+
+/** The text of the user's own file, wherever its links lead. Undefined where there is none. */
+export function readOwnText(path: string, problems: string[]): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT" && code !== "ENOTDIR") problems.push(`${path} cannot be read (${code})`);
+    return undefined;
+  }
+}
+
+/** Where a project keeps its configuration, wherever the record is kept. */
+export function projectPath(folder: string): string {
+  return join(folder, ".agent", "config.json");
+}
+
+/**
+ * The text of a project's file, which has to be a plain file that lies where it seems to: what a person looks at and
+ * trusts is what is read. Undefined where there is none.
+ */
+export function readProjectText(folder: string): { readonly text: string } | { readonly refused: string } | undefined {
+  const path = projectPath(folder);
+  let fd: number;
+  try {
+    // A pipe would keep us waiting for somebody who writes.
+    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    return { refused: code === "ELOOP" ? "it is a link" : `it cannot be read (${code})` };
+  }
+  try {
+    const stats = fstatSync(fd);
+    if (!stats.isFile()) return { refused: "it is no regular file" };
+    if (stats.size > MOST_BYTES) return { refused: `it has ${stats.size} bytes, and at most ${MOST_BYTES} are read` };
+    const real = readlinkSync(`/proc/self/fd/${fd}`);
+    if (real !== path) return { refused: `it leads to "${real}"` };
+    return { text: readFileSync(fd, "utf8") };
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,78 @@
+import { makePolicySchema } from "@autonous/runtime";
+import { z } from "zod";
+import { FROM_PROJECT, SETTINGS } from "./settings.ts";
+import type { Kind, SettingName } from "./settings.ts";
+
+type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** Where the schema is published, and what a file may name as its `$schema`. */
+const ID = "https://unpkg.com/autonous/schema/config.schema.json";
+
+/** The JSON Schema of configuration files: the settings as their table has them, the policy as it is checked. */
+export function makeConfigurationSchema(): JsonSchema {
+  const { properties: policy } = z.toJSONSchema(makePolicySchema(), { io: "input" });
+  const settings = (Object.keys(SETTINGS) as SettingName[]).map((name) => [name, settingSchema(name)]);
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    $id: ID,
+    title: "Configuration of Autonous",
+    description:
+      "The user's own $XDG_CONFIG_HOME/autonous/config.json, and .agent/config.json of a project, which may only narrow what the user's own allows until it is trusted.",
+    type: "object",
+    properties: { $schema: { type: "string" }, ...Object.fromEntries(settings), ...withConditions(policy ?? {}) },
+    additionalProperties: false,
+  };
+}
+
+function settingSchema(name: SettingName): JsonSchema {
+  const { kind, meaning, default: fallback, project } = SETTINGS[name];
+  return {
+    description: `${meaning}. From a project: ${FROM_PROJECT[project]}.`,
+    ...kindSchema(kind),
+    ...(fallback === undefined ? {} : { default: fallback }),
+  };
+}
+
+function kindSchema(kind: Kind): JsonSchema {
+  switch (kind.type) {
+    case "text":
+      return { type: "string", pattern: "\\S" };
+    case "choice":
+      return { type: "string", enum: kind.of };
+    case "folders":
+      return { type: "array", items: { type: "string" }, minItems: 1 };
+    case "number":
+      return { type: "integer", minimum: kind.min, maximum: kind.max };
+  }
+}
+
+/** Properties of a rule that are no condition. */
+const NO_CONDITION: ReadonlySet<string> = new Set(["effect", "reason"]);
+/** Properties of a quota that are no limit. */
+const NO_LIMIT: ReadonlySet<string> = new Set(["per", "window_seconds"]);
+
+/** That a rule has to have a condition and a quota a limit is checked by code, which no schema is made from. */
+function withConditions(policy: Readonly<Record<string, unknown>>): JsonSchema {
+  const { rules, quotas, ...rest } = policy as Readonly<Record<string, ListSchema>>;
+  return {
+    ...rest,
+    ...(rules === undefined ? {} : { rules: needingOne(rules, NO_CONDITION) }),
+    ...(quotas === undefined ? {} : { quotas: needingOne(quotas, NO_LIMIT) }),
+  };
+}
+
+interface ObjectSchema {
+  readonly properties?: JsonSchema;
+  readonly anyOf?: readonly ObjectSchema[];
+  readonly oneOf?: readonly ObjectSchema[];
+}
+interface ListSchema {
+  readonly items?: ObjectSchema;
+}
+
+function needingOne({ items = {}, ...list }: ListSchema, except: ReadonlySet<string>): JsonSchema {
+  const kinds = items.anyOf ?? items.oneOf ?? [items];
+  const names = new Set(kinds.flatMap(({ properties = {} }) => Object.keys(properties)));
+  const one = [...names].filter((name) => !except.has(name)).map((name) => ({ required: [name] }));
+  return { ...list, items: { allOf: [items, { anyOf: one }] } };
+}
