@@ -40,7 +40,11 @@ async function makeCalls(run: Run, calls: readonly AskedCall[], parent_id: strin
   const { trace_id, task_id, signal } = run;
   const about = { trace_id, task_id, parent_id, run_id: runtime.run_id };
   const requests = calls.map(({ tool_call_id, name, arguments: args }) => ({ tool_call_id, name, args, ...about }));
-  const results = await runtime.callAll(requests, { signal });
+  const { chat, user } = run.options.task;
+  const who = { ...(chat === undefined ? {} : { chat }), ...(user === undefined ? {} : { user }) };
+  const { onProgress } = run.options;
+  const told = onProgress === undefined ? {} : { onProgress };
+  const results = await runtime.callAll(requests, { signal, ...who, ...told });
   return calls.map((call, index) => ({ call, result: need(results[index], call.tool_call_id) }));
 }
 

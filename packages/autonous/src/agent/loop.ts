@@ -1,3 +1,4 @@
+import { isParked } from "@autonous/runtime";
 import type { ErrorCode, RuntimeEvent } from "@autonous/runtime";
 import { resultText } from "../model/result-text.ts";
 import { settleCalls } from "./calls.ts";
@@ -9,7 +10,7 @@ import { openRun } from "./run.ts";
 import type { AgentOptions, AgentOutcome, Run } from "./run.ts";
 
 /** How a run ends. */
-type End = { readonly answer: string } | { readonly code: ErrorCode; readonly message: string };
+type End = { readonly answer: string } | { readonly code: ErrorCode; readonly message: string } | "parked";
 
 interface Turn {
   /** Of its start. */
@@ -65,7 +66,7 @@ async function takeTurn(run: Run, agent_id: string): Promise<End | undefined> {
   const event_id = past?.started.event_id ?? (await run.write({ type: "turn.started", parent_id: agent_id, payload }));
   const round = past?.model === undefined ? await askModel(run, event_id) : recordedRound(past.model);
   const end = await follow(run, { event_id, round, isFromRecord: past?.model !== undefined });
-  if (past?.completed === undefined) {
+  if (past?.completed === undefined && end !== "parked") {
     await run.write({ type: "turn.completed", parent_id: event_id, payload: { ...payload, outcome: round.kind } });
   }
   return end;
@@ -79,7 +80,9 @@ async function follow(run: Run, { event_id, round, isFromRecord }: Turn): Promis
   if (round.kind === "invalid") return correct(run, round.message);
   run.invalidInARow = 0;
   if (round.kind === "final") return { answer: round.answer };
-  for (const { call, result } of await settleCalls(run, { calls: round.calls, parent_id: event_id, isFromRecord })) {
+  const settled = await settleCalls(run, { calls: round.calls, parent_id: event_id, isFromRecord });
+  if (settled.some(({ result }) => isParked(result))) return "parked"; // what has ended is on record
+  for (const { call, result } of settled) {
     const { tool_call_id } = call;
     const name = run.redact(call.name);
     run.messages.push({ role: "tool", tool_call_id, name, text: resultText(result), result });
@@ -98,6 +101,7 @@ function correct(run: Run, message: string): End | undefined {
 
 async function finish(run: Run, parent_id: string, end: End): Promise<AgentOutcome> {
   const counts = { turns: run.turns, calls: run.done.length };
+  if (end === "parked") return { outcome: "parked", answer: "", ...counts };
   if ("answer" in end) {
     await run.write({ type: "agent.completed", parent_id, payload: { answer: end.answer, ...counts } });
     return { outcome: "completed", answer: end.answer, ...counts };

@@ -1,5 +1,13 @@
 import { makeId, makeTraceId } from "@autonous/runtime";
-import type { AppendOptions, ErrorCode, EventDraft, EventType, Runtime, ToolCallResult } from "@autonous/runtime";
+import type {
+  AppendOptions,
+  CallOptions,
+  ErrorCode,
+  EventDraft,
+  EventType,
+  Runtime,
+  ToolCallResult,
+} from "@autonous/runtime";
 import type { Message, ModelProvider } from "../model/provider.ts";
 import type { AgentLimits } from "./limits.ts";
 import { readRecord } from "./resume.ts";
@@ -12,6 +20,9 @@ interface AgentTask {
   /** `event_id` of the `task.started` or `task.queued` that this belongs to. */
   readonly parent_id?: string;
   readonly trace_id?: string;
+  /** Where the task comes from and who asked: rules and quotas may speak of them. */
+  readonly chat?: string;
+  readonly user?: string;
 }
 
 export interface AgentOptions {
@@ -24,13 +35,16 @@ export interface AgentOptions {
   readonly storedResult?: (tool_call_id: string) => Promise<ToolCallResult | undefined>;
   /** Told when asking the model gives way to making calls, and the other way round. */
   readonly onState?: (state: RoundState) => Promise<void>;
+  /** How far calls are, for live views. */
+  readonly onProgress?: CallOptions["onProgress"];
   readonly clock?: () => number;
 }
 
 type RoundState = "model_round" | "tool_round";
 
 export interface AgentOutcome {
-  readonly outcome: "completed" | "failed" | "cancelled";
+  /** `parked`: a call waits for a person. The same task, run again once they have answered, goes on from there. */
+  readonly outcome: "completed" | "failed" | "cancelled" | "parked";
   /** Empty unless completed. */
   readonly answer: string;
   readonly error?: { readonly code: ErrorCode; readonly message: string };

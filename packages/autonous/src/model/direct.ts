@@ -1,3 +1,4 @@
+import { ToolError } from "@autonous/runtime";
 import type { ToolCallResult } from "@autonous/runtime";
 import { readCommands } from "./direct-commands.ts";
 import type { ParsedCall } from "./json-reply.ts";
@@ -6,10 +7,12 @@ import { errorText, outputText } from "./result-text.ts";
 
 /** No model at all: `/ls src` becomes a call, and what the call gave becomes the answer (spec 4, The loop). */
 export function createDirectProvider(): ModelProvider {
-  return { name: "direct", complete: (request) => Promise.resolve(answer(request)) };
+  return { name: "direct", complete: async (request) => answer(request) };
 }
 
-function answer({ messages, tools }: ModelRequest): ModelReply {
+function answer({ messages, tools, purpose }: ModelRequest): ModelReply {
+  if (purpose === "reverse_thinking")
+    throw new ToolError("ModelFailed", "There is no model to ask for a verdict; set AUTONOUS_MODEL");
   const task = messages.find((message) => message.role === "user");
   const typed = readCommands(task?.text ?? "", tools);
   if ("answer" in typed) return reply([], typed.answer);

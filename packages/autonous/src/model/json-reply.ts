@@ -51,6 +51,13 @@ export function parseReply(text: string): ParsedReply {
   }
 }
 
+/** The one JSON object in a text that is no reply of the protocol, found in the same way. Throws an error that says why not. */
+export function readJsonObject(text: string): unknown {
+  const spoken = withoutReasoning(text);
+  const { start, end } = findObject(spoken);
+  return JSON.parse(spoken.slice(start, end)) as unknown;
+}
+
 function brokenJson(error: SyntaxError): string {
   return `Cannot use the reply: its JSON is broken (${syntaxReason(error)}); send the whole object again as strict JSON`;
 }

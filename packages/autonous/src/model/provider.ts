@@ -22,6 +22,8 @@ export interface ModelTool {
 }
 
 export interface ModelRequest {
+  /** What is asked: the next round of a task (the default), or a verdict on one call. */
+  readonly purpose?: "round" | "reverse_thinking";
   readonly system: string;
   readonly messages: readonly Message[];
   /** Model rounds of this task so far. Those that failed count too, though they left no message. */

@@ -14,6 +14,8 @@ const reply = z.strictObject({
 /** One model round: a reply, any text, or a fault. A reply that is cut off (`length`) may have its text or reply beside it. */
 const step = z
   .strictObject({
+    /** Not a round of the task: the answer whenever reverse thinking asks. */
+    for: z.literal("reverse_thinking").optional(),
     reply: reply.optional(),
     text: z.string().optional(),
     fault: z.enum(["error", "hang", "length"]).optional(),
@@ -43,11 +45,15 @@ const LONGEST_MS = 2_147_483_647;
  * so a run that is taken up again goes on where it was. Throws `InvalidArguments` with every problem of the file.
  */
 export async function loadScriptProvider(path: string): Promise<ModelProvider> {
-  const steps = await readScript(resolve(path), path);
+  const all = await readScript(resolve(path), path);
   return {
     name: `script:${path}`,
-    complete: async ({ rounds }, { signal }) => {
-      const next = steps[rounds];
+    complete: async ({ rounds, purpose }, { signal }) => {
+      const isVerdict = purpose === "reverse_thinking";
+      const steps = all.filter((each) => (each.for === "reverse_thinking") === isVerdict);
+      const next = steps[isVerdict ? 0 : rounds];
+      if (next === undefined && isVerdict)
+        throw new ToolError("ModelFailed", `The script "${path}" has no step for reverse_thinking`);
       if (next === undefined) {
         throw new ToolError(
           "ModelFailed",

@@ -1,5 +1,6 @@
 import { createRuntime } from "@autonous/runtime";
-import type { RuntimeOptions, Tool } from "@autonous/runtime";
+import type { Runtime, RuntimeOptions, Tool } from "@autonous/runtime";
+import { createReverseThinker } from "../agent/reverse-thinking.ts";
 import type { ModelProvider } from "../model/provider.ts";
 import { runTask } from "./run-task.ts";
 import type { TaskLimits } from "./run-task.ts";
@@ -27,10 +28,21 @@ export function createWorker({ provider, runtime: options, tools = [], limits, .
         limits,
         clock: Date.now,
         openRuntime: async ({ task }) => {
-          const runtime = await createRuntime({
+          const runtime: Runtime = await createRuntime({
             ...options,
             run_id: task.run_id,
             openJournal: (run_id) => Promise.resolve(store.journal(run_id, lease)),
+            approvals: store.approvals,
+            quotas: store.quotas,
+            session: task.lane,
+            // The answer may take hours: the task waits without a worker. A call whose arguments the record does not keep
+            // could not be made then.
+            onReverseThinking: createReverseThinker({
+              provider,
+              redactValue: (value) => runtime.redactValue(value),
+              signal,
+            }),
+            onApproval: ({ replay }) => (replay === "" ? null : "parked"),
             onEvent: onRecorded,
           });
           for (const tool of tools) runtime.register(tool);

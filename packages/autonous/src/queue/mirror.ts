@@ -1,5 +1,5 @@
-import { JsonlJournal } from "@autonous/runtime";
-import type { RuntimeEvent } from "@autonous/runtime";
+import { JsonlJournal, writeRunApprovals } from "@autonous/runtime";
+import type { EventType, RuntimeEvent } from "@autonous/runtime";
 import type { Store } from "../store/store.ts";
 
 export interface MirrorOptions {
@@ -102,13 +102,26 @@ export class Mirror {
     let journal: JsonlJournal | undefined;
     try {
       journal = new JsonlJournal({ state_dir, run_id, heads });
-      for await (const events of pages) journal.follow(events);
+      let asked = false;
+      for await (const events of pages) {
+        journal.follow(events);
+        asked ||= events.some(({ type }) => ABOUT_APPROVALS.has(type));
+      }
+      if (asked) await this.#writeApprovals(run_id);
       return undefined;
     } catch (error) {
       return error as Error;
     } finally {
       await journal?.close();
     }
+  }
+
+  /** As they are now, which may be further than the events: the next ones bring them up to date again. */
+  async #writeApprovals(run_id: string): Promise<void> {
+    const { store, state_dir } = this.#options;
+    const approvals = await store.approvals.list({ run_id });
+    const grants = await store.approvals.grants({ run_id, session: "" });
+    writeRunApprovals({ state_dir, run_id }, { approvals, grants });
   }
 
   /** Once: a full disk says the same of every run, and again at every try. */
@@ -120,6 +133,15 @@ export class Mirror {
     );
   }
 }
+
+/** After these a run's approvals have changed: they were asked for, answered, used up or are over. */
+const ABOUT_APPROVALS: ReadonlySet<EventType> = new Set([
+  "approval_required",
+  "approval_granted",
+  "approval_denied",
+  "tool_call.completed",
+  "tool_call.failed",
+]);
 
 type Page = readonly RuntimeEvent[];
 

@@ -43,7 +43,14 @@ async function askAgent(lease: Lease, signal: AbortSignal, options: RunTaskOptio
     return await runAgent({
       runtime,
       provider,
-      task: { text: task.text, task_id: task.task_id, trace_id: task.trace_id, ...(await parentOf(lease, store)) },
+      task: {
+        text: task.text,
+        task_id: task.task_id,
+        trace_id: task.trace_id,
+        chat: task.lane,
+        ...(task.user === null ? {} : { user: task.user }),
+        ...(await parentOf(lease, store)),
+      },
       limits: { max_turns: limits.max_turns },
       signal,
       storedResult: (tool_call_id) => store.calls.result({ run_id: task.run_id, tool_call_id }),
@@ -63,6 +70,7 @@ async function parentOf({ task }: Lease, store: Store): Promise<{ parent_id?: st
 
 function finishFor({ outcome, answer, error }: AgentOutcome, lease: Lease, options: RunTaskOptions): Finish {
   const { limits, clock } = options;
+  if (outcome === "parked") return { outcome: "parked" };
   if (outcome === "completed") return { outcome: "done", reply: answer };
   const message = `${error?.code ?? "InternalError"}: ${error?.message ?? "the agent gave no reason"}`;
   if (outcome === "cancelled") return { outcome: "cancelled", error: message };

@@ -1,7 +1,10 @@
-import type { AppendOptions, EventDraft, Journal, RuntimeEvent } from "@autonous/runtime";
+import { ToolError } from "@autonous/runtime";
+import type { AppendOptions, EventDraft, Journal, RuntimeEvent, StartCommit } from "@autonous/runtime";
 import { appendEvents } from "./append-events.ts";
-import type { Database, SqlValue } from "./database.ts";
+import { useApproval } from "./approvals.ts";
+import type { Database, Queries, SqlValue } from "./database.ts";
 import { requireLease } from "./lanes.ts";
+import { charge } from "./quotas.ts";
 import type { EventFilter, Events, LeaseKey, RecordedEvent } from "./store.ts";
 
 const COLUMNS = "position, event_id, seq, ts, type, trace_id, task_id, run_id, parent_id, payload, prev_hash, hash";
@@ -30,23 +33,33 @@ function recordedEvent({ position, payload, ...rest }: EventRow): RecordedEvent 
   return { position, event: { ...rest, payload: JSON.parse(payload) as RuntimeEvent["payload"] } };
 }
 
+interface TableJournalOptions {
+  readonly run_id: string;
+  readonly lease: LeaseKey | undefined;
+  readonly clock: () => number;
+}
+
 /** Journal on a table: in the service this is the truth. */
 export class TableJournal implements Journal {
   readonly run_id: string;
+  readonly commits = true;
   readonly #database: Database;
+  readonly #clock: () => number;
   readonly #lease: LeaseKey | undefined;
 
-  constructor(database: Database, run_id: string, lease?: LeaseKey) {
+  constructor(database: Database, { run_id, lease, clock }: TableJournalOptions) {
     this.run_id = run_id;
     this.#database = database;
+    this.#clock = clock;
     this.#lease = lease;
   }
 
   /** Always durable: a commit is on disk when it returns. */
-  append(drafts: readonly EventDraft[], { result }: AppendOptions = {}): Promise<readonly RuntimeEvent[]> {
+  append(drafts: readonly EventDraft[], { result, commit }: AppendOptions = {}): Promise<readonly RuntimeEvent[]> {
     const doing = `record events of run "${this.run_id}"`;
     return this.#database.transaction(doing, async (queries) => {
       if (this.#lease !== undefined) await requireLease(queries, this.#lease, doing);
+      if (commit !== undefined) await commitStart(queries, commit, this.#clock());
       return await appendEvents(queries, { run_id: this.run_id, drafts, result });
     });
   }
@@ -93,4 +106,13 @@ function chosen({ run_id, task_id }: Omit<EventFilter, "limit">): readonly [keyo
   if (run_id !== undefined) return ["run", [run_id]];
   if (task_id !== undefined) return ["task", [task_id]];
   return ["all", []];
+}
+
+/** What the start of a call uses up. A yes that was used before lets nothing begin. */
+async function commitStart(queries: Queries, { approval_id, quota }: StartCommit, now: number): Promise<void> {
+  if (quota !== undefined) await charge(queries, { ...quota, now });
+  if (approval_id === undefined || (await useApproval(queries, approval_id, now))) return;
+  throw new ToolError("ApprovalExpired", "Cannot begin the call: its approval was used, or taken back, before", {
+    approval_id,
+  });
 }

@@ -2,11 +2,13 @@ import { makeId, makeTraceId } from "@autonous/runtime";
 import { appendEvents, appendTaskEvent } from "./append-events.ts";
 import type { Database, Queries } from "./database.ts";
 import { endTask, moveTask, putBack } from "./end-task.ts";
+import { expireOverdue } from "./approvals.ts";
 import { beat, freeWorker, knowWorker, markReady, requireLease, restLane, silentWorkers } from "./lanes.ts";
 import type { Finish, Inbox, Ingested, Lease, Message, Task } from "./store.ts";
 import { takeNext } from "./take-task.ts";
 import type { WorkingState } from "./task-states.ts";
 import { findTask, headOf } from "./tasks.ts";
+import { parkTask } from "./waiting.ts";
 
 const KNOWN = "select task_id, run_id from inbox where source = ? and external_id = ?";
 const INSERT = `insert into inbox
@@ -21,7 +23,7 @@ export function createInbox(database: Database, clock: () => number): Inbox {
       database.transaction("take tasks from the queue", (queries) => claim(queries, { worker, slots, now: clock() })),
     setState: (lease, state) => {
       const doing = `move task "${lease.task.task_id}" to "${state}"`;
-      return database.transaction(doing, (queries) => setState(queries, lease, { state, doing, now: clock() }));
+      return database.transaction(doing, (queries) => setState(queries, lease, { state, doing }));
     },
     finish: (lease, end) => {
       const doing = `finish task "${lease.task.task_id}" (${end.outcome})`;
@@ -77,13 +79,10 @@ async function heldTask(queries: Queries, lease: Lease, doing: string): Promise<
 async function setState(
   queries: Queries,
   lease: Lease,
-  { state, doing, now }: { state: WorkingState; doing: string; now: number },
+  { state, doing }: { state: WorkingState; doing: string },
 ): Promise<void> {
   const task = await heldTask(queries, lease, doing);
   await moveTask(queries, task, state);
-  if (state === "waiting_approval") {
-    await appendTaskEvent(queries, task, { type: "task.waiting_approval", payload: {}, now });
-  }
 }
 
 async function finish(
@@ -93,20 +92,24 @@ async function finish(
 ): Promise<{ readonly next: Lease | undefined }> {
   const task = await heldTask(queries, lease, doing);
   if (end.events !== undefined) await appendEvents(queries, { run_id: task.run_id, drafts: end.events });
-  if (end.outcome === "retry") {
+  if (end.outcome === "parked") {
+    await parkTask(queries, task, now);
+  } else if (end.outcome === "retry") {
     await putBack(queries, task, { error: end.error, retry_at: end.retry_at, now });
   } else {
     const error = end.outcome === "done" ? null : end.error;
     await endTask(queries, task, { outcome: end.outcome, error, reply: end.reply, token: lease.token, now });
   }
-  const head = await headOf(queries, lease.lane);
-  // Ready from now, not from when its head came: a chat with a long backlog goes behind the others that wait.
-  await restLane(queries, lease.lane, head === undefined ? null : Math.max(head.run_at, now));
+  if (end.outcome !== "parked") {
+    const head = await headOf(queries, lease.lane);
+    // Ready from now, not from when its head came: a chat with a long backlog goes behind the others that wait.
+    await restLane(queries, lease.lane, head === undefined ? null : Math.max(head.run_at, now));
+  }
   return { next: end.take_next === true ? await takeNext(queries, { worker: lease.worker, now }) : undefined };
 }
 
 async function recover(queries: Queries, leaseMs: number, now: number): Promise<number> {
-  let freed = 0;
+  let freed = await expireOverdue(queries, now);
   for (const worker of await silentWorkers(queries, now - leaseMs)) freed += await freeWorker(queries, worker, now);
   return freed;
 }

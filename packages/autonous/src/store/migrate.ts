@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { Database, Queries } from "./database.ts";
 import { TABLES } from "./migrations/0001-tables.ts";
+import { APPROVALS } from "./migrations/0002-approvals.ts";
 import { StoreError } from "./store-error.ts";
 
 export interface Migration {
@@ -10,7 +11,10 @@ export interface Migration {
 }
 
 /** In order, without gaps. One that was released is never changed: the next one mends it. */
-export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: "tables", sql: TABLES }];
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: "tables", sql: TABLES },
+  { version: 2, name: "approvals", sql: APPROVALS },
+];
 
 const CREATE = `create table if not exists migrations (
   version integer primary key, name text not null, checksum text not null, applied_at integer not null) strict`;

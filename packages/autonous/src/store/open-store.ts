@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Database } from "./database.ts";
+import { createApprovals } from "./approvals.ts";
 import { createCalls } from "./calls.ts";
 import { createEvents, TableJournal } from "./events.ts";
 import { createHistory } from "./history.ts";
@@ -7,6 +8,7 @@ import { createInbox } from "./inbox.ts";
 import { createKeyValues } from "./kv.ts";
 import { migrate, MIGRATIONS } from "./migrate.ts";
 import { createOutbox } from "./outbox.ts";
+import { createQuotas } from "./quotas.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { Store } from "./store.ts";
 import { createTasks } from "./tasks.ts";
@@ -45,8 +47,10 @@ function storeOn(database: Database, clock: () => number): Store {
     events: createEvents(database),
     calls: createCalls(database),
     history: createHistory(database),
+    approvals: createApprovals(database, clock),
+    quotas: createQuotas(database),
     kv: createKeyValues(database, clock),
-    journal: (run_id, lease) => new TableJournal(database, run_id, lease),
+    journal: (run_id, lease) => new TableJournal(database, { run_id, lease, clock }),
     close: () => database.close(),
   };
 }

@@ -1,5 +1,5 @@
-import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 const BUSY = 5;
@@ -23,6 +23,22 @@ export function lockStateFolder(state_dir: string): (() => void) | undefined {
     throw error;
   }
   return () => lock.close();
+}
+
+/** Long enough for a few who each write a file. */
+const WAIT_MS = 10_000;
+
+/** Does the work while no other process holds this file, in the same way. */
+export function holdingFile<T>(path: string, work: () => T): T {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  closeSync(openSync(path, "a", 0o600));
+  const lock = new DatabaseSync(path, { timeout: WAIT_MS });
+  try {
+    lock.exec("begin exclusive");
+    return work();
+  } finally {
+    lock.close();
+  }
 }
 
 /** Who took the lock last, for people. */

@@ -185,7 +185,7 @@ function storeContract(name: string, makePlace: () => Place): void {
     describe("setState", () => {
       const WAYS = [
         { way: ["model_round", "tool_round", "model_round", "tool_round"], ends: "tool_round" },
-        { way: ["tool_round", "waiting_approval", "tool_round", "reply_sent"], ends: "reply_sent" },
+        { way: ["tool_round", "model_round", "reply_sent"], ends: "reply_sent" },
       ] as const;
 
       test.each(WAYS)("moves a task by way of $way", async ({ way, ends }) => {
@@ -193,13 +193,6 @@ function storeContract(name: string, makePlace: () => Place): void {
         const lease = await begin(store);
         for (const state of way) await store.inbox.setState(lease, state);
         expect((await store.tasks.get(lease.task.task_id))?.task.state).toBe(ends);
-      });
-
-      test("records that a task waits for a person", async () => {
-        const { store } = await scratch();
-        const lease = await begin(store);
-        await store.inbox.setState(lease, "waiting_approval");
-        expect(await typesOf(store, lease)).toEqual(["task.queued", "task.started", "task.waiting_approval"]);
       });
 
       test("throws on a move that the table does not have, and leaves the task where it is", async () => {
@@ -233,7 +226,7 @@ function storeContract(name: string, makePlace: () => Place): void {
           await store.inbox.finish(lease, end);
 
           const details = await store.tasks.get(lease.task.task_id);
-          expect(details).toMatchObject({ task: { state, error: end.outcome === "done" ? null : end.error }, reply });
+          expect(details).toMatchObject({ task: { state, error: "error" in end ? end.error : null }, reply });
           expect(details?.task.finished_at).toBe(end.outcome === "retry" ? null : START_MS);
           expect(details?.audit.map(({ phase }) => phase)).toEqual(audit);
           expect(await typesOf(store, lease)).toEqual(["task.queued", "task.started", type]);

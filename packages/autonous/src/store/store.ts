@@ -1,4 +1,4 @@
-import type { EventDraft, Journal, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { ApprovalKeeper, EventDraft, Journal, QuotaKeeper, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import type { TaskState, WorkingState } from "./task-states.ts";
 
 /**
@@ -12,6 +12,8 @@ export interface Store {
   readonly events: Events;
   readonly calls: Calls;
   readonly history: History;
+  readonly approvals: ApprovalKeeper;
+  readonly quotas: QuotaKeeper;
   readonly kv: KeyValues;
   /** The record of a run. With a lease, appending is refused (`Fenced`) once the lease is lost. */
   journal(run_id: string, lease?: LeaseKey): Journal;
@@ -83,6 +85,8 @@ export type Finish = Closing &
   (
     | { readonly outcome: "done"; readonly reply: string }
     | { readonly outcome: "failed" | "dead" | "cancelled"; readonly error: string; readonly reply?: string }
+    /** Waits for a person. Its lane waits with it; nothing holds it. */
+    | { readonly outcome: "parked" }
     | { readonly outcome: "retry"; readonly error: string; readonly retry_at: number }
   );
 
@@ -100,7 +104,10 @@ export interface Inbox {
   heartbeat(worker: string, held: readonly LeaseKey[]): Promise<readonly LeaseKey[]>;
   /** For whoever saw the worker end. Gives the number of lanes that were freed. */
   releaseWorker(worker: string): Promise<number>;
-  /** Frees the lanes of workers that were silent for longer than this; gives their number. Anybody may call it. */
+  /**
+   * Frees the lanes of workers that were silent for longer than this, and ends approvals whose time is over; gives the
+   * number of both. Anybody may call it.
+   */
   recover(leaseMs: number): Promise<number>;
 }
 

@@ -4,6 +4,7 @@ import { endTask, requireMove } from "./end-task.ts";
 import { firstReady, leaseLane, restLane } from "./lanes.ts";
 import type { Lease, LeaseKey, Task } from "./store.ts";
 import { headOf } from "./tasks.ts";
+import { waitsForAnswer } from "./waiting.ts";
 
 const START = `update inbox set state = 'in_progress', attempts = ?, crashes = ?, started_at = coalesce(started_at, ?)
   where task_id = ?`;
@@ -36,6 +37,12 @@ async function takeHead(queries: Queries, lane: LeaseKey, taker: Taker): Promise
       await restLane(queries, lane.lane, head?.run_at ?? null);
       return undefined;
     }
+    if (await waitsForAnswer(queries, head)) {
+      await restLane(queries, lane.lane, null); // something behind it made the lane ready; the answer will
+      return undefined;
+    }
+    // Nobody held it while it waited, so nobody was lost with it.
+    if (head.state === "waiting_approval") return await startTask(queries, head, taker);
     if (head.state === "queued") return await startTask(queries, { ...head, attempts: head.attempts + 1 }, taker);
     const crashed = { ...head, crashes: head.crashes + 1 };
     if (crashed.crashes < MAX_CRASHES) return await startTask(queries, crashed, taker);

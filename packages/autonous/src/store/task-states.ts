@@ -36,7 +36,7 @@ export function isTaskState(name: string): name is TaskState {
 }
 
 /** The states between which a worker moves a task that it holds. */
-export type WorkingState = "model_round" | "tool_round" | "waiting_approval" | "reply_sent";
+export type WorkingState = "model_round" | "tool_round" | "reply_sent";
 
 export function canMove(from: TaskState, to: TaskState): boolean {
   const reachable: readonly string[] = TASK_STATES[from].to;

@@ -1,15 +1,17 @@
 import type { Hono } from "hono";
 import type { Bell } from "../../queue/bell.ts";
 import type { Store } from "../../store/store.ts";
+import { addApprovalRoutes } from "./approval-routes.ts";
 import { streamEvents } from "./event-stream.ts";
 import { problem } from "./problem.ts";
-import { readTaskBody } from "./task-body.ts";
+import { readBody } from "./read-body.ts";
+import { taskBody } from "./task-body.ts";
 
 export interface RouteParts {
   readonly store: Store;
   /** Rings whenever something was recorded. */
   readonly bell: Bell;
-  /** A task was taken in; whoever runs tasks should look. */
+  /** A task was taken in, or may go on; whoever runs tasks should look. */
   readonly onTask: () => void;
   /** What people write is stored, so it passes the redactor first. */
   readonly redact: (text: string) => string;
@@ -25,7 +27,7 @@ export function addRoutes(app: Hono, parts: RouteParts): void {
   const { store, redact } = parts;
 
   app.post("/api/tasks", async (context) => {
-    const body = readTaskBody(await context.req.arrayBuffer());
+    const body = readBody(await context.req.arrayBuffer(), { schema: taskBody, example: '{"text":"/ls ."}' });
     if ("problem" in body) return problem(context, 400, body.problem);
     const { text, chat, id = "" } = body.value;
     // Both are kept as they are: with something cut out, one chat or message would be taken for another.
@@ -55,6 +57,8 @@ export function addRoutes(app: Hono, parts: RouteParts): void {
       ? problem(context, 404, `There is no task "${context.req.param("id")}"`)
       : context.json(details);
   });
+
+  addApprovalRoutes(app, parts);
 
   app.get("/api/tasks/:id/events", async (context) => {
     const details = await store.tasks.get(context.req.param("id"));
