@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { findProgram, headsFolder, inspectSandbox, PROGRAMS } from "@autonous/runtime";
 import type { ProgramName, SandboxReport } from "@autonous/runtime";
 import { unknownVariables } from "../config/load.ts";
+import type { ConfigurationFile } from "../config/load.ts";
 import { createProvider } from "../model/choose.ts";
 import { databaseFile, openStore } from "../store/open-store.ts";
 import type { Workplace } from "./open-runtime.ts";
@@ -83,13 +84,22 @@ function checkNode(): CheckResult {
   return { check: "node", outcome: fits ? "ok" : "failed", message };
 }
 
-function checkConfiguration({ configuration: { file } }: Workplace): CheckResult {
+function checkConfiguration({ configuration: { files, refused } }: Workplace): CheckResult {
   const unknown = unknownVariables(process.env);
+  const read = files.map((file) => `${file.path} ${howRead(file)}`);
+  const left = refused.map(({ what, where, why }) => `not in force: ${what} (${where}): ${why}`);
+  const hint = refused.some(({ until_trusted }) => until_trusted) ? ["autonous policy trust shows and trusts it"] : [];
   return {
     check: "configuration",
-    outcome: unknown.length === 0 ? "ok" : "warning",
-    message: [`${file.path} ${file.found ? "is read" : "is not there, which is fine"}`, ...unknown].join("; "),
+    outcome: unknown.length === 0 && refused.length === 0 ? "ok" : "warning",
+    message: [...read, ...left, ...hint, ...unknown].join("; "),
   };
+}
+
+function howRead({ owner, trusted, read }: ConfigurationFile): string {
+  if (owner === "user") return read === undefined ? "is not there, which is fine" : "is read";
+  if (read === undefined) return "is not read";
+  return trusted ? "is read and trusted" : "is read and not trusted: it can only narrow";
 }
 
 function checkRootsAndState({ roots, state_dir }: Workplace): CheckResult {

@@ -29,8 +29,10 @@ export interface Command {
   readonly args?: readonly Parameter[];
   /** `--flag`, or `--flag <value>`. Every command has `--json` beside these. */
   readonly options?: readonly Parameter[];
-  /** Works on a workspace: takes `--root` and `--state-dir` too. */
+  /** Works on a workspace: takes `--root`, `--state-dir` and `--profile` too. */
   readonly workspace?: boolean;
+  /** May ask the person at the terminal: takes `--non-interactive` too. */
+  readonly attended?: boolean;
   readonly example: string;
   load(): Promise<RunCommand>;
 }

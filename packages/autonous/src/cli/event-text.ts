@@ -1,5 +1,6 @@
-import type { EventNode, EventType, RuntimeEvent } from "@autonous/runtime";
-import { cutTo } from "./table.ts";
+import type { AuditRecord, EventNode, EventType, RuntimeEvent } from "@autonous/runtime";
+import { argumentsText, callText, problemOf } from "../channels/terminal/event-words.ts";
+import { cutTo } from "../channels/terminal/width.ts";
 
 const DETAIL_LENGTH = 100;
 
@@ -58,26 +59,6 @@ function modelText({ kind, calls, progress, answer, message }: Payload): string 
   return `asks for ${names.join(", ")}${progress === "" ? "" : `: ${String(progress)}`}`;
 }
 
-/** A call as its event has it: the name, and what it was called with. */
-function callText({ tool_name, arguments: given, audit }: Payload): string {
-  const params = given ?? (audit as { readonly params?: unknown } | undefined)?.params;
-  return `${String(tool_name)} ${argumentsText(params)}`.trimEnd();
-}
-
-/** Arguments for people. Switches that are off are left out: they are as they were declared, and hide the rest. */
-export function argumentsText(params: unknown): string {
-  if (typeof params !== "object" || params === null) return "";
-  return JSON.stringify(params, (_, value: unknown) => (value === false ? undefined : value));
-}
-
-/** `code: message` of an event that tells of a failure, wherever it has them. */
-function problemOf(payload: Payload): string {
-  const { error = payload } = payload;
-  if (typeof error === "string") return error;
-  const { code, message } = Object(error) as { readonly code?: string; readonly message?: string };
-  return [code, message].filter((part) => typeof part === "string").join(": ");
-}
-
 function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, " ").trim();
 }
@@ -106,32 +87,30 @@ function nodeLine({ event, end }: EventNode): string {
     ending,
     end === undefined ? "" : `${Date.parse(end.ts) - Date.parse(event.ts)} ms`,
     end === undefined || ending === "completed" ? "" : cutTo(oneLine(problemOf(end.payload)), DETAIL_LENGTH),
+    isCall ? approvalText(end?.payload) : "",
+    isCall ? challengeText(end?.payload) : "",
     isCall ? cutTo(argumentsText(event.payload["arguments"]), DETAIL_LENGTH) : "",
   ];
   return parts.filter((part) => part !== "").join(" · ");
 }
 
-/** What a live view of a run shows of an event; nothing of most. */
-// oxfmt-ignore
-const LIVE: Readonly<Partial<Record<EventType, (payload: Payload) => readonly string[]>>> = {
-  "turn.started":        ({ turn }) => [`turn ${String(turn)}`],
-  "model.completed":     modelLines,
-  "model.failed":        ({ message }) => ["  the model failed", `    ${String(message)}`],
-  "tool_call.completed": (payload) => [`  ok ${durationOf(payload)}  ${callText(payload)}`],
-  "tool_call.failed":    (payload) => [`  failed ${durationOf(payload)}  ${callText(payload)}`, `    ${problemOf(payload)}`],
-  "display":             ({ content }) => [`  ${String(content)}`],
-};
+type Audit = Partial<Pick<AuditRecord, "policy" | "reverse_thinking">>;
 
-export function liveLines({ type, payload }: RuntimeEvent): readonly string[] {
-  return LIVE[type]?.(payload).map((line) => line.replaceAll(/[\n\r]+/g, " ")) ?? [];
+function auditOf(payload: Payload | undefined): Audit {
+  return payload?.["audit"] ?? {};
 }
 
-/** What the model says beside its calls. Its answer is the result of the run, and is not shown twice. */
-function modelLines({ kind, progress, message }: Payload): readonly string[] {
-  if (kind === "invalid") return ["  the reply cannot be used", `    ${String(message)}`];
-  return kind === "tool_calls" && progress !== "" ? [`  ${String(progress)}`] : [];
+/** Who let a call run, and for how long. */
+function approvalText(payload: Payload | undefined): string {
+  const { approved, approved_by, approval_scope } = auditOf(payload).policy ?? {};
+  if (approved !== true) return "";
+  const scope = approval_scope === "run" || approval_scope === "session" ? ` for the ${approval_scope}` : "";
+  return `approved${scope}${approved_by === null || approved_by === undefined ? "" : ` by ${oneLine(approved_by)}`}`;
 }
 
-function durationOf({ audit }: Payload): string {
-  return `${String((audit as { readonly duration_ms?: unknown } | undefined)?.duration_ms)} ms`;
+/** What a challenge of the call came to. */
+function challengeText(payload: Payload | undefined): string {
+  const { verdict, verdict_reason } = Object(auditOf(payload).reverse_thinking) as Readonly<Record<string, unknown>>;
+  if (typeof verdict !== "string") return "";
+  return cutTo(oneLine(`reverse thinking: ${verdict}, ${String(verdict_reason)}`), DETAIL_LENGTH);
 }

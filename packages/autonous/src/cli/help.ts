@@ -15,6 +15,12 @@ const WORKSPACE_OPTIONS: readonly Parameter[] = [
     repeatable: true,
   },
   { name: "--state-dir <folder>", meaning: "where the record is kept (default: .agent)" },
+  { name: "--profile <name>", meaning: "readonly, guarded or autonomous (default: as configured)" },
+];
+
+/** Of commands at which a person may be asked. */
+const ATTENDED_OPTIONS: readonly Parameter[] = [
+  { name: "--non-interactive", meaning: "ask nobody: a call that needs approval is refused, with exit code 4" },
 ];
 
 const GROUPS: Readonly<Record<string, string>> = {
@@ -35,7 +41,12 @@ const START = `
 
 /** The options that a command takes, those of all commands last. */
 export function optionsOf(command: Command): readonly Parameter[] {
-  return [...(command.options ?? []), ...(command.workspace === true ? WORKSPACE_OPTIONS : []), JSON_OPTION];
+  return [
+    ...(command.options ?? []),
+    ...(command.attended === true ? ATTENDED_OPTIONS : []),
+    ...(command.workspace === true ? WORKSPACE_OPTIONS : []),
+    JSON_OPTION,
+  ];
 }
 
 /** What can be done with a command, a group, or the program itself where no word is given. */

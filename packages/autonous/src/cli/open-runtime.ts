@@ -1,15 +1,22 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { checkRoots, createRuntime, isInside } from "@autonous/runtime";
+import { checkRoots, createRuntime, isInside, makeVisible } from "@autonous/runtime";
 import type { Runtime, RuntimeOptions } from "@autonous/runtime";
 import { loadConfiguration } from "../config/load.ts";
 import type { Configuration } from "../config/load.ts";
+import { withProject } from "../config/project.ts";
+import { TrustStore } from "../config/trust.ts";
 import { UsageError } from "./command.ts";
 import type { CommandInput } from "./command.ts";
+import { wrap } from "../channels/terminal/width.ts";
+import type { Print } from "./print.ts";
 
 /** Where a command works: its roots and its state folder. */
 export interface Workplace {
   readonly configuration: Configuration;
   readonly roots: readonly string[];
+  /** The real paths of the roots before the workspace's own configuration narrowed them. */
+  readonly opened: readonly string[];
   readonly cwd: string;
   readonly state_dir: string;
 }
@@ -18,18 +25,31 @@ type Given = Pick<CommandInput, "options">;
 
 /** The options of the command line first, then the configuration; the current folder where neither names a root. Makes nothing. */
 export function findWorkplace({ options }: Given): Workplace {
-  const configuration = loadConfiguration(process.env);
-  const { settings } = configuration;
+  const { profile, config } = options as { readonly profile?: string; readonly config?: string };
+  const environment = profile === undefined ? process.env : { ...process.env, AUTONOUS_PROFILE: profile };
+  const own = config === undefined ? loadConfiguration(environment) : loadOther(config, environment);
   const here = process.cwd();
   const given = options["root"] as readonly string[] | undefined;
   // An empty name is not the current folder: it is a variable that nobody set.
-  const roots = given?.map((root) => root && resolve(here, root)) ?? settings.tool_allowed_roots ?? [here];
-  const { roots: real, problems } = checkRoots(roots);
+  const wanted = given?.map((root) => root && resolve(here, root)) ?? own.settings.tool_allowed_roots ?? [here];
+  const { roots: opened, problems } = checkRoots(wanted);
   if (problems.length > 0) throw new UsageError(`Cannot work there: ${problems.join("; ")}`);
-  const cwd = placeIn(here, real);
-  const { stateDir = settings.state_dir } = options as { readonly stateDir?: string };
+  const { stateDir = own.settings.state_dir } = options as { readonly stateDir?: string };
   if (stateDir === "") throw new UsageError("--state-dir is empty; name the folder in which the record is kept");
-  return { configuration, roots, cwd, state_dir: resolve(here, stateDir) };
+  const { configuration, roots } = withProject(own, {
+    roots: opened,
+    cwd: placeIn(here, opened),
+    environment: process.env,
+  });
+  return { configuration, roots, opened, cwd: placeIn(here, roots), state_dir: resolve(here, stateDir) };
+}
+
+/** What decides comes from that file alone: a variable that outweighs it here would not where it is meant for. */
+function loadOther(file: string, environment: NodeJS.ProcessEnv): Configuration {
+  const { AUTONOUS_PROFILE: _profile, AUTONOUS_TOOL_BASH_DENYLIST: _denylist, ...rest } = environment;
+  const path = resolve(process.cwd(), file);
+  if (!existsSync(path)) throw new UsageError(`There is no configuration file "${path}"`);
+  return loadConfiguration(rest, path);
 }
 
 /** The current folder where it lies in a root, else the first root. */
@@ -47,13 +67,37 @@ export function runtimeOptions({ configuration, roots, cwd, state_dir }: Workpla
     roots,
     cwd,
     state_dir,
-    profile: settings.profile,
-    config: policy,
+    profile: policy.profile,
+    config: policy.configuration,
+    ...(policy.origins === undefined ? {} : { origins: policy.origins }),
+    ...(policy.projects === undefined ? {} : { projects: policy.projects }),
     limits: { lines: settings.tool_max_output_lines, bytes: settings.tool_max_output_bytes },
     timeout_ms: settings.tool_timeout_seconds * 1000,
     sandbox: settings.sandbox,
     bash_timeout_ms: settings.bash_timeout_seconds * 1000,
     ...(settings.tool_bash_denylist === undefined ? {} : { bash_denylist: settings.tool_bash_denylist }),
     approval_timeout_ms: settings.approval_timeout_seconds * 1000,
+    isTrustedSkill,
   };
+}
+
+/** Whether the person at this machine has trusted exactly this skill. Looked up each time: trust can be taken back. */
+export function isTrustedSkill({ folder, digest }: { readonly folder: string; readonly digest: string }): boolean {
+  return new TrustStore().isTrusted({ kind: "skill", path: folder, digest });
+}
+
+const MOST_TOLD = 10;
+
+/** Tells what of the workspace's own configuration does not count, so that nobody wonders. */
+export function tellRefused({ configuration: { refused } }: Workplace, print: Print): void {
+  if (refused.length === 0) return;
+  const lines = [
+    ...refused
+      .slice(0, MOST_TOLD)
+      .map(({ where, what, why }) => makeVisible(`Not in force: ${what} (${where}): ${why}`)),
+    ...(refused.length > MOST_TOLD ? [`… and ${refused.length - MOST_TOLD} more`] : []),
+    "autonous policy trust shows what this workspace brings, and trusts it if you say so",
+  ];
+  const { noteWidth } = print;
+  print.note(lines.flatMap((line) => (noteWidth === undefined ? [line] : wrap(line, noteWidth))).join("\n"));
 }

@@ -6,6 +6,8 @@ import { databaseFile, openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { UsageError } from "./command.ts";
 
+export type RecordedAudit = AuditRecord & { readonly run_id: string };
+
 /** The record of a state folder: in the store where the service wrote it, else in each run's file. */
 export class Records {
   readonly #state_dir: string;
@@ -40,7 +42,8 @@ export class Records {
     for await (const { task_id, run_id } of this.#tasks()) if (task_id === id) return run_id;
     for (const [run_id, where] of runs) {
       if (where === "file")
-        for await (const event of readRunFile(this.#state_dir, run_id)) if (event.task_id === id) return run_id;
+        for await (const events of readRunFile(this.#state_dir, run_id))
+          for (const { task_id } of events) if (task_id === id) return run_id;
     }
     throw new UsageError(
       `There is no task or run "${id}" in ${this.#state_dir}; "autonous events tail" shows the latest, --state-dir looks elsewhere`,
@@ -48,19 +51,21 @@ export class Records {
   }
 
   async *read(run_id: string): AsyncIterable<RuntimeEvent> {
-    const inStore = await this.#store?.events.read({ run_id, limit: 1 });
-    if (this.#store !== undefined && inStore !== undefined && inStore.length > 0)
-      yield* this.#store.journal(run_id).read();
-    else yield* readRunFile(this.#state_dir, run_id);
+    if (this.#store !== undefined && (await this.#isStored(run_id))) yield* this.#store.journal(run_id).read();
+    else for await (const events of readRunFile(this.#state_dir, run_id)) yield* events;
   }
 
-  /** Audit records in the order of their runs, each with the run that it belongs to. */
-  async *audits(only?: string): AsyncIterable<AuditRecord & { readonly run_id: string }> {
+  async #isStored(run_id: string): Promise<boolean> {
+    return ((await this.#store?.events.read({ run_id, limit: 1 })) ?? []).length > 0;
+  }
+
+  /** Audit records in the order of their runs, some at a time, each with the run that it belongs to. */
+  async *audits(only?: string): AsyncIterable<Iterable<RecordedAudit>> {
     for (const run_id of only === undefined ? (await this.runs()).keys() : [only]) {
-      for await (const { payload } of this.read(run_id)) {
-        const audit = payload["audit"] as AuditRecord | undefined;
-        if (audit !== undefined) yield { run_id, ...audit };
-      }
+      const pieces = (await this.#isStored(run_id))
+        ? inPieces(this.read(run_id))
+        : readRunFile(this.#state_dir, run_id, mayHoldAudit);
+      for await (const events of pieces) yield auditsIn(events, run_id);
     }
   }
 
@@ -86,13 +91,36 @@ export function runFile(state_dir: string, run_id: string): string {
   return join(state_dir, "runs", run_id, "events.jsonl");
 }
 
-async function* readRunFile(state_dir: string, run_id: string): AsyncIterable<RuntimeEvent> {
-  for await (const lines of readLines(runFile(state_dir, run_id))) {
-    for (const { text } of lines) {
-      const event = parseEvent(text);
-      if (event !== undefined) yield event;
-    }
+/** Some at a time. Each is made when it is asked for: a whole piece of them at once would be a lot to keep. */
+async function* readRunFile(
+  state_dir: string,
+  run_id: string,
+  isWanted: (line: string) => boolean = () => true,
+): AsyncIterable<Iterable<RuntimeEvent>> {
+  for await (const lines of readLines(runFile(state_dir, run_id))) yield eventsIn(lines, isWanted);
+}
+
+function* eventsIn(lines: Iterable<{ readonly text: string }>, isWanted: (line: string) => boolean) {
+  for (const { text } of lines) {
+    const event = isWanted(text) ? parseEvent(text) : undefined;
+    if (event !== undefined) yield event;
   }
+}
+
+function* auditsIn(events: Iterable<RuntimeEvent>, run_id: string): Iterable<RecordedAudit> {
+  for (const { payload } of events) {
+    const audit = payload["audit"];
+    if (isAudit(audit)) yield { run_id, ...audit };
+  }
+}
+
+/** Most lines hold none, and a million of them need not be read as JSON to know. */
+function mayHoldAudit(line: string): boolean {
+  return line.includes('"audit":');
+}
+
+async function* inPieces(events: AsyncIterable<RuntimeEvent>): AsyncIterable<Iterable<RuntimeEvent>> {
+  for await (const event of events) yield [event];
 }
 
 /** A line that is no event is what `audit verify` tells of; here it is passed over. */
@@ -107,6 +135,13 @@ export function parseEvent(line: string): RuntimeEvent | undefined {
   }
 }
 
-function isObject(value: unknown): boolean {
+/** Like an event: one that somebody has broken is what `audit verify` tells of. */
+function isAudit(value: unknown): value is AuditRecord {
+  if (!isObject(value)) return false;
+  const { tool, tool_call_id, policy, result } = value;
+  return typeof tool === "string" && typeof tool_call_id === "string" && isObject(policy) && isObject(result);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
 }

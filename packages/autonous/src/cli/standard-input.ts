@@ -13,3 +13,25 @@ export async function* standardInput(signal: AbortSignal): AsyncIterable<Buffer>
   }
   signal.throwIfAborted();
 }
+
+const LONGEST_LINE = 4096;
+
+/** What a person types up to the end of the line. "" where the input ends without anything. */
+export async function readTypedLine(signal: AbortSignal): Promise<string> {
+  signal.throwIfAborted();
+  const stop = (): void => void process.stdin.destroy();
+  signal.addEventListener("abort", stop, { once: true });
+  let typed = "";
+  try {
+    for await (const piece of process.stdin as AsyncIterable<Buffer>) {
+      typed += piece.toString();
+      if (typed.includes("\n") || typed.length > LONGEST_LINE) break;
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+  signal.throwIfAborted();
+  return typed.split("\n", 1)[0] ?? "";
+}

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { cutTo, table } from "./table.ts";
+import { table } from "./table.ts";
 
 const ROWS = [
   ["TOOL", "RISK", "WHAT IT DOES"],
@@ -59,9 +59,16 @@ test("what could act on a terminal is shown, and does not put the columns out of
   ).toEqual(["a\\e[31m  x\\ny", "b        z"]);
 });
 
-test("no character is cut in half", () => {
-  expect(cutTo("😀😀😀", 3)).toBe("😀😀😀");
-  expect(cutTo("😀😀😀😀", 3)).toBe("😀😀…");
+test("columns line up where characters are wide", () => {
+  expect(
+    table(
+      [
+        ["文件", "a"],
+        ["b", "文件 文件 文件"],
+      ],
+      { width: 18 },
+    ).split("\n"),
+  ).toEqual(["文件  a", "b     文件 文件", "      文件"]);
 });
 
 test("rows fit wherever their columns can be made to, and the last column loses nothing", () => {

@@ -1,4 +1,5 @@
 import { makeVisible } from "@autonous/runtime";
+import { cutTo, pad, widthOf, wrap } from "../channels/terminal/width.ts";
 
 export interface TableOptions {
   /** What the rows have to fit in; undefined: they are as wide as they come. */
@@ -22,7 +23,7 @@ export function table(rows: readonly (readonly string[])[], options: TableOption
 
 function naturalWidths(rows: readonly (readonly string[])[]): number[] {
   const widths: number[] = [];
-  for (const row of rows) row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, lengthOf(cell))));
+  for (const row of rows) row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, widthOf(cell))));
   return widths;
 }
 
@@ -44,43 +45,6 @@ function rowLines(row: readonly string[], widths: readonly number[], last: "wrap
   const lastCell = row.at(-1) ?? "";
   const room = widths[row.length - 1] ?? 0;
   const [first = "", ...more] = last === "wrap" ? wrap(lastCell, room) : [cutTo(lastCell, room)];
-  const indent = before.map((cell) => " ".repeat(lengthOf(cell)));
+  const indent = before.map((cell) => " ".repeat(widthOf(cell)));
   return [[...before, first], ...more.map((line) => [...indent, line])].map((line) => line.join(GAP).trimEnd());
-}
-
-/** Text on lines of at most this length: broken between words, inside one only where it is too long by itself. */
-function wrap(text: string, width: number): string[] {
-  const lines = [""];
-  for (const word of text.split(" ").flatMap((each) => pieces(each, width))) {
-    const line = lines.at(-1) ?? "";
-    if (line === "") lines[lines.length - 1] = word;
-    else if (lengthOf(line) + 1 + lengthOf(word) <= width) lines[lines.length - 1] = `${line} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
-}
-
-function pieces(word: string, length: number): string[] {
-  const characters = Array.from(word);
-  if (characters.length <= length) return [word];
-  return Array.from({ length: Math.ceil(characters.length / length) }, (_, i) =>
-    characters.slice(i * length, (i + 1) * length).join(""),
-  );
-}
-
-/** Text of at most this many characters; the last one says that there was more. */
-export function cutTo(text: string, length: number): string {
-  return lengthOf(text) <= length
-    ? text
-    : `${Array.from(text)
-        .slice(0, length - 1)
-        .join("")}…`;
-}
-
-function pad(text: string, length: number): string {
-  return text + " ".repeat(Math.max(0, length - lengthOf(text)));
-}
-
-function lengthOf(text: string): number {
-  return Array.from(text).length;
 }

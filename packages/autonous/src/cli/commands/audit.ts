@@ -1,15 +1,17 @@
 import { statSync } from "node:fs";
 import { verifyAudit, verifyEvents } from "@autonous/runtime";
 import type { AuditRecord, AuditVerdict } from "@autonous/runtime";
+import { argumentsText } from "../../channels/terminal/event-words.ts";
+import { cutTo } from "../../channels/terminal/width.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
-import { argumentsText } from "../event-text.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { findWorkplace } from "../open-runtime.ts";
 import { readLimit } from "../options.ts";
 import { Records } from "../records.ts";
-import { cutTo, table } from "../table.ts";
+import type { RecordedAudit } from "../records.ts";
+import { table } from "../table.ts";
 
 /** `autonous audit verify`: the chains of all runs, or of one record. */
 export async function verify(input: CommandInput): Promise<ExitCode> {
@@ -55,13 +57,11 @@ async function verifyState(state_dir: string): Promise<AuditVerdict> {
   }
 }
 
-type Shown = AuditRecord & { readonly run_id: string };
-
 /** `autonous audit show`: the newest records that match. */
 export async function show(input: CommandInput): Promise<ExitCode> {
   const { print } = input;
   const limit = readLimit(input.options["limit"], 20);
-  const newest: Shown[] = [];
+  const newest: RecordedAudit[] = [];
   await eachMatching(input, (record) => {
     newest.push(record);
     if (newest.length > 2 * limit) keepNewest(newest, limit);
@@ -75,7 +75,7 @@ export async function show(input: CommandInput): Promise<ExitCode> {
 }
 
 /** Leaves the newest ones, oldest first. */
-function keepNewest(records: Shown[], limit: number): void {
+function keepNewest(records: RecordedAudit[], limit: number): void {
   records.sort((a, b) => Date.parse(a.ts_end) - Date.parse(b.ts_end));
   records.splice(0, records.length - limit);
 }
@@ -83,7 +83,7 @@ function keepNewest(records: Shown[], limit: number): void {
 const HEAD = ["WHEN", "TOOL", "OUTCOME", "RULE", "ARGUMENTS"];
 const ARGUMENTS_LENGTH = 200;
 
-function toRow({ ts_end, tool, result, policy, params }: Shown): string[] {
+function toRow({ ts_end, tool, result, policy, params }: RecordedAudit): string[] {
   const when = ts_end.replace(/\.\d+Z$/, "Z");
   return [when, tool, result.error_code ?? "ok", policy.rule ?? "-", cutTo(argumentsText(params), ARGUMENTS_LENGTH)];
 }
@@ -96,14 +96,14 @@ export async function exportRecords(input: CommandInput): Promise<ExitCode> {
 
 const OUTCOMES = ["ok", "failed", "denied"] as const;
 
-async function eachMatching(input: CommandInput, take: (record: Shown) => void): Promise<void> {
+async function eachMatching(input: CommandInput, take: (record: RecordedAudit) => void): Promise<void> {
   const matches = readFilter(input.options);
   const records = await Records.open(findWorkplace(input).state_dir);
   try {
     const run = input.options["run"] as string | undefined;
-    for await (const record of records.audits(run === undefined ? undefined : await records.findRun(run))) {
+    for await (const some of records.audits(run === undefined ? undefined : await records.findRun(run))) {
       input.signal.throwIfAborted();
-      if (matches(record)) take(record);
+      for (const record of some) if (matches(record)) take(record);
     }
   } finally {
     await records.close();

@@ -1,46 +1,41 @@
-import type { ApprovalRequest, Progress, Runtime, ToolCallInput, ToolCallResult } from "@autonous/runtime";
+import type { Runtime, RuntimeEvent, ToolCallInput, ToolCallResult } from "@autonous/runtime";
+import { createLiveView } from "../../channels/terminal/live-view.ts";
+import { createProgressView } from "../../channels/terminal/progress-view.ts";
+import { openAttended, stderrScreen } from "../approver.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT, exitCodeOfResult } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { parseJson, readAll, readJsonLines } from "../json-lines.ts";
 import type { JsonLine } from "../json-lines.ts";
-import { openRuntime } from "../open-runtime.ts";
+import { findWorkplace } from "../open-runtime.ts";
 import type { Print } from "../print.ts";
 import { standardInput } from "../standard-input.ts";
 
 /** `autonous call`: one governed call, or one for each line of standard input. */
 export async function call(input: CommandInput): Promise<ExitCode> {
-  const { args, options, print, signal } = input;
+  const { args, print, signal } = input;
   const [name = "", text] = args;
-  const digest = options["approve"] as string | undefined;
   const request = name === "-" ? undefined : { name, args: await readArgs(text, signal) };
-  const runtime = await openRuntime(input, digest === undefined ? {} : { onApproval: approveExactly(digest) });
+  const place = findWorkplace(input);
+  const screen = stderrScreen();
+  const view = createLiveView(screen);
+  const onEvent = (event: RuntimeEvent): void => {
+    if (event.type === "display" && !print.json) view.event(event); // the rest of it is the result
+  };
+  const attended = { place, scopes: [], screen, isInputTaken: request === undefined };
+  const runtime = await openAttended(input, attended, { onEvent });
   try {
     if (request === undefined) return await callLines(runtime, input);
-    const result = await runtime.call(request, { signal, onProgress: tellProgress(print) });
+    const bar = createProgressView(screen, () => name);
+    const result = await runtime.call(request, { signal, onProgress: bar.show });
+    bar.over(result.tool_call_id);
     if (print.json) print.document(result);
     else showResult(result, print);
     return exitCodeOfResult(result);
   } finally {
     await runtime.close();
   }
-}
-
-const PROGRESS_EVERY_MS = 1000;
-const PROGRESS_CHARACTERS = 200;
-
-/** How far a call is, once in a while: who waits wants to see that something happens, not all of it. */
-function tellProgress(print: Print): (progress: Progress) => void {
-  // Not the steady clock: that is a module of its own, and most calls end before they have anything to tell.
-  let next = Date.now() + PROGRESS_EVERY_MS;
-  return ({ fraction, detail }) => {
-    const now = Date.now();
-    if (now < next) return;
-    next = now + PROGRESS_EVERY_MS;
-    const line = (detail.trimEnd().split("\n").at(-1) ?? "").slice(0, PROGRESS_CHARACTERS);
-    if (line !== "") print.note(fraction === null ? line : `${line}: ${Math.floor(fraction * 100)} %`);
-  };
 }
 
 /** The arguments of one call from the command line. Anything that is JSON is passed on: the gate judges it. */
@@ -79,14 +74,6 @@ export function requestOf(line: JsonLine): LineRequest {
   }
   const given = { ...rest, name: "" } as ToolCallInput; // what it says of itself, such as its id, stays in the answer
   return { request: given, problem: 'The line has to name its tool: {"tool":"ls","args":{"path":"."}}' };
-}
-
-/** Lets through the one call that the digest stands for, when a person at a terminal says so. */
-export function approveExactly(digest: string): (request: ApprovalRequest) => { answer: "grant"; by: string } | null {
-  return (request) =>
-    request.digest === digest && process.stdin.isTTY
-      ? { answer: "grant", by: `terminal:${process.env["USER"] ?? "user"}` }
-      : null;
 }
 
 export function showResult({ ok, payload, error, artifacts }: ToolCallResult, print: Print): void {

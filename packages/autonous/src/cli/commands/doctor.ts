@@ -21,12 +21,26 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
   const checks = await checkAll(place);
   const settings = listSettings(place.configuration);
   const ok = isHealthy(checks);
-  if (print.json) print.document({ ok, checks, settings });
+  if (print.json) print.document({ ok, checks, settings, ...filesOf(place.configuration) });
   const rows = settings.map(({ setting, value, source }) => [setting, value, source]);
   print.text(
     `${checkTable(checks, print)}\n\n${table([["SETTING", "VALUE", "FROM"], ...rows], { width: print.textWidth })}`,
   );
   return ok ? EXIT.done : EXIT.failed;
+}
+
+/** Which files were read, and what in them does not count. */
+function filesOf({ files, refused }: Configuration): object {
+  return {
+    files: files.map(({ path, owner, trusted, read }) => ({
+      path,
+      owner,
+      trusted,
+      read: read !== undefined,
+      sha256: read?.sha256 ?? null,
+    })),
+    refused,
+  };
 }
 
 /** The checks alone, for a start that they stop. */

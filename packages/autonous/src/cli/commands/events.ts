@@ -1,5 +1,6 @@
 import { buildTree } from "@autonous/runtime";
 import type { RuntimeEvent } from "@autonous/runtime";
+import { cutTo } from "../../channels/terminal/width.ts";
 import type { CommandInput } from "../command.ts";
 import { eventLine, treeLines } from "../event-text.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -8,7 +9,6 @@ import { findWorkplace } from "../open-runtime.ts";
 import { readLimit } from "../options.ts";
 import { Records } from "../records.ts";
 import { RunTails } from "../run-tails.ts";
-import { cutTo } from "../table.ts";
 
 const LOOK_MS = 200;
 

@@ -1,10 +1,11 @@
-import type { Decision, Runtime, ToolCallInput } from "@autonous/runtime";
+import { createRuntime } from "@autonous/runtime";
+import type { Decision, Explanation, Runtime, ToolCallInput } from "@autonous/runtime";
 import type { CommandInput } from "../command.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { readJsonLines } from "../json-lines.ts";
 import type { JsonLine } from "../json-lines.ts";
-import { openRuntime } from "../open-runtime.ts";
+import { findWorkplace, runtimeOptions, tellRefused } from "../open-runtime.ts";
 import { standardInput } from "../standard-input.ts";
 import { table } from "../table.ts";
 import { readArgs, requestOf } from "./call.ts";
@@ -14,7 +15,9 @@ export async function explain(input: CommandInput): Promise<ExitCode> {
   const { args, print, signal } = input;
   const [name = "", text] = args;
   const request = name === "-" ? undefined : ({ name, args: await readArgs(text, signal) } satisfies ToolCallInput);
-  const runtime = await openRuntime(input);
+  const place = findWorkplace(input);
+  tellRefused(place, print);
+  const runtime = await createRuntime(runtimeOptions(place));
   try {
     if (request === undefined) return await explainLines(runtime, input);
     const explanation = await runtime.explain(request);
@@ -43,10 +46,17 @@ function withoutRemarks(line: JsonLine): JsonLine {
   return { ...line, value };
 }
 
-function describe({ effect, code, reason, rule, checks }: Decision, width: number | undefined): string {
+function describe(explanation: Explanation, width: number | undefined): string {
+  const { effect, code, reason, rule, origin, checks, suggestions } = explanation;
   const steps = checks.map(({ check, effect: verdict, reason: why }) => [`  ${check}`, verdict, why]);
-  const head = [`${effect}${code === undefined ? "" : ` (${code})`}: ${reason}`, `decided by ${rule}`];
-  return [...head, ...(steps.length === 0 ? [] : ["", table(steps, { width })])].join("\n");
+  const where = origin === undefined ? "" : ` (${origin.file}:${origin.line})`;
+  const head = [`${effect}${code === undefined ? "" : ` (${code})`}: ${reason}`, `decided by ${rule}${where}`];
+  const changes = suggestions.map((each) => ["  -", each.words]);
+  return [
+    ...head,
+    ...(steps.length === 0 ? [] : ["", table(steps, { width })]),
+    ...(changes.length === 0 ? [] : ["", "What would change the answer:", table(changes, { width })]),
+  ].join("\n");
 }
 
 function exitCode({ effect, code }: Decision): ExitCode {

@@ -1,3 +1,4 @@
+import { cutTo } from "../../channels/terminal/width.ts";
 import { existsSync } from "node:fs";
 import { databaseFile, openStore } from "../../store/open-store.ts";
 import type { Store, Task } from "../../store/store.ts";
@@ -8,7 +9,7 @@ import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { findWorkplace } from "../open-runtime.ts";
 import { readLimit } from "../options.ts";
-import { cutTo, table } from "../table.ts";
+import { table } from "../table.ts";
 
 /** `autonous tasks list`. */
 export async function list(input: CommandInput): Promise<ExitCode> {

@@ -1,15 +1,16 @@
+import { openAttended, stderrScreen } from "../approver.ts";
 import type { CommandInput } from "../command.ts";
 import { exitCodeOfResult } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { openRuntime } from "../open-runtime.ts";
-import { approveExactly, showResult } from "./call.ts";
+import { findWorkplace } from "../open-runtime.ts";
+import { showResult } from "./call.ts";
 
 /** `autonous undo`: takes back one change, or all changes of a run. A governed call like any other. */
 export async function undo(input: CommandInput): Promise<ExitCode> {
   const { args, options, print, signal } = input;
   const [id = ""] = args;
-  const digest = options["approve"] as string | undefined;
-  const runtime = await openRuntime(input, digest === undefined ? {} : { onApproval: approveExactly(digest) });
+  const place = findWorkplace(input);
+  const runtime = await openAttended(input, { place, scopes: [], screen: stderrScreen() });
   try {
     const result = await runtime.undo(id, { force: options["force"] === true, signal });
     if (print.json) print.document(result);

@@ -1,0 +1,200 @@
+import { ToolError, makeVisible, visibleJson } from "@autonous/runtime";
+import type { ApprovalAnswer, ApprovalRequest, OnApproval } from "@autonous/runtime";
+import { HELP, choiceLines, readAnswer } from "./answers.ts";
+import type { Answer, Choices, LongScope } from "./answers.ts";
+import { editText, findEditor, readArguments } from "./edit-arguments.ts";
+import type { Editor } from "./edit-arguments.ts";
+import { openKeyboard } from "./keyboard.ts";
+import type { Keyboard } from "./keyboard.ts";
+import { requestLines } from "./request-lines.ts";
+import type { HeldScreen, Screen } from "./screen.ts";
+import { wrap } from "./width.ts";
+
+export interface AskOptions {
+  readonly screen: Screen;
+  /** Who sits there. */
+  readonly by: string;
+  /** How long a yes may hold here beyond the one call. */
+  readonly scopes: readonly LongScope[];
+  /** An editor that lies in one of them is not started. */
+  readonly roots: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  /** Stops everything: somebody pressed Ctrl-C twice. */
+  readonly stop: () => void;
+}
+
+/** Asks the person at the terminal, one question after the other. Gives `null` where the terminal cannot be opened. */
+export function createTerminalApprover(options: AskOptions): OnApproval {
+  let last: Promise<unknown> = Promise.resolve();
+  const manners = { wasInterrupted: false };
+  return (request, { signal }) => {
+    const asked = last.then(() => askOne(request, { ...options, signal, manners }));
+    last = asked.catch(() => {}); // told to whoever asked
+    return asked;
+  };
+}
+
+interface AskContext extends AskOptions {
+  readonly signal: AbortSignal;
+  /** Whether the last answer was Ctrl-C. */
+  readonly manners: { wasInterrupted: boolean };
+}
+
+/** One question while it stands. */
+interface Question extends AskContext {
+  readonly request: ApprovalRequest;
+  readonly choices: Choices;
+  readonly held: HeldScreen;
+  keyboard: Keyboard;
+}
+
+async function askOne(request: ApprovalRequest, context: AskContext): Promise<ApprovalAnswer | null> {
+  context.signal.throwIfAborted();
+  const keyboard = openKeyboard();
+  if (keyboard === undefined) return null;
+  const choices = { offers: request.offers, scopes: context.scopes, canEdit: request.args_json !== undefined };
+  const question: Question = { ...context, request, choices, keyboard, held: context.screen.hold() };
+  try {
+    show(question, false);
+    keyboard.forget(); // what was typed before the question stood there is no answer to it
+    return await takeAnswer(question);
+  } catch (error) {
+    if (context.signal.aborted) {
+      question.held.print([""]);
+      say(question, whyClosed(context.signal.reason));
+    }
+    throw error;
+  } finally {
+    question.keyboard.close();
+    question.held.release();
+  }
+}
+
+/** The empty line above a question, and the one that is typed on. */
+const OWN_ROWS = 2;
+
+function show({ request, choices, screen, held }: Question, whole: boolean): void {
+  const below = choiceLines(choices, screen);
+  const asked = requestLines(request, { screen, whole, now: Date.now(), reserved: below.length + OWN_ROWS });
+  held.print(["", ...asked, ...below]);
+}
+
+async function takeAnswer(question: Question): Promise<ApprovalAnswer> {
+  const { manners, choices, signal, request } = question;
+  for (;;) {
+    const typed = await question.keyboard.readLine({ prompt: "Your answer: ", signal });
+    if (typed.kind === "interrupt") return await interrupt(question);
+    manners.wasInterrupted = false;
+    if (typed.kind === "pasted") {
+      say(question, "Several lines came at once, which is no answer.");
+      question.keyboard.forget();
+      continue;
+    }
+    const answer: Answer = typed.kind === "end" ? { kind: "deny", reason: "" } : readAnswer(typed.text, choices);
+    if (answer.kind === "grant" || answer.kind === "deny") return settle(question, answer, typed.kind === "end");
+    const args = answer.kind === "edit" ? await edit(question, request.args_json ?? "") : undefined;
+    if (args !== undefined) return { ...grantedBy(question), scope: "call", args };
+    if (answer.kind === "all") show(question, true);
+    if (answer.kind === "help") HELP.forEach((line) => say(question, line));
+    if (answer.kind === "unclear") say(question, `That is none of ${keysOf(choices)}. Nothing was allowed.`);
+  }
+}
+
+function settle(
+  question: Question,
+  answer: Extract<Answer, { kind: "grant" | "deny" }>,
+  isEnd: boolean,
+): ApprovalAnswer {
+  const { by, held } = question;
+  if (isEnd) held.print([""]); // no line end was typed
+  if (answer.kind === "deny") {
+    say(question, answer.reason === "" ? "Refused." : "Refused; the model is told why.");
+    return { answer: "deny", ...(answer.reason === "" ? {} : { reason: answer.reason }), by, via: "terminal" };
+  }
+  if (answer.scope === "call") {
+    say(question, "Allowed, this once.");
+    return { ...grantedBy(question), scope: "call" };
+  }
+  const words = question.request.offers.find(({ offer }) => offer === answer.offer)?.words ?? "";
+  say(question, `Allowed, and for the rest of this ${answer.scope}: ${words}`);
+  return { ...grantedBy(question), scope: answer.scope, offer: answer.offer };
+}
+
+function grantedBy({ by }: AskContext): Pick<ApprovalAnswer, "answer" | "by" | "via"> {
+  return { answer: "grant", by, via: "terminal" };
+}
+
+/** The call is taken back; the second time in a row, everything is. */
+async function interrupt({ manners, held, request, signal, stop }: Question): Promise<never> {
+  if (manners.wasInterrupted) {
+    stop();
+    await new Promise<never>((_, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+      if (signal.aborted) reject(signal.reason as Error);
+    });
+  }
+  manners.wasInterrupted = true;
+  held.print(["", "Taken back. Ctrl-C again stops everything."]);
+  throw new ToolError("Cancelled", `"${request.tool}" was cancelled by the person who was asked, before it ran`);
+}
+
+/** Gives the arguments as they were edited; undefined where somebody thought better of it. */
+async function edit(question: Question, json: string): Promise<Record<string, unknown> | undefined> {
+  const editor = findEditor(question.env, question.roots);
+  let text = editor === undefined ? json : visibleJson(JSON.parse(json) as unknown, 2);
+  for (;;) {
+    const typed = editor === undefined ? await editInline(question, text) : await editElsewhere(question, text, editor);
+    if (typed === undefined) break;
+    text = typed;
+    const edited = readArguments(text);
+    if ("problem" in edited) {
+      say(question, edited.problem);
+      if (editor === undefined || (await wantsMore(question))) continue;
+      break;
+    }
+    if (visibleJson(edited.args) === json) break;
+    say(question, "Edited, and allowed as they are now.");
+    return { ...edited.args };
+  }
+  say(question, "The arguments are as they were, and nothing was allowed.");
+  return undefined;
+}
+
+async function editInline({ keyboard, signal }: Question, initial: string): Promise<string | undefined> {
+  const typed = await keyboard.readLine({ prompt: "Arguments: ", signal, initial });
+  return typed.kind === "line" ? typed.text : undefined;
+}
+
+async function editElsewhere(question: Question, text: string, editor: Editor): Promise<string | undefined> {
+  question.keyboard.close(); // the editor reads it now
+  try {
+    return await editText(`${text.trimEnd()}\n`, editor, question.signal);
+  } catch (error) {
+    if (question.signal.aborted) throw question.signal.reason;
+    say(question, `Cannot edit with ${editor.path}: ${(error as Error).message}`);
+    return undefined;
+  } finally {
+    question.keyboard = openKeyboard() ?? question.keyboard;
+    question.keyboard.forget(); // it was typed to the editor
+  }
+}
+
+async function wantsMore({ keyboard, signal }: Question): Promise<boolean> {
+  const typed = await keyboard.readLine({ prompt: "Go on editing? (y or n) ", signal });
+  return typed.kind === "line" && /^y(?:es)?$/i.test(typed.text.trim());
+}
+
+function say({ held, screen }: Question, text: string): void {
+  held.print(wrap(makeVisible(text), Math.max(20, screen.columns ?? 80)));
+}
+
+function keysOf({ offers, scopes, canEdit }: Choices): string {
+  const long = scopes.flatMap((scope) => offers.map((_, i) => `${scope.slice(0, 1)}${i === 0 ? "" : i + 1}`));
+  return ["y", ...long, "n", ...(canEdit ? ["e"] : []), "d", "?"].join(", ");
+}
+
+/** Who no longer waits says why; where time alone has passed there is nothing to say. */
+function whyClosed(reason: unknown): string {
+  const { message = "" } = Object(reason) as { readonly message?: string };
+  return `No longer asked: ${message === "" ? "nobody answered in time" : makeVisible(message)}`;
+}

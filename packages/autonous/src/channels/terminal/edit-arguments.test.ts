@@ -1,0 +1,63 @@
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { findEditor, readArguments } from "./edit-arguments.ts";
+
+// oxfmt-ignore
+const WRONG = [
+  { text: '{"a": x}',                says: "line 1, column 7" },
+  { text: '{"a": 1,}',               says: "line 1, column 9" },
+  { text: '{\n  "a": 1\n  "b": 2\n}', says: 'line 3, column 3: "\\"" cannot stand there' },
+  { text: '{\n  "a": [1,, 2]\n}',    says: 'line 2, column 11: "," cannot stand there' },
+  { text: '{"a": "x',                says: "line 1, column 9: it ends too early" },
+  { text: "",                        says: "line 1, column 1: it ends too early" },
+  { text: '{"a": tru3}',             says: "line 1, column 10" },
+  { text: "{} {}",                   says: "line 1, column 4" },
+  { text: '{"a": "\u001b"}',         says: "line 1, column 8" },
+  { text: "[1]",                     says: "a JSON object" },
+  { text: "null",                    says: "a JSON object" },
+];
+
+for (const { text, says } of WRONG) {
+  test(`${JSON.stringify(text)} is wrong, and it is said where`, () => {
+    expect(readArguments(text)).toEqual({ problem: expect.stringContaining(says) as string });
+  });
+}
+
+test("arguments are read as they are", () => {
+  expect(readArguments('{\n "path": "a\\u202eb", "n": [1, null] }\n')).toEqual({
+    args: { path: "a\u202eb", n: [1, null] },
+  });
+});
+
+test("a long text that is wrong at its end is looked through in no time", () => {
+  const text = `{"a": "${"x".repeat(2_000_000)}", b}`;
+  expect(readArguments(text)).toEqual({ problem: expect.stringContaining("column 2000011") as string });
+});
+
+test("the editor is found by where it is, and never in a folder that tools can write to", () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "autonous-editor-")));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const name of ["bin", "root"]) {
+    mkdirSync(join(folder, name));
+    writeFileSync(join(folder, name, "my-editor"), "");
+    chmodSync(join(folder, name, "my-editor"), 0o755);
+  }
+  const roots = [join(folder, "root")];
+  const editor = join(folder, "bin/my-editor");
+  const PATH = `.:${folder}/root:${folder}/bin`;
+  // oxfmt-ignore
+  const cases = [
+    { env: { PATH, EDITOR: "my-editor" },                        found: { path: editor, args: [] } },
+    { env: { PATH, EDITOR: "my-editor --wait -n" },              found: { path: editor, args: ["--wait", "-n"] } },
+    { env: { PATH, VISUAL: editor, EDITOR: "nothing" },          found: { path: editor, args: [] } },
+    { env: { PATH, VISUAL: "nothing", EDITOR: "my-editor" },     found: { path: editor, args: [] } },
+    { env: { PATH, EDITOR: join(folder, "root/my-editor") },     found: undefined },
+    { env: { PATH, EDITOR: "bin/my-editor" },                    found: undefined },
+    { env: { PATH: ".", EDITOR: "my-editor" },                   found: undefined },
+    { env: { PATH },                                             found: undefined },
+    { env: { PATH, EDITOR: "  " },                               found: undefined },
+  ];
+  for (const { env, found } of cases) expect({ env, found: findEditor(env, roots) }).toEqual({ env, found });
+});

@@ -1,0 +1,97 @@
+import { spawn } from "node:child_process";
+import { closeSync, constants, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { findOnPath } from "@autonous/runtime";
+import { openTerminal } from "./keyboard.ts";
+
+/** Arguments as somebody edited them; or what is wrong with them, so that the editing can go on. */
+export type Edited = { readonly args: Readonly<Record<string, unknown>> } | { readonly problem: string };
+
+/** The program that people edit with, by where it is, and what it is to be started with. */
+export interface Editor {
+  readonly path: string;
+  readonly args: readonly string[];
+}
+
+/** Undefined where none is set, or where it lies in a place that whoever is governed can write to. */
+export function findEditor(env: NodeJS.ProcessEnv, roots: readonly string[]): Editor | undefined {
+  for (const setting of [env["VISUAL"], env["EDITOR"]]) {
+    const [name = "", ...args] = (setting ?? "").split(/\s+/).filter((word) => word !== "");
+    if (name === "" || (name.includes("/") && !isAbsolute(name))) continue;
+    const path = findOnPath([name], { roots, path: isAbsolute(name) ? "/" : (env["PATH"] ?? "") });
+    if (path !== undefined) return { path, args };
+  }
+  return undefined;
+}
+
+/** Has a person edit the text with their own program. Gives the text as it was saved. Throws where that fails. */
+export async function editText(text: string, editor: Editor, signal: AbortSignal): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "autonous-edit-")); // for nobody else to look into
+  const file = join(folder, "arguments.json");
+  const terminal = openTerminal(constants.O_RDWR);
+  if (terminal === undefined) throw new Error("the terminal cannot be opened");
+  try {
+    writeFileSync(file, text, { mode: 0o600, flag: "wx" });
+    // Not standard output: that is for the result, and may be a file.
+    await endOf(spawn(editor.path, [...editor.args, file], { stdio: [terminal, terminal, terminal], signal }));
+    return readFileSync(file, "utf8");
+  } finally {
+    closeSync(terminal);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function endOf(child: ReturnType<typeof spawn>): Promise<void> {
+  const code = await new Promise<number | string>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (exitCode, signal) => resolve(exitCode ?? signal ?? 0));
+  });
+  if (code !== 0) throw new Error(`the editor ended with ${code}`);
+}
+
+export function readArguments(text: string): Edited {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    const at = firstWrong(text);
+    const before = text.slice(0, at).split("\n");
+    const column = (before.at(-1) ?? "").length + 1;
+    const found =
+      at >= text.length ? "it ends too early" : `${JSON.stringify(characterAt(text, at))} cannot stand there`;
+    return { problem: `This is no JSON: line ${before.length}, column ${column}: ${found}` };
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return { args: { ...value } };
+  return { problem: 'Arguments are a JSON object, such as {"path":"src"}' };
+}
+
+function characterAt(text: string, at: number): string {
+  return String.fromCodePoint(text.codePointAt(at) ?? 0);
+}
+
+/** Where the text stops being the beginning of some JSON: the engine does not always say. */
+function firstWrong(text: string): number {
+  let good = 0;
+  let bad = text.length + 1;
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1;
+    if (canGoOn(text.slice(0, middle))) good = middle;
+    else bad = middle;
+  }
+  return good;
+}
+
+const AT_POSITION = / at position (?<position>\d+)/;
+
+function canGoOn(beginning: string): boolean {
+  try {
+    JSON.parse(beginning);
+    return true;
+  } catch (error) {
+    const { message } = error as SyntaxError;
+    const position = AT_POSITION.exec(message)?.groups?.["position"];
+    return position === undefined ? message === "Unexpected end of JSON input" : Number(position) >= beginning.length;
+  }
+}

@@ -1,0 +1,161 @@
+import type { EventType, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import { expect, test } from "vitest";
+import { createLiveView } from "./live-view.ts";
+import { createScreen } from "./screen.ts";
+import type { Screen } from "./screen.ts";
+import { widthOf } from "./width.ts";
+
+interface Seen {
+  readonly screen: Screen;
+  readonly written: string[];
+  text(): string;
+}
+
+function look(size: { columns?: number; isTTY?: boolean } = {}, env: NodeJS.ProcessEnv = {}): Seen {
+  const written: string[] = [];
+  const screen = createScreen({ ...size, write: (text: string) => written.push(text) }, env);
+  return { screen, written, text: () => written.join("") };
+}
+
+function event(type: EventType, payload: RuntimeEvent["payload"]): RuntimeEvent {
+  return {
+    event_id: "evt_1",
+    seq: 1,
+    ts: "2026-01-31T12:00:00.000Z",
+    type,
+    trace_id: "t",
+    task_id: null,
+    run_id: "run_1",
+    parent_id: null,
+    payload,
+    prev_hash: "",
+    hash: "",
+  };
+}
+
+const CALL = { tool_call_id: "call_1", tool_name: "edit", audit: { duration_ms: 12, params: { path: "a.txt" } } };
+const EDITED = {
+  payload: { data: { diff: "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-old\n+new\n" } },
+  artifacts: { files_changed: ["a.txt"], commands_run: [] },
+} as unknown as ToolCallResult;
+
+// oxfmt-ignore
+const SHOWN = [
+  { title: "a turn",                     event: event("turn.started", { turn: 2 }),                               shows: ["turn 2"] },
+  { title: "what the model says",        event: event("model.completed", { kind: "tool_calls", progress: "Looking\nnow" }), shows: ["  Looking now"] },
+  { title: "not the answer",             event: event("model.completed", { kind: "final", answer: "42" }),        shows: [] },
+  { title: "a call that went well",      event: event("tool_call.completed", CALL),                               shows: ['  ok 12 ms  edit {"path":"a.txt"}'] },
+  { title: "a call that failed",         event: event("tool_call.failed", { ...CALL, error: { code: "NoMatch", message: "not there" } }), shows: ['  failed 12 ms  edit {"path":"a.txt"}', "    NoMatch: not there"] },
+  { title: "how to approve a call",      event: event("tool_call.failed", { ...CALL, error: { code: "ApprovalRequired", message: "m", replay: "autonous call edit '{}' --approve 00" } }), shows: ['  failed 12 ms  edit {"path":"a.txt"}', "    ApprovalRequired: m", "    to approve it: autonous call edit '{}' --approve 00"] },
+  { title: "a display",                  event: event("display", { content: "Half of it\nis done", level: "success", title: "Tests", evidence: ["a.log:3"] }), shows: ["  + Tests", "    Half of it", "    is done", "    - a.log:3"] },
+  { title: "a display of another level", event: event("display", { content: "careful", level: "warning" }),       shows: ["  ! careful"] },
+  { title: "a yes from elsewhere",       event: event("approval_granted", { ...CALL, by: "ann", via: "http" }),   shows: ["  edit: allowed by ann, over http"] },
+  { title: "no yes from this terminal",  event: event("approval_granted", { ...CALL, by: "ann", via: "terminal" }), shows: [] },
+  { title: "no start of a call",         event: event("tool_call.started", CALL),                                 shows: [] },
+] as const;
+
+for (const { title, event: given, shows } of SHOWN) {
+  test(`the live view shows ${title}`, () => {
+    const seen = look();
+    createLiveView(seen.screen).event(given);
+    expect(seen.text()).toBe(shows.map((line) => `${line}\n`).join(""));
+  });
+}
+
+test("a change is shown as a short diff; of others the files", () => {
+  const seen = look();
+  const view = createLiveView(seen.screen);
+  view.event(event("tool_call.completed", CALL), EDITED);
+  view.event(event("tool_call.completed", CALL), { ...EDITED, payload: null });
+  expect(seen.text().split("\n").slice(1, -1)).toEqual([
+    "    --- a/a.txt",
+    "    +++ b/a.txt",
+    "    @@ -1 +1 @@",
+    "    -old",
+    "    +new",
+    '  ok 12 ms  edit {"path":"a.txt"}',
+    "    changed a.txt",
+  ]);
+  const long = { diff: `--- a\n+++ b\n${"+line\n".repeat(50)}` };
+  view.event(event("tool_call.completed", CALL), { ...EDITED, payload: { data: long } } as unknown as ToolCallResult);
+  expect(seen.text().trimEnd().split("\n").at(-1)).toBe("    … 44 more lines");
+});
+
+test("colours are for terminals, and for whoever asks for them", () => {
+  const failed = event("tool_call.failed", { ...CALL, error: { code: "NoMatch", message: "" } });
+  const cases = [
+    { isTTY: true, env: {}, colour: true },
+    { isTTY: true, env: { NO_COLOR: "1" }, colour: false },
+    { isTTY: true, env: { NO_COLOR: "" }, colour: true },
+    { isTTY: true, env: { TERM: "dumb" }, colour: false },
+    { isTTY: false, env: {}, colour: false },
+    { isTTY: false, env: { FORCE_COLOR: "1" }, colour: true },
+    { isTTY: true, env: { FORCE_COLOR: "0" }, colour: false },
+    { isTTY: true, env: { FORCE_COLOR: "1", NO_COLOR: "1" }, colour: false },
+  ];
+  for (const { isTTY, env, colour } of cases) {
+    const seen = look({ isTTY, columns: 80 }, env);
+    createLiveView(seen.screen).event(failed);
+    expect({ env, isTTY, colour: seen.text().includes("\u001b[31m") }).toEqual({ env, isTTY, colour });
+  }
+});
+
+test("nothing that a model or a file says acts on the terminal, and every line fits", () => {
+  const seen = look({ isTTY: true, columns: 40 }, { NO_COLOR: "1" });
+  const view = createLiveView(seen.screen);
+  const hostile = "\u001b]0;title\u0007\u001b[2J\r\u202e文件文件文件文件文件文件文件文件文件文件";
+  const call = { ...CALL, tool_name: hostile, audit: { duration_ms: 1, params: { path: hostile } } };
+  view.event(event("display", { content: hostile, title: hostile, level: hostile, evidence: [hostile] }));
+  view.event(event("tool_call.failed", { ...call, error: { code: "X", message: hostile } }));
+  view.event(event("model.completed", { kind: "invalid", message: hostile }));
+  view.event(event("tool_call.completed", call), {
+    ...EDITED,
+    payload: { data: { diff: `+${hostile}` } },
+  } as unknown as ToolCallResult);
+  // oxlint-disable-next-line no-control-regex
+  expect(seen.text()).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
+  expect(
+    seen
+      .text()
+      .split("\n")
+      .filter((line) => widthOf(line) > 40),
+  ).toEqual([]);
+});
+
+test("a bar is written anew in place at a terminal, and gone when its call is over", () => {
+  const seen = look({ isTTY: true, columns: 60 }, { NO_COLOR: "1" });
+  const view = createLiveView(seen.screen);
+  view.event(event("tool_call.started", { ...CALL, tool_name: "grep" }));
+  view.progress({ tool_call_id: "call_1", fraction: 0.5, detail: "looking\nthrough it" });
+  expect(seen.text()).toBe("\r\u001b[K  grep ██████████░░░░░░░░░░  50 % through it");
+  view.event(event("display", { content: "found one" }));
+  expect(seen.written.slice(1)).toEqual([
+    "\r\u001b[K",
+    "  i found one\n",
+    "\r\u001b[K  grep ██████████░░░░░░░░░░  50 % through it",
+  ]);
+  view.event(event("tool_call.completed", CALL));
+  expect(seen.written.slice(4)).toEqual(["\r\u001b[K", '  ok 12 ms  edit {"path":"a.txt"}\n']);
+});
+
+test("elsewhere a call says each tenth of its way once", () => {
+  const seen = look();
+  const view = createLiveView(seen.screen);
+  view.event(event("tool_call.started", { ...CALL, tool_name: "grep" }));
+  for (let i = 0; i <= 1000; i++) view.progress({ tool_call_id: "call_1", fraction: i / 1000, detail: "" });
+  view.progress({ tool_call_id: "call_1", fraction: null, detail: "noise" });
+  view.progress({ tool_call_id: "call_1", fraction: Number.NaN, detail: "noise" });
+  expect(seen.text()).toBe(Array.from({ length: 10 }, (_, i) => `  grep ${(i + 1) * 10} %\n`).join(""));
+});
+
+test("what happens while somebody is asked is shown afterwards", () => {
+  const seen = look({ isTTY: true, columns: 80 }, {});
+  const view = createLiveView(seen.screen);
+  const held = seen.screen.hold();
+  view.event(event("display", { content: "one" }));
+  view.progress({ tool_call_id: "call_1", fraction: 0.5, detail: "" });
+  expect(seen.text()).toBe("");
+  held.release();
+  held.release();
+  expect(seen.text()).toContain("one");
+});

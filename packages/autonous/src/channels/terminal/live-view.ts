@@ -1,0 +1,145 @@
+import { makeVisible } from "@autonous/runtime";
+import type { EventType, Progress, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import { callText, problemOf } from "./event-words.ts";
+import { diffLines } from "./diff-lines.ts";
+import { createProgressView } from "./progress-view.ts";
+import type { Screen } from "./screen.ts";
+import { cutTo, wrap } from "./width.ts";
+
+type Payload = RuntimeEvent["payload"];
+
+/** A run as it happens. */
+export interface LiveView {
+  /** The result: of the call that the event ends. */
+  event(event: RuntimeEvent, result?: ToolCallResult): void;
+  progress(progress: Progress): void;
+}
+
+export function createLiveView(screen: Screen): LiveView {
+  const running = new Map<string, string>();
+  const bar = createProgressView(screen, (tool_call_id) => running.get(tool_call_id) ?? "");
+  return {
+    event(event, result) {
+      const { tool_call_id, tool_name } = event.payload;
+      if (event.type === "tool_call.started") running.set(String(tool_call_id), String(tool_name));
+      if (event.type === "tool_call.completed" || event.type === "tool_call.failed") {
+        running.delete(String(tool_call_id));
+        bar.over(String(tool_call_id));
+      }
+      screen.print(LIVE[event.type]?.(event.payload, { screen, result }) ?? []);
+    },
+    progress: (progress) => bar.show(progress),
+  };
+}
+
+interface LiveContext {
+  readonly screen: Screen;
+  readonly result: ToolCallResult | undefined;
+}
+
+/** What is shown of an event; nothing of most. */
+// oxfmt-ignore
+const LIVE: Readonly<Partial<Record<EventType, (payload: Payload, context: LiveContext) => readonly string[]>>> = {
+  "turn.started":        ({ turn }, { screen }) => [line(screen, "bold", `turn ${String(turn)}`)],
+  "model.completed":     modelLines,
+  "model.failed":        ({ message }, { screen }) => [line(screen, "red", "  the model failed"), line(screen, undefined, `    ${String(message)}`)],
+  "tool_call.completed": completedLines,
+  "tool_call.failed":    failedLines,
+  "approval_granted":    grantedLines,
+  "display":             displayLines,
+};
+
+/** Who answers at this terminal knows. */
+function grantedLines({ tool_name, by, via }: Payload, { screen }: LiveContext): readonly string[] {
+  if (via === "terminal") return [];
+  return [
+    line(
+      screen,
+      "dim",
+      `  ${String(tool_name)}: allowed by ${textOr(by, "a person")}, over ${textOr(via, "the record")}`,
+    ),
+  ];
+}
+
+function textOr(value: unknown, otherwise: string): string {
+  return typeof value === "string" ? value : otherwise;
+}
+
+/** One line that fits, with nothing in it that acts on a terminal. */
+function line(screen: Screen, style: Parameters<Screen["paint"]>[0] | undefined, text: string): string {
+  const shown = fit(screen, text);
+  return style === undefined ? shown : screen.paint(style, shown);
+}
+
+function fit({ columns }: Screen, text: string): string {
+  const shown = makeVisible(text.replaceAll(/\s*[\n\r]+\s*/g, " "));
+  return columns === undefined ? shown : cutTo(shown, columns);
+}
+
+/** What the model says beside its calls. Its answer is the result of the run, and is not shown twice. */
+function modelLines({ kind, progress, message }: Payload, { screen }: LiveContext): readonly string[] {
+  if (kind === "invalid")
+    return [line(screen, "red", "  the reply cannot be used"), line(screen, undefined, `    ${String(message)}`)];
+  return kind === "tool_calls" && progress !== "" ? [line(screen, undefined, `  ${String(progress)}`)] : [];
+}
+
+function completedLines(payload: Payload, { screen, result }: LiveContext): readonly string[] {
+  return [outcomeLine(payload, { screen, word: "ok", style: "green" }), ...changeLines(screen, result)];
+}
+
+function failedLines(payload: Payload, { screen }: LiveContext): readonly string[] {
+  const { replay } = Object(payload["error"]) as { readonly replay?: unknown };
+  return [
+    outcomeLine(payload, { screen, word: "failed", style: "red" }),
+    line(screen, undefined, `    ${problemOf(payload)}`),
+    // Whole, whatever the width: half a command is none.
+    ...(typeof replay === "string" && replay !== "" ? [makeVisible(`    to approve it: ${replay}`)] : []),
+  ];
+}
+
+function outcomeLine(
+  payload: Payload,
+  { screen, word, style }: { screen: Screen; word: string; style: "green" | "red" },
+): string {
+  const { duration_ms } = Object(payload["audit"]) as { readonly duration_ms?: unknown };
+  const whole = fit(screen, `  ${word} ${String(duration_ms)} ms  ${callText(payload)}`);
+  return whole.replace(word, () => screen.paint(style, word));
+}
+
+/** Longer diffs are looked at with other means: the view is there to be followed. */
+const DIFF_LINES = 8;
+
+function changeLines(screen: Screen, result: ToolCallResult | undefined): readonly string[] {
+  const { diff } = Object(result?.payload?.data) as { readonly diff?: unknown };
+  if (typeof diff === "string" && diff !== "") {
+    const { lines, more } = diffLines(diff, { screen, width: (screen.columns ?? Infinity) - 4, most: DIFF_LINES });
+    const rest = more === 0 ? [] : [`    … ${more} more line${more === 1 ? "" : "s"}`];
+    return [...lines.map((each) => `    ${each}`), ...rest];
+  }
+  const changed = result?.artifacts.files_changed ?? [];
+  return changed.length === 0 ? [] : [line(screen, "dim", `    changed ${changed.join(", ")}`)];
+}
+
+/** How each level of `display` looks. */
+// oxfmt-ignore
+const LEVELS = {
+  info:     { mark: "i", style: "cyan" },
+  success:  { mark: "+", style: "green" },
+  warning:  { mark: "!", style: "yellow" },
+  error:    { mark: "x", style: "red" },
+  progress: { mark: "…", style: "dim" },
+} as const;
+const DISPLAY_LINES = 40;
+
+function displayLines({ content, level, title, evidence }: Payload, { screen }: LiveContext): readonly string[] {
+  const { mark, style } = LEVELS[String(level) as keyof typeof LEVELS] ?? LEVELS.info;
+  const width = Math.max(10, (screen.columns ?? Infinity) - 4);
+  const points = Array.isArray(evidence) ? evidence.map((each) => `- ${String(each)}`) : [];
+  const texts = [...String(content).trimEnd().split("\n"), ...points];
+  const body = texts.slice(0, DISPLAY_LINES).flatMap((text) => wrap(makeVisible(text.replaceAll("\t", "  ")), width));
+  const shown = body.slice(0, DISPLAY_LINES);
+  const isCut = texts.length > DISPLAY_LINES || body.length > DISPLAY_LINES;
+  const head = typeof title === "string" && title !== "" ? [screen.paint(style, cutTo(makeVisible(title), width))] : [];
+  const [first = "", ...rest] = [...head, ...shown, ...(isCut ? ["…"] : [])];
+  return [`  ${screen.paint(style, mark)} ${first}`, ...rest.map((each) => `    ${each}`)];
+}

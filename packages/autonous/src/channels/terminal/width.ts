@@ -1,0 +1,105 @@
+/**
+ * How wide text is on a terminal. Where terminals differ (skin tones, flags) it is the wider of two, so that nothing
+ * runs over the edge. Meant for text that was made visible: joiners and selectors are spelt out in it.
+ */
+export function widthOf(text: string): number {
+  if (PLAIN.test(text)) return text.length;
+  let width = 0;
+  for (const { columns } of measured(text)) width += columns;
+  return width;
+}
+
+const PLAIN = /^[ -~]*$/;
+const MARK = /^[\p{Mn}\p{Me}\u1160-\u11ff]$/u;
+// Unicode's East Asian Width W and F, in blocks, and what is drawn as an emoji.
+const WIDE =
+  /^(?:\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f300}-\u{1f64f}\u{1f900}-\u{1f9ff}\u{20000}-\u{3fffd}])$/u;
+/** More marks than this on one letter are there to do harm: they count as letters, so that a line stays a line. */
+const MARKS_A_LETTER = 2;
+
+interface Measured {
+  readonly character: string;
+  readonly columns: number;
+}
+
+function* measured(text: string): Iterable<Measured> {
+  let marks = 0;
+  for (const character of text) {
+    marks = MARK.test(character) ? marks + 1 : 0;
+    const isOnLetter = marks > 0 && marks <= MARKS_A_LETTER;
+    yield { character, columns: isOnLetter ? 0 : WIDE.test(character) ? 2 : 1 };
+  }
+}
+
+/** Text of at most this width; the last character says that there was more. */
+export function cutTo(text: string, width: number): string {
+  // Every character but a mark takes a column, and only so many marks none: what is further on cannot fit.
+  const near = text.slice(0, Math.max(0, width + 1) * 2 * (1 + MARKS_A_LETTER));
+  if (near.length === text.length && widthOf(text) <= width) return text;
+  return `${firstColumns(near, width - 1)}…`;
+}
+
+function firstColumns(text: string, width: number): string {
+  let left = width;
+  let end = 0;
+  for (const { character, columns } of measured(text)) {
+    left -= columns;
+    if (left < 0) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
+}
+
+export function pad(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - widthOf(text)));
+}
+
+/** Text on lines of at most this width: broken between words, inside one only where it is too long by itself. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  let used = 0;
+  for (const word of text.split(" ").flatMap((each) => foldHard(each, width))) {
+    const columns = widthOf(word);
+    if (line === "") [line, used] = [word, columns];
+    else if (used + 1 + columns <= width) [line, used] = [`${line} ${word}`, used + 1 + columns];
+    else {
+      lines.push(line);
+      [line, used] = [word, columns];
+    }
+  }
+  return [...lines, line];
+}
+
+/** Text on lines of at most this width (and at least one character), every character where it was. */
+export function foldHard(text: string, width: number): string[] {
+  if (widthOf(text) <= width) return [text];
+  const lines: string[] = [];
+  let line = "";
+  let used = 0;
+  for (const { character, columns } of measured(text)) {
+    if (used + columns > width && line !== "") {
+      lines.push(line);
+      [line, used] = ["", 0];
+    }
+    line += character;
+    used += columns;
+  }
+  return [...lines, line];
+}
+
+const TAB = 4;
+
+/** Tabs as the spaces that they stand for: how far a terminal goes for one depends on where the line begins. */
+export function expandTabs(line: string): string {
+  if (!line.includes("\t")) return line;
+  const [first = "", ...rest] = line.split("\t");
+  let out = first;
+  let used = widthOf(first);
+  for (const part of rest) {
+    const gap = TAB - (used % TAB);
+    out += " ".repeat(gap) + part;
+    used += gap + widthOf(part);
+  }
+  return out;
+}

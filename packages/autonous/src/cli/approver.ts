@@ -1,0 +1,85 @@
+import { isatty } from "node:tty";
+import { createRuntime } from "@autonous/runtime";
+import type { ApprovalAnswer, OnApproval, Runtime, RuntimeOptions } from "@autonous/runtime";
+import type { LongScope } from "../channels/terminal/answers.ts";
+import { createScreen } from "../channels/terminal/screen.ts";
+import type { Screen } from "../channels/terminal/screen.ts";
+import type { CommandInput } from "./command.ts";
+import { runtimeOptions, tellRefused } from "./open-runtime.ts";
+import type { Workplace } from "./open-runtime.ts";
+import { personName } from "./person.ts";
+import { replayOptions } from "./replay-options.ts";
+
+interface Attended {
+  readonly place: Workplace;
+  readonly screen: Screen;
+  /** How long a yes may hold here beyond the one call. */
+  readonly scopes: readonly LongScope[];
+  /** Standard input is not the person's to answer with. */
+  readonly isInputTaken?: boolean;
+}
+
+/** A runtime that asks whoever sits at the terminal. */
+export async function openAttended(
+  input: CommandInput,
+  attended: Attended,
+  more: Partial<RuntimeOptions> = {},
+): Promise<Runtime> {
+  const { place } = attended;
+  tellRefused(place, input.print);
+  const onApproval = openApprover(input, attended);
+  return await createRuntime({
+    ...runtimeOptions(place),
+    replay_options: replayOptions(place),
+    ...(onApproval === undefined ? {} : { onApproval }),
+    ...more,
+  });
+}
+
+/**
+ * Who answers for a command: the digest that was given with it, else the person at the terminal. Undefined where nobody
+ * can: then a call that has to be asked for is refused at once, and says how to go on.
+ */
+function openApprover({ options, print }: CommandInput, attended: Attended): OnApproval | undefined {
+  const digest = options["approve"] as string | undefined;
+  const isAsking = options["nonInteractive"] !== true && attended.isInputTaken !== true && canAsk();
+  const ask = isAsking ? lazyApprover(attended) : undefined;
+  // Where a child of ours, or a program, writes the command line, no digest on it is anybody's yes.
+  if (digest === undefined || !isatty(0) || isUnattended()) return ask;
+  return (request, asked) => {
+    if (request.digest === digest)
+      return { answer: "grant", by: personName(), via: "terminal" } satisfies ApprovalAnswer;
+    print.note("--approve names another call, or this one before something that it depends on changed");
+    return ask?.(request, asked) ?? null;
+  };
+}
+
+/** Somebody is there who sees what is asked and can answer. */
+function canAsk(): boolean {
+  return !isUnattended() && isatty(0) && isatty(2);
+}
+
+function isUnattended(): boolean {
+  return !["", "0", "false"].includes((process.env["CI"] ?? "").toLowerCase());
+}
+
+export function stderrScreen(): Screen {
+  return createScreen(process.stderr, process.env);
+}
+
+/** Loaded when something is asked: most commands ask nothing. */
+function lazyApprover({ place, scopes, screen }: Attended): OnApproval {
+  let approver: OnApproval | undefined;
+  return async (request, options) => {
+    const { createTerminalApprover } = await import("../channels/terminal/ask.ts");
+    approver ??= createTerminalApprover({
+      screen,
+      scopes,
+      by: personName(),
+      roots: place.roots,
+      env: process.env,
+      stop: () => void process.kill(process.pid, "SIGINT"),
+    });
+    return await approver(request, options);
+  };
+}

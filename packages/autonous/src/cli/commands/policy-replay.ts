@@ -1,0 +1,160 @@
+import { hash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createRuntime, isStorageRef, runPath } from "@autonous/runtime";
+import type { Decision, Runtime } from "@autonous/runtime";
+import { UsageError } from "../command.ts";
+import type { CommandInput } from "../command.ts";
+import { EXIT } from "../exit-codes.ts";
+import type { ExitCode } from "../exit-codes.ts";
+import { findWorkplace, runtimeOptions } from "../open-runtime.ts";
+import type { Print } from "../print.ts";
+import { Records } from "../records.ts";
+import type { RecordedAudit } from "../records.ts";
+import { table } from "../table.ts";
+
+interface Difference {
+  readonly run_id: string;
+  readonly tool_call_id: string;
+  readonly tool: string;
+  readonly was: Pick<Decision, "effect" | "rule">;
+  readonly now: Pick<Decision, "effect" | "rule" | "reason">;
+}
+
+/** What a replay found, in numbers and, as far as they are kept, one by one. */
+interface Findings {
+  records: number;
+  same: number;
+  differ: number;
+  /** Refused before the policy was asked, so there is nothing to compare. */
+  undecided: number;
+  /** The record does not tell enough to decide again, and why. */
+  readonly not_judged: Map<string, number>;
+  readonly counts: Map<string, { readonly tool: string; readonly was: string; readonly now: string; count: number }>;
+  readonly differences: Difference[];
+}
+
+/** Kept one by one; the numbers go on. */
+const MAX_DIFFERENCES = 10_000;
+/** Shown to people. */
+const MAX_SHOWN = 50;
+
+/** `autonous policy replay`: recorded history under another policy. Runs nothing, and changes no record. */
+export async function replay(input: CommandInput): Promise<ExitCode> {
+  const { options, print, signal } = input;
+  if (typeof options["config"] !== "string")
+    throw new UsageError("Name the configuration to try with --config <file>; it is written like your own");
+  const place = findWorkplace(input);
+  const records = await Records.open(place.state_dir);
+  const runtime = await createRuntime(runtimeOptions(place));
+  try {
+    const run = options["run"] === undefined ? undefined : await records.findRun(options["run"] as string);
+    const found = emptyFindings();
+    for await (const some of records.audits(run)) {
+      signal.throwIfAborted();
+      for (const record of some) await compare(record, found, { runtime, state_dir: place.state_dir });
+    }
+    report(found, print);
+    return EXIT.done;
+  } finally {
+    await runtime.close();
+    await records.close();
+  }
+}
+
+function emptyFindings(): Findings {
+  return { records: 0, same: 0, differ: 0, undecided: 0, not_judged: new Map(), counts: new Map(), differences: [] };
+}
+
+async function compare(
+  record: RecordedAudit,
+  found: Findings,
+  { runtime, state_dir }: { readonly runtime: Runtime; readonly state_dir: string },
+): Promise<void> {
+  found.records += 1;
+  const { decision: was, rule } = record.policy;
+  if (was === null) {
+    found.undecided += 1;
+    return;
+  }
+  const whole = withWholeParams(record, state_dir);
+  const again = "problem" in whole ? whole : await runtime.decideAgain(whole);
+  if ("problem" in again) return countProblem(found, again.problem);
+  const { decision } = again;
+  if (decision.effect === was) {
+    found.same += 1;
+    return;
+  }
+  const now = { effect: decision.effect, rule: decision.rule, reason: decision.reason };
+  tell(found, record, { was: { effect: was, rule: rule ?? "" }, now });
+}
+
+function tell(
+  found: Findings,
+  { run_id, tool_call_id, tool }: RecordedAudit,
+  { was, now }: Pick<Difference, "was" | "now">,
+): void {
+  found.differ += 1;
+  const key = `${tool} ${was.effect} ${now.effect}`;
+  const count = found.counts.get(key) ?? { tool, was: was.effect, now: now.effect, count: 0 };
+  count.count += 1;
+  found.counts.set(key, count);
+  if (found.differences.length < MAX_DIFFERENCES) found.differences.push({ run_id, tool_call_id, tool, was, now });
+}
+
+/** Problems may name what is in the records; the kinds are few, and the others are counted together. */
+const MAX_PROBLEMS = 1000;
+const OTHER_PROBLEMS = "for other reasons";
+
+function countProblem({ not_judged }: Findings, problem: string): void {
+  const key = not_judged.has(problem) || not_judged.size < MAX_PROBLEMS ? problem : OTHER_PROBLEMS;
+  not_judged.set(key, (not_judged.get(key) ?? 0) + 1);
+}
+
+/** Long arguments stand in the record as an excerpt, and whole beside it. */
+function withWholeParams(record: RecordedAudit, state_dir: string): RecordedAudit | { readonly problem: string } {
+  const { storage_ref, excerpt, sha256 } = Object(record.params) as Readonly<Record<string, unknown>>;
+  if (typeof excerpt !== "string" || typeof storage_ref !== "string" || !isStorageRef(storage_ref)) return record;
+  try {
+    const text = readFileSync(join(runPath(state_dir, record.run_id), storage_ref), "utf8");
+    if (hash("sha256", text, "hex") !== sha256)
+      return { problem: "Its arguments were changed since they were recorded" };
+    return { ...record, params: JSON.parse(text) as unknown };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { problem: "Its arguments are no longer kept" };
+    throw error;
+  }
+}
+
+function report(found: Findings, print: Print): void {
+  const { records, same, differ, undecided, not_judged, counts, differences } = found;
+  const groups = [...counts.values()].sort((one, other) => other.count - one.count);
+  const problems = [...not_judged].map(([problem, count]) => ({ problem, count }));
+  if (print.json) {
+    const left_out = differ - differences.length;
+    return print.document({
+      records,
+      same,
+      differ,
+      undecided,
+      not_judged: problems,
+      counts: groups,
+      differences,
+      left_out,
+    });
+  }
+  const width = print.textWidth;
+  if (groups.length > 0) {
+    const rows = groups.map(({ count, tool, was, now }) => [String(count), tool, was, now]);
+    print.text(table([["CALLS", "TOOL", "WAS", "WOULD BE"], ...rows], { width }));
+    const shown = differences.slice(0, MAX_SHOWN);
+    const each = shown.map(({ tool_call_id, now }) => [tool_call_id, now.effect, now.reason]);
+    print.text(`\n${table([["CALL", "WOULD BE", "WHY"], ...each], { width })}`);
+    if (differ > shown.length) print.text(`… and ${differ - shown.length} more; --json has them`);
+    print.text("");
+  }
+  for (const { problem, count } of problems.slice(0, MAX_SHOWN)) print.note(`${count} cannot be judged: ${problem}`);
+  print.text(`${records} call${records === 1 ? "" : "s"}: ${differ} would be decided otherwise, ${same} the same`);
+  const rest = records - differ - same;
+  if (rest > 0) print.text(`${rest} were refused before the policy was asked, or cannot be judged from the record`);
+}

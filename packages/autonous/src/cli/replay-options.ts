@@ -1,0 +1,15 @@
+import { resolve } from "node:path";
+import { SETTINGS } from "../config/settings.ts";
+import type { Workplace } from "./open-runtime.ts";
+
+/** What a command has to be given beside the call itself, so that it works in the same place in the same way. */
+export function replayOptions({ opened, state_dir, configuration }: Workplace): readonly string[] {
+  const here = process.cwd();
+  const { profile } = configuration.settings;
+  const isHere = opened.length === 1 && opened[0] === here;
+  return [
+    ...(isHere ? [] : opened.flatMap((root) => ["--root", root])),
+    ...(state_dir === resolve(here, SETTINGS.state_dir.default) ? [] : ["--state-dir", state_dir]),
+    ...(profile === SETTINGS.profile.default ? [] : ["--profile", profile]),
+  ];
+}
