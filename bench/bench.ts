@@ -5,6 +5,7 @@ import { benchCommands, benchDecisions } from "./commands.ts";
 import { benchChanges, benchRead } from "./files.ts";
 import { benchLs } from "./ls.ts";
 import { scratch } from "./place.ts";
+import { benchReplay } from "./replay.ts";
 import { benchSearch } from "./search.ts";
 
 const BENCHES: Readonly<Record<string, () => Promise<void> | void>> = {
@@ -14,6 +15,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void> | void>> = {
   search: benchSearch,
   commands: benchCommands,
   decisions: benchDecisions,
+  replay: benchReplay,
   "cold-start": benchColdStart,
 };
 

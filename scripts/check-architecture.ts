@@ -32,7 +32,7 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     machine:  { ours: ["protocol", "contract", "paths", "policy", "output", "skills", "text"],                outside: [...MACHINE, ...NETWORK, "@vscode/ripgrep"] },
     journal:  { ours: ["protocol", "contract"],                                             outside: [...PURE, ...FILES] },
     tools:    { ours: ["protocol", "contract", "paths", "output", "text", "edits"],         outside: ["zod", ...PURE] },
-    gate:     { ours: ["protocol", "contract", "policy", "output", "redact", "shell"],      outside: ["zod", ...PURE] },
+    gate:     { ours: ["protocol", "contract", "policy", "output", "redact", "shell", "edits"], outside: ["zod", ...PURE] },
   },
   autonous: {
     config:     { ours: [],                                                                 outside: [...PURE, ...FILES, "zod", "@autonous/runtime"] },
@@ -41,8 +41,8 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     agent:      { ours: ["model"],                                                          outside: [...PURE, "@autonous/runtime"] },
     queue:      { ours: ["agent", "model", "store"],                                        outside: [...PURE, "@autonous/runtime"] },
     supervisor: { ours: ["config"],                                                         outside: [...MACHINE, "@autonous/runtime"] },
-    channels:   { ours: ["queue", "store"],                                                 outside: [...MACHINE, "hono", "hono/body-limit", "hono/secure-headers", "hono/streaming", "@hono/node-server", "zod", "@autonous/runtime"] },
-    cli:        { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels", "(src root)"], outside: [...MACHINE, "node:module", "node:stream/promises", "zod", "@autonous/runtime"] },
+    channels:   { ours: ["queue", "store"],                                                 outside: [...MACHINE, "node:readline", "node:tty", "node:util", "hono", "hono/body-limit", "hono/secure-headers", "hono/streaming", "@hono/node-server", "zod", "@autonous/runtime"] },
+    cli:        { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels", "(src root)"], outside: [...MACHINE, "node:module", "node:tty", "node:stream/promises", "zod", "@autonous/runtime"] },
   },
 };
 

@@ -1,11 +1,12 @@
-/** The reference pages in `docs/` are made from the tables in the code. `--write` makes them; without it they are compared. */
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+/** The reference pages in `docs/` and the published schema are made from the tables in the code. `--write` makes them; without it they are compared. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { ERRORS, EVENTS, createRuntime } from "@autonous/runtime";
 import { COMMANDS } from "../packages/autonous/src/cli/all.ts";
-import { SETTINGS } from "../packages/autonous/src/config/settings.ts";
+import { makeConfigurationSchema } from "../packages/autonous/src/config/schema.ts";
+import { FROM_PROJECT, SETTINGS } from "../packages/autonous/src/config/settings.ts";
 
-const folder = join(import.meta.dirname, "../docs");
+const root = join(import.meta.dirname, "..");
 
 type Row = readonly string[];
 
@@ -31,9 +32,10 @@ function settings(): string {
     code(row.variable),
     code(name),
     row.default === undefined ? "none" : code(String(row.default)),
+    FROM_PROJECT[row.project],
     row.meaning,
   ]);
-  return `# Settings\n\nThe environment comes first, then the user's \`$XDG_CONFIG_HOME/autonous/config.json\`, then the default. \`autonous doctor\` shows what is in force and where it came from.\n\n${table(["variable", "in the file", "default", "meaning"], rows)}\n\nThe file may also hold \`tools\`, \`rules\` and \`quotas\`: see [policy.md](policy.md).\n`;
+  return `# Settings\n\nThe environment comes first, then the user's \`$XDG_CONFIG_HOME/autonous/config.json\`, then the default; a project's \`.agent/config.json\` may narrow what comes out of that ([configuration.md](configuration.md)). \`autonous doctor\` shows what is in force and where it came from.\n\n${table(["variable", "in the file", "default", "from a project", "meaning"], rows)}\n\nThe files may also hold \`tools\`, \`rules\`, \`quotas\`, \`network\`, \`approve\` and \`reverse_thinking\`: see [policy.md](policy.md).\n`;
 }
 
 function commands(): string {
@@ -86,20 +88,22 @@ async function tools(): Promise<string> {
 }
 
 const pages: Readonly<Record<string, string>> = {
-  "errors.md": errors(),
-  "events.md": events(),
-  "settings.md": settings(),
-  "commands.md": commands(),
-  "tools.md": await tools(),
+  "docs/errors.md": errors(),
+  "docs/events.md": events(),
+  "docs/settings.md": settings(),
+  "docs/commands.md": commands(),
+  "docs/tools.md": await tools(),
+  "packages/autonous/schema/config.schema.json": `${JSON.stringify(makeConfigurationSchema(), null, 2)}\n`,
 };
 
 let wrong = 0;
 for (const [name, text] of Object.entries(pages)) {
-  const path = join(folder, name);
+  const path = join(root, name);
   if (process.argv.includes("--write")) {
+    mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
   } else if (readFileSync(path, "utf8") !== text) {
-    console.error(`docs/${name} is not what its table says: run npm run docs`);
+    console.error(`${name} is not what its table says: run npm run docs`);
     wrong++;
   }
 }

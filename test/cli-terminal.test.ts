@@ -1,19 +1,15 @@
-import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openStore } from "../packages/autonous/src/store/open-store.ts";
 import { autonous, shell } from "./support/cli.ts";
 import { scratchFolder } from "./support/scratch.ts";
+import { hasTerminal, needsTerminal as needs, openTerminal } from "./support/terminal.ts";
 
-const hasTerminal = spawnSync("script", ["--version"]).status === 0;
-const needs = hasTerminal ? "" : " (skipped: needs script, apt-get install bsdutils)";
-
-/** What a command shows at a terminal of 80 columns. The program `script` is the terminal. */
+/** What a command shows at a terminal of 80 columns, to somebody who wants no colours and is asked nothing. */
 async function atTerminal(line: string, options: { cwd: string; env?: Record<string, string> }): Promise<string[]> {
-  const env = { ...options.env, LINE: `stty cols 80; ${line}` };
-  const terminal = `export -f autonous; SHELL=$(command -v bash) script -qec 'bash -c "$LINE"' /dev/null </dev/null`;
-  const { stdout } = await shell(terminal, { cwd: options.cwd, env });
-  return stdout.replaceAll("\r\n", "\n").split("\n");
+  const env = { ...options.env, NO_COLOR: "1" };
+  const { output } = await openTerminal(line, { cwd: options.cwd, env }).ended;
+  return output.replaceAll("\r\n", "\n").split("\n");
 }
 
 test.skipIf(!hasTerminal)(`at a terminal everything fits in 80 columns, without colours${needs}`, async () => {
@@ -64,7 +60,10 @@ test.skipIf(!hasTerminal)(
 
     const unattended = await shell(replay, { cwd, env });
     const approved = await atTerminal(replay, { cwd, env });
-    const other = await atTerminal(replay.replace(/[0-9a-f]{64}$/, "0".repeat(64)), { cwd, env });
+    const other = await atTerminal(`${replay.replace(/[0-9a-f]{64}$/, "0".repeat(64))} --non-interactive`, {
+      cwd,
+      env,
+    });
 
     expect(unattended.code).toBe(4);
     expect(approved).toContain("b.txt");

@@ -1,8 +1,9 @@
 import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkConfiguration } from "@autonous/runtime";
 import { describe, expect, test } from "vitest";
+import { parseConfiguration } from "../packages/autonous/src/config/read-file.ts";
+import { fitsSchema } from "./support/json-schema.ts";
 import { scratchFolder } from "./support/scratch.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -43,6 +44,7 @@ async function workplace(): Promise<{ path: string; env: NodeJS.ProcessEnv }> {
     NODE_OPTIONS: "--conditions=@autonous/source",
     AUTONOUS_HTTP_PORT: "0",
     XDG_STATE_HOME: join(path, "state"),
+    XDG_CONFIG_HOME: join(path, "config"),
   };
   return { path: join(path, "project"), env };
 }
@@ -106,10 +108,16 @@ async function seeServing(command: string, { path, env }: { path: string; env: N
   expect(await ended).toBe(0);
 }
 
-/** A configuration: its settings have their own tests, so what is left is policy. */
+/** A configuration: read as the program reads it, and held to the schema as an editor does. */
 async function runJson(text: string): Promise<void> {
-  const { profile: _, ...policy } = JSON.parse(text) as Record<string, unknown>;
-  expect(checkConfiguration(policy).problems).toEqual([]);
+  const problems: string[] = [];
+  const read = parseConfiguration("config.json", text, problems);
+  expect([problems, read?.unknown]).toEqual([[], []]);
+  const schema = JSON.parse(readFileSync(join(root, "packages/autonous/schema/config.schema.json"), "utf8")) as Record<
+    string,
+    unknown
+  >;
+  expect(fitsSchema(JSON.parse(text), schema)).toBe(true);
 }
 
 const RUNNERS: Readonly<Record<string, (text: string) => Promise<void>>> = {

@@ -98,5 +98,6 @@ test("what is published holds the built code and nothing else", async () => {
     expect(files).toEqual(
       expect.arrayContaining(["package.json", "LICENSE", "README.md", "dist/index.js", "dist/index.d.ts"]),
     );
+    if (name === "autonous") expect(files).toContain("schema/config.schema.json");
   }
 });

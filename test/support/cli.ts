@@ -38,19 +38,21 @@ export async function autonous(words: readonly string[], options: RunOptions): P
   return await ended;
 }
 
+/** Makes `autonous` the built command line, in bash. */
+export const defineProgram: string = `autonous() { "${process.execPath}" "${PROGRAM}" "$@"; }`;
+
 /** Runs a line of bash in which `autonous` is the built command line. */
 export async function shell(line: string, options: RunOptions): Promise<Ended> {
-  const define = `autonous() { "${process.execPath}" "${PROGRAM}" "$@"; }`;
   const { cwd, env, input = "" } = options;
   const { child, ended } = follow(
-    spawn("bash", ["-c", `${define}\n${line}`], { cwd, env: environment(env), detached: true }),
+    spawn("bash", ["-c", `${defineProgram}\n${line}`], { cwd, env: environment(env), detached: true }),
   );
   child.stdin.end(input);
   return await ended;
 }
 
 /** As an installed program sees it: without the condition that leads to the sources. */
-function environment(more: RunOptions["env"]): NodeJS.ProcessEnv {
+export function environment(more: RunOptions["env"]): NodeJS.ProcessEnv {
   const { NODE_OPTIONS: _, ...rest } = process.env;
   return { ...rest, NODE_COMPILE_CACHE: join(PROGRAM, "../../compiled"), ...more };
 }
