@@ -26,6 +26,7 @@ const ATTENDED_OPTIONS: readonly Parameter[] = [
 const GROUPS: Readonly<Record<string, string>> = {
   "": "The tool runtime you can hand an agent the keys to.",
   policy: "Decisions: what is allowed, and why",
+  approvals: "What waits for a person, and what they have granted",
   tasks: "The queue of the service",
   events: "What happened, as a tree or as it comes",
   audit: "The record: check it, search it, export it",
