@@ -96,7 +96,7 @@ function versionOf(entry: TreeEntry | undefined): FileVersion | null {
 
 /** Why a difference cannot be taken back, as a clause. Undefined where it can. */
 function whyNot({ key, before, after }: Difference, real: string, options: DescribeOptions): string | undefined {
-  const kinds = new Set([before?.kind ?? "file", after?.kind ?? "file"]);
+  const kinds = new Set([before, after].flatMap((entry) => (entry === undefined ? [] : [entry.kind])));
   if (!options.keeps) return "a background process may have changed it";
   if ((before ?? after)?.place === "sensitive") return "it is closed to every tool";
   if (kinds.has("directory")) return kinds.size > 1 ? "a folder and a file changed places" : "it was not looked into";
