@@ -17,11 +17,25 @@ for (const name of ["runtime", "autonous"]) {
   });
 }
 
+/**
+ * Node's `Headers` bring all of its `fetch` along, which takes longer to load than Node itself to start. The library for
+ * models uses them to put a record together, and requests are made without `fetch`.
+ */
+const lightHeaders = {
+  name: "light-headers",
+  transform: {
+    filter: { id: /@ai-sdk\/provider-utils\/dist\/index\.js$/ },
+    handler: (code: string): string =>
+      `class Headers extends Map { constructor(given = {}) { super(Object.entries(given)); } }\n${code}`,
+  },
+};
+
 const product = join(root, "packages/autonous");
 rmSync(join(product, "dist/cli"), { recursive: true, force: true });
 await build({
   input: { autonous: join(product, "src/cli/bin.ts") },
   platform: "node",
+  plugins: [lightHeaders],
   // It finds its binary beside itself.
   external: ["@vscode/ripgrep"],
   resolve: { conditionNames: ["@autonous/source", "import", "node", "default"] },

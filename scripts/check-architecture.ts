@@ -6,6 +6,13 @@ const PURE = ["node:path", "node:crypto"];
 const FILES = ["node:fs", "node:fs/promises", "node:os"];
 const MACHINE = [...PURE, ...FILES, "node:child_process", "node:net", "node:http", "node:stream"];
 const NETWORK = ["node:dns/promises", "node:tls", "node:zlib", "node:stream/promises"];
+const PROVIDERS = [
+  "@ai-sdk/provider",
+  "@ai-sdk/anthropic",
+  "@ai-sdk/google",
+  "@ai-sdk/openai",
+  "@ai-sdk/openai-compatible",
+];
 const MAX_LINES = 300;
 
 interface Rule {
@@ -37,12 +44,13 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
   autonous: {
     config:     { ours: [],                                                                 outside: [...PURE, ...FILES, "zod", "@autonous/runtime"] },
     store:      { ours: [],                                                                 outside: [...PURE, ...FILES, "node:sqlite", "node:timers/promises", "@autonous/runtime"] },
-    model:      { ours: [],                                                                 outside: [...PURE, "node:fs/promises", "node:timers/promises", "zod", "@autonous/runtime"] },
+    model:      { ours: [],                                                                 outside: [...PURE, ...PROVIDERS, "node:http", "node:https", "node:fs/promises", "node:timers/promises", "zod", "@autonous/runtime"] },
     agent:      { ours: ["model"],                                                          outside: [...PURE, "@autonous/runtime"] },
     queue:      { ours: ["agent", "model", "store"],                                        outside: [...PURE, "@autonous/runtime"] },
+    adapters:   { ours: ["model"],                                                          outside: ["@autonous/runtime"] },
     supervisor: { ours: ["config"],                                                         outside: [...MACHINE, "@autonous/runtime"] },
     channels:   { ours: ["queue", "store"],                                                 outside: [...MACHINE, "node:readline", "node:tty", "node:util", "hono", "hono/body-limit", "hono/secure-headers", "hono/streaming", "@hono/node-server", "zod", "@autonous/runtime"] },
-    cli:        { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels", "(src root)"], outside: [...MACHINE, "node:module", "node:tty", "node:stream/promises", "zod", "@autonous/runtime"] },
+    cli:        { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels", "(src root)"], outside: [...MACHINE, "node:module", "node:tty", "node:string_decoder", "node:stream/promises", "zod", "@autonous/runtime"] },
   },
 };
 

@@ -1,24 +1,69 @@
 import { ToolError } from "@autonous/runtime";
 import { createDirectProvider } from "./direct.ts";
+import { readAccess } from "./keys.ts";
+import type { AccessName } from "./keys.ts";
+import type { AiSdkOptions } from "./ai-sdk.ts";
 import type { ModelProvider } from "./provider.ts";
 import { loadScriptProvider } from "./script.ts";
 
-/** What `AUTONOUS_MODEL` may say. */
-const SERVED = [
-  { form: "direct", matches: (setting: string) => setting === "direct", create: () => createDirectProvider() },
-  {
-    form: "script:<file>",
-    matches: (setting: string) => /^script:./s.test(setting),
-    create: (setting: string) => loadScriptProvider(setting.slice("script:".length)),
-  },
-] as const;
+interface Named {
+  readonly setting: string;
+  /** What the pattern found: the file, or the model and its server. */
+  readonly found: readonly string[];
+  readonly environment: NodeJS.ProcessEnv;
+}
 
-/** The provider that a setting names. Throws `InvalidArguments` on a setting, or a script, that cannot be used. */
-export async function createProvider(setting: string): Promise<ModelProvider> {
-  const row = SERVED.find(({ matches }) => matches(setting));
-  if (row !== undefined) return await row.create(setting);
+interface ServedRow {
+  readonly form: string;
+  readonly pattern: RegExp;
+  create(named: Named): ModelProvider | Promise<ModelProvider>;
+}
+
+/** What `AUTONOUS_MODEL` may say. A model's name may hold "@" itself, so a server is what follows the last one. */
+// oxfmt-ignore
+const SERVED: readonly ServedRow[] = [
+  { form: "direct",                         pattern: /^direct$/,                                   create: () => createDirectProvider() },
+  { form: "script:<file>",                  pattern: /^script:(.+)$/s,                             create: ({ found: [file = ""] }) => loadScriptProvider(file) },
+  { form: "anthropic:<model>",              pattern: /^anthropic:(\S+)$/,                          create: (named) => createRemote(named, { kind: "anthropic",   access: "anthropic" }) },
+  { form: "openai:<model>",                 pattern: /^openai:(\S+)$/,                             create: (named) => createRemote(named, { kind: "openai",      access: "openai" }) },
+  { form: "openai-chat:<model>",            pattern: /^openai-chat:(\S+)$/,                        create: (named) => createRemote(named, { kind: "openai-chat", access: "openai" }) },
+  { form: "google:<model>",                 pattern: /^google:(\S+)$/,                             create: (named) => createRemote(named, { kind: "google",      access: "google" }) },
+  { form: "compatible:<model>@<url>",       pattern: /^compatible:(\S+)@(https?:\/\/\S+)$/i,       create: (named) => createRemote(named, { kind: "compatible",  access: "compatible" }) },
+  { form: "compatible-plain:<model>@<url>", pattern: /^compatible-plain:(\S+)@(https?:\/\/\S+)$/i, create: (named) => createRemote(named, { kind: "compatible",  access: "compatible", protocol: "plain" }) },
+];
+
+/**
+ * The provider that a setting names, with its key from the environment. Throws `InvalidArguments` on a setting, a script
+ * or a key that cannot be used; asks nobody yet.
+ */
+export async function createProvider(
+  setting: string,
+  environment: NodeJS.ProcessEnv = process.env,
+): Promise<ModelProvider> {
+  for (const { pattern, create } of SERVED) {
+    const match = pattern.exec(setting);
+    if (match !== null) return await create({ setting, found: match.slice(1), environment });
+  }
   const forms = SERVED.map(({ form }) => form).join(", ");
-  throw new ToolError("InvalidArguments", `Cannot use the model "${setting}": AUTONOUS_MODEL is one of ${forms}`, {
-    setting,
-  });
+  const message = `Cannot use the model "${withoutPassword(setting)}": AUTONOUS_MODEL is one of ${forms}`;
+  throw new ToolError("InvalidArguments", message, { setting: withoutPassword(setting) });
+}
+
+interface Remote extends Pick<AiSdkOptions, "kind" | "protocol"> {
+  readonly access: AccessName;
+}
+
+/** What speaks to servers is loaded for those who have one: the command line starts without. */
+async function createRemote(
+  { setting, found, environment }: Named,
+  { access, ...how }: Remote,
+): Promise<ModelProvider> {
+  const [model = "", server] = found;
+  const reached = readAccess(access, environment, server);
+  const { createAiSdkProvider } = await import("./ai-sdk.ts");
+  return createAiSdkProvider({ name: setting, model, access: reached, ...how });
+}
+
+function withoutPassword(setting: string): string {
+  return setting.replaceAll(/\/\/[^/@\s]*@/g, "//***@");
 }

@@ -7,22 +7,29 @@ import { errorText, outputText } from "./result-text.ts";
 
 /** No model at all: `/ls src` becomes a call, and what the call gave becomes the answer (spec 4, The loop). */
 export function createDirectProvider(): ModelProvider {
-  return { name: "direct", complete: async (request) => answer(request) };
+  return { name: "direct", wants_all_tools: true, complete: async (request) => answer(request) };
 }
 
 function answer({ messages, tools, purpose }: ModelRequest): ModelReply {
-  if (purpose === "reverse_thinking")
-    throw new ToolError("ModelFailed", "There is no model to ask for a verdict; set AUTONOUS_MODEL");
-  const task = messages.find((message) => message.role === "user");
-  const typed = readCommands(task?.text ?? "", tools);
+  if (purpose === "reverse_thinking" || purpose === "summary") {
+    const what = purpose === "summary" ? "a summary" : "a verdict";
+    throw new ToolError("ModelFailed", `There is no model to ask for ${what}; set AUTONOUS_MODEL`);
+  }
+  const at = messages.findLastIndex((message) => message.role === "user");
+  const typed = readCommands(messages[at]?.text ?? "", tools);
   if ("answer" in typed) return reply([], typed.answer);
-  const results = messages.filter((message) => message.role === "tool").map((message) => message.result);
+  const since = messages.slice(at + 1);
+  const results = since.filter((message) => message.role === "tool").map((message) => message.result);
   if (results.length === 0) return reply(typed.calls, "");
   return reply([], showResults(typed.calls, results));
 }
 
+/** Nobody was asked, so nothing was used. */
+const NO_USAGE = { input_tokens: 0, output_tokens: 0 };
+
 function reply(calls: readonly ParsedCall[], answer: string): ModelReply {
-  return { text: JSON.stringify({ tool_calls: calls, final_answer: answer }), finish: "stop" };
+  const text = JSON.stringify({ tool_calls: calls, final_answer: answer });
+  return { kind: "plain", text, finish: "stop", usage: NO_USAGE };
 }
 
 function showResults(calls: readonly ParsedCall[], results: readonly ToolCallResult[]): string {

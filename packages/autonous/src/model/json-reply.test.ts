@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseReply } from "./json-reply.ts";
+import { parseReply, readArguments } from "./json-reply.ts";
 
 const CALL = '{"tool_calls":[{"name":"ls","arguments":{"path":"src"}}],"final_answer":""}';
 const CALLS = [{ name: "ls", arguments: { path: "src" } }];
@@ -242,4 +242,17 @@ test("no text makes it throw, and what it takes is well-formed", () => {
     }),
     { numRuns: 5000 },
   );
+});
+
+test("the arguments of a native call are whatever JSON object they say, and nothing that is none", () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })), (given) => {
+      const text = JSON.stringify(given);
+      const read = readArguments(` ${text}\n`);
+      if (text.isWellFormed() && !/\\ud[89a-f]/.test(text))
+        expect(read).toEqual({ arguments: JSON.parse(text) as unknown });
+    }),
+  );
+  fc.assert(fc.property(fc.string(), (text) => void readArguments(text)));
+  expect(readArguments("  ")).toEqual({ arguments: {} });
 });

@@ -58,6 +58,31 @@ export function readJsonObject(text: string): unknown {
   return JSON.parse(spoken.slice(start, end)) as unknown;
 }
 
+/**
+ * The arguments of a call by function calling: one JSON object and nothing else, taken as strictly as those of a reply.
+ * Nothing at all stands for no arguments. Never throws.
+ */
+export function readArguments(text: string): { readonly arguments: JsonObject } | { readonly problem: string } {
+  const given = text.trim();
+  if (given === "") return { arguments: {} };
+  try {
+    if (!given.startsWith("{")) throw new Refusal("they have to be a JSON object");
+    if (endOfObject(given, 0) !== given.length) throw new Refusal("there is more than one JSON object");
+    const value = JSON.parse(given) as JsonObject;
+    refuseUnrecordable(value, "the object");
+    return { arguments: value };
+  } catch (error) {
+    if (error instanceof Refusal) return { problem: error.message };
+    if (error instanceof SyntaxError) return { problem: `the JSON is broken (${syntaxReason(error)})` };
+    throw error;
+  }
+}
+
+/** Whether a request may have a tool of this name. */
+export function isToolName(name: string): boolean {
+  return name !== "" && name.length <= MAX_NAME_LENGTH && name.isWellFormed();
+}
+
 function brokenJson(error: SyntaxError): string {
   return `Cannot use the reply: its JSON is broken (${syntaxReason(error)}); send the whole object again as strict JSON`;
 }

@@ -1,10 +1,27 @@
 import type { ToolCallResult } from "@autonous/runtime";
 
+/** A call as the model asked for it, with the id by which its result is told. */
+export interface MessageCall {
+  readonly tool_call_id: string;
+  /** The id that the provider gave it, for what it wants back unchanged. */
+  readonly provider_call_id?: string;
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
 /** What was said so far, oldest first. Everything in it has passed the redactor. */
 export type Message =
   | { readonly role: "user"; readonly text: string }
-  /** One finished model round: the reply as it came. */
-  | { readonly role: "assistant"; readonly text: string }
+  /** One finished model round. */
+  | {
+      readonly role: "assistant";
+      /** The reply as it came where it was in the plain JSON protocol; else what was said beside the calls. */
+      readonly text: string;
+      /** Of a native reply: the calls in it. */
+      readonly calls?: readonly MessageCall[];
+      /** What the provider wants back with it unchanged, such as signed reasoning. Only its maker reads it. */
+      readonly provider_parts?: unknown;
+    }
   /** What a call of the reply above gave: `text` is for a model to read, `result` for a program. */
   | {
       readonly role: "tool";
@@ -22,8 +39,8 @@ export interface ModelTool {
 }
 
 export interface ModelRequest {
-  /** What is asked: the next round of a task (the default), or a verdict on one call. */
-  readonly purpose?: "round" | "reverse_thinking";
+  /** What is asked: the next round of a task (the default), a verdict on one call, or what was said in short. */
+  readonly purpose?: "round" | "reverse_thinking" | "summary";
   readonly system: string;
   readonly messages: readonly Message[];
   /** Model rounds of this task so far. Those that failed count too, though they left no message. */
@@ -31,21 +48,62 @@ export interface ModelRequest {
   readonly tools: readonly ModelTool[];
 }
 
-interface ModelUsage {
+export interface ModelUsage {
   readonly input_tokens: number;
   readonly output_tokens: number;
+  /** Of the input: read from the provider's cache. */
+  readonly cached_input_tokens?: number;
 }
 
-export interface ModelReply {
-  /** In the plain JSON protocol (spec 1, Model replies). */
-  readonly text: string;
-  /** `length`: the reply was cut off, and none of its calls may run. */
+/** A call in a native reply. `input` is JSON text as the model wrote it: it may be broken. */
+export interface NativeCall {
+  readonly id: string;
+  readonly name: string;
+  readonly input: string;
+}
+
+/**
+ * What a model answered. `plain`: text in the plain JSON protocol. `native`: calls by the provider's own function calling;
+ * without any, the text is the answer (spec 1, Model replies). `length`: it was cut off, and none of its calls may run.
+ */
+export type ModelReply = {
   readonly finish: "stop" | "length";
   readonly usage?: ModelUsage;
+} & (
+  | { readonly kind: "plain"; readonly text: string }
+  | {
+      readonly kind: "native";
+      readonly text: string;
+      readonly calls: readonly NativeCall[];
+      readonly provider_parts?: unknown;
+    }
+);
+
+/** A piece of a reply as it comes, for live views. */
+export interface ModelDelta {
+  readonly kind: "text" | "reasoning";
+  readonly text: string;
 }
 
-/** Messages in, reply out. Throws `ModelFailed` when there is no reply; gives up when `signal` is aborted. */
+export interface CompleteOptions {
+  readonly signal: AbortSignal;
+  readonly onDelta?: (delta: ModelDelta) => void;
+  /** Told before a failed attempt is tried again. */
+  readonly onRetry?: (retry: { readonly attempt: number; readonly wait_ms: number; readonly reason: string }) => void;
+}
+
+/**
+ * Messages in, reply out. Throws `ModelFailed` when there is no reply, with `context_length: true` in its details where
+ * the request was too long for the model; gives up when `signal` is aborted.
+ */
 export interface ModelProvider {
+  /** As `AUTONOUS_MODEL` names it, without anything secret. */
   readonly name: string;
-  complete(request: ModelRequest, options: { readonly signal: AbortSignal }): Promise<ModelReply>;
+  /** How it is told of its tools: by its own function calling, or (the default) in the system text, spec 1. */
+  readonly protocol?: "native" | "plain";
+  /** How many tokens fit, where that is known. */
+  readonly context_tokens?: number;
+  /** Every tool is to be in every request, whatever it costs: nobody pays for them. */
+  readonly wants_all_tools?: true;
+  complete(request: ModelRequest, options: CompleteOptions): Promise<ModelReply>;
 }

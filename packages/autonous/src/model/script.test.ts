@@ -20,10 +20,10 @@ function ask(provider: ModelProvider, rounds: number, signal = new AbortControll
 test("each round gets its step, whichever was asked before", async () => {
   const reply = { tool_calls: [{ name: "ls", arguments: { path: "." } }], final_answer: "" };
   const provider = await scriptOf([{ reply }, { text: "no JSON", delay_ms: 1 }, { reply: { final_answer: "done" } }]);
-  expect(await ask(provider, 2)).toEqual({ text: '{"final_answer":"done"}', finish: "stop" });
-  expect(await ask(provider, 0)).toEqual({ text: JSON.stringify(reply), finish: "stop" });
-  expect(await ask(provider, 1)).toEqual({ text: "no JSON", finish: "stop" });
-  expect(await ask(provider, 0)).toEqual({ text: JSON.stringify(reply), finish: "stop" });
+  expect(await ask(provider, 2)).toEqual({ kind: "plain", text: '{"final_answer":"done"}', finish: "stop" });
+  expect(await ask(provider, 0)).toEqual({ kind: "plain", text: JSON.stringify(reply), finish: "stop" });
+  expect(await ask(provider, 1)).toEqual({ kind: "plain", text: "no JSON", finish: "stop" });
+  expect(await ask(provider, 0)).toEqual({ kind: "plain", text: JSON.stringify(reply), finish: "stop" });
 });
 
 test("a script that is used up fails as a model does", async () => {
@@ -44,8 +44,8 @@ test("the fault length gives what came before the cut", async () => {
     { fault: "length", reply: { final_answer: "a" } },
   ]);
   expect((await ask(provider, 0)).finish).toBe("length");
-  expect(await ask(provider, 1)).toEqual({ text: "abc", finish: "length" });
-  expect(await ask(provider, 2)).toEqual({ text: '{"final_answer":"a"}', finish: "length" });
+  expect(await ask(provider, 1)).toEqual({ kind: "plain", text: "abc", finish: "length" });
+  expect(await ask(provider, 2)).toEqual({ kind: "plain", text: '{"final_answer":"a"}', finish: "length" });
 });
 
 for (const step of [{ fault: "hang" }, { text: "x", delay_ms: 3_600_000 }]) {

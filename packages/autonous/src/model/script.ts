@@ -14,8 +14,8 @@ const reply = z.strictObject({
 /** One model round: a reply, any text, or a fault. A reply that is cut off (`length`) may have its text or reply beside it. */
 const step = z
   .strictObject({
-    /** Not a round of the task: the answer whenever reverse thinking asks. */
-    for: z.literal("reverse_thinking").optional(),
+    /** Not a round of the task: the answer whenever this is asked for. */
+    for: z.enum(["reverse_thinking", "summary"]).optional(),
     reply: reply.optional(),
     text: z.string().optional(),
     fault: z.enum(["error", "hang", "length"]).optional(),
@@ -49,11 +49,11 @@ export async function loadScriptProvider(path: string): Promise<ModelProvider> {
   return {
     name: `script:${path}`,
     complete: async ({ rounds, purpose }, { signal }) => {
-      const isVerdict = purpose === "reverse_thinking";
-      const steps = all.filter((each) => (each.for === "reverse_thinking") === isVerdict);
-      const next = steps[isVerdict ? 0 : rounds];
-      if (next === undefined && isVerdict)
-        throw new ToolError("ModelFailed", `The script "${path}" has no step for reverse_thinking`);
+      const aside = purpose === "round" ? undefined : purpose;
+      const steps = all.filter((each) => each.for === aside);
+      const next = steps[aside === undefined ? rounds : 0];
+      if (next === undefined && aside !== undefined)
+        throw new ToolError("ModelFailed", `The script "${path}" has no step for ${aside}`);
       if (next === undefined) {
         throw new ToolError(
           "ModelFailed",
@@ -99,8 +99,8 @@ async function play(step: Step, signal: AbortSignal): Promise<ModelReply> {
     throw new ToolError("ModelFailed", step.message ?? "The script says that the model fails here");
   }
   const text = step.reply === undefined ? step.text : JSON.stringify(step.reply);
-  if (step.fault === "length") return { text: text ?? step.message ?? CUT_OFF_TEXT, finish: "length" };
-  return { text: text ?? "", finish: "stop" };
+  if (step.fault === "length") return { kind: "plain", text: text ?? step.message ?? CUT_OFF_TEXT, finish: "length" };
+  return { kind: "plain", text: text ?? "", finish: "stop" };
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,218 @@
+import type {
+  JSONSchema7,
+  LanguageModelV4FunctionTool,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4ToolResultPart,
+  SharedV4ProviderOptions,
+} from "@ai-sdk/provider";
+import { GO_ON, makePlainPrompt, resultInWords } from "./plain-messages.ts";
+import { partsFor } from "./provider-parts.ts";
+import type { ReplyPart } from "./provider-parts.ts";
+import type { Message, MessageCall, ModelRequest, ModelTool } from "./provider.ts";
+import { mapToolNames } from "./tool-names.ts";
+import type { ToolNames } from "./tool-names.ts";
+
+export interface PromptOptions {
+  /** Whose `provider_parts` go back. */
+  readonly maker: string;
+  /** Marks the end of what the provider is to keep for the next request, where it wants marks. */
+  readonly cacheMark?: SharedV4ProviderOptions;
+  /** Failed results are marked as such; else their text says so. */
+  readonly marksErrors?: true;
+}
+
+interface WirePrompt {
+  readonly prompt: LanguageModelV4Prompt;
+  readonly tools: LanguageModelV4FunctionTool[];
+  readonly names: ToolNames;
+}
+
+type AssistantMessage = Extract<Message, { role: "assistant" }>;
+type ToolMessage = Extract<Message, { role: "tool" }>;
+type AssistantContent = Extract<LanguageModelV4Message, { role: "assistant" }>["content"];
+
+const ID = /^[a-zA-Z0-9_-]{1,64}$/;
+const NO_RESULT = "There is no result: the call was not made";
+const NO_OUTPUT = "(no output)";
+
+/**
+ * A request as providers take it: no content is empty, every call has one result right after it and every result its
+ * call, the user begins and ends. Without tools everything is said in words, for calls without tools are refused.
+ */
+export function makePrompt(request: ModelRequest, options: PromptOptions): WirePrompt {
+  const names = mapToolNames(request.tools.map(({ name }) => name));
+  const { cacheMark } = options;
+  if (request.tools.length === 0) {
+    return { prompt: withMarks(makePlainPrompt(request), cacheMark), tools: [], names };
+  }
+  const turns = makeTurns(request.messages, { ...options, names });
+  const { system } = request;
+  const prompt: LanguageModelV4Prompt = system.trim() === "" ? turns : [{ role: "system", content: system }, ...turns];
+  return { prompt: withMarks(prompt, cacheMark), tools: makeTools(request.tools, names, cacheMark), names };
+}
+
+function makeTools(
+  tools: readonly ModelTool[],
+  names: ToolNames,
+  cacheMark: SharedV4ProviderOptions | undefined,
+): LanguageModelV4FunctionTool[] {
+  return tools.map(({ name, description, args_schema }, index) => ({
+    type: "function",
+    name: names.toWire(name),
+    description,
+    inputSchema: args_schema as JSONSchema7,
+    ...(cacheMark === undefined || index < tools.length - 1 ? {} : { providerOptions: cacheMark }),
+  }));
+}
+
+interface TurnOptions extends PromptOptions {
+  readonly names: ToolNames;
+}
+
+function makeTurns(messages: readonly Message[], options: TurnOptions): LanguageModelV4Prompt {
+  const turns: LanguageModelV4Prompt = [];
+  const used = new Set<string>();
+  for (let at = 0; at < messages.length; at++) {
+    const message = messages[at];
+    if (message === undefined) continue;
+    if (message.role === "user") addUser(turns, message.text);
+    // A result whose call is not right before it: whoever asked for it spoke another protocol.
+    if (message.role === "tool") addUser(turns, resultInWords(message));
+    if (message.role !== "assistant") continue;
+    const results = resultsAfter(messages, at);
+    if (addAssistant(turns, { message, results, used }, options)) at += results.length;
+  }
+  if (turns.at(-1)?.role === "assistant" || turns.length === 0) addUser(turns, GO_ON);
+  return turns;
+}
+
+function resultsAfter(messages: readonly Message[], at: number): readonly ToolMessage[] {
+  const results: ToolMessage[] = [];
+  for (let next = at + 1; next < messages.length; next++) {
+    const message = messages[next];
+    if (message?.role !== "tool") break;
+    results.push(message);
+  }
+  return results;
+}
+
+/** What the user says in a row is one message: many servers want the two to speak in turns. */
+function addUser(turns: LanguageModelV4Prompt, text: string): void {
+  if (text.trim() === "") return;
+  const last = turns.at(-1);
+  const before = last?.role === "user" ? last.content.map((part) => (part.type === "text" ? part.text : "")) : [];
+  if (before.length > 0) turns.pop();
+  turns.push({ role: "user", content: [{ type: "text", text: [...before, text].join("\n\n") }] });
+}
+
+interface Spoken {
+  readonly message: AssistantMessage;
+  readonly results: readonly ToolMessage[];
+  /** Ids of calls so far. Some servers count from the start in every reply, and no id may come twice. */
+  readonly used: Set<string>;
+}
+
+/** Adds a reply, and the results of its calls if it has any; says whether it has used them up. */
+function addAssistant(turns: LanguageModelV4Prompt, spoken: Spoken, options: TurnOptions): boolean {
+  const { maker, names } = options;
+  const { message, results, used } = spoken;
+  const { calls = [] } = message;
+  const parts = partsFor(maker, message.provider_parts);
+  const wired = calls.map((call) => ({ ...call, wireId: takeId(call, used) }));
+  const content = orderContent(message.text, { parts, calls: wired, names });
+  if (!content.some(({ type }) => type !== "reasoning")) return false;
+  if (turns.at(-1)?.role !== "user" && turns.at(-1)?.role !== "tool") addUser(turns, GO_ON);
+  turns.push({ role: "assistant", content });
+  if (calls.length === 0) return false;
+  turns.push({ role: "tool", content: wired.map((call) => makeResult(call, results, options)) });
+  const ids = new Set(calls.map(({ tool_call_id }) => tool_call_id));
+  for (const stray of results.filter(({ tool_call_id }) => !ids.has(tool_call_id)))
+    addUser(turns, resultInWords(stray));
+  return true;
+}
+
+/** The provider's own id, where every provider takes it, or else ours: a task may go on with another one. */
+function takeId({ tool_call_id, provider_call_id: given }: MessageCall, used: Set<string>): string {
+  const id = given !== undefined && ID.test(given) && !used.has(given) ? given : tool_call_id;
+  used.add(id);
+  return id;
+}
+
+interface WiredCall extends MessageCall {
+  readonly wireId: string;
+}
+
+interface Pieces {
+  readonly parts: readonly ReplyPart[];
+  readonly calls: readonly WiredCall[];
+  readonly names: ToolNames;
+}
+
+/** The reply in the order in which it came, as far as that is known and nothing in it was changed since. */
+function orderContent(text: string, { parts, calls, names }: Pieces): AssistantContent {
+  const isWhole =
+    sum(parts.map((part) => (part.type === "text" ? part.chars : 0))) === text.length &&
+    parts.filter(({ type }) => type === "call").length === calls.length;
+  const ordered = isWhole ? parts : fallback(text, { parts, calls });
+  const content: AssistantContent = [];
+  let textAt = 0;
+  let callAt = 0;
+  for (const part of ordered) {
+    const options = part.options === undefined ? {} : { providerOptions: part.options };
+    if (part.type === "reasoning") content.push({ type: "reasoning", text: part.text, ...options });
+    if (part.type === "text") {
+      const piece = text.slice(textAt, (textAt += part.chars));
+      if (piece.trim() !== "") content.push({ type: "text", text: piece, ...options });
+    }
+    if (part.type !== "call") continue;
+    const call = calls[callAt++];
+    if (call === undefined) continue;
+    const { wireId: toolCallId, name, arguments: input } = call;
+    content.push({ type: "tool-call", toolCallId, toolName: names.toWire(name), input, ...options });
+  }
+  return content;
+}
+
+/** Reasoning, what was said, the calls: the order that every provider takes. */
+function fallback(text: string, { parts, calls }: Omit<Pieces, "names">): readonly ReplyPart[] {
+  const known = parts.filter((part) => part.type === "call");
+  return [
+    ...parts.filter(({ type }) => type === "reasoning"),
+    { type: "text", chars: text.length },
+    ...calls.map((_, index) => known[index] ?? { type: "call" as const }),
+  ];
+}
+
+function makeResult(
+  call: WiredCall,
+  results: readonly ToolMessage[],
+  { names, marksErrors }: TurnOptions,
+): LanguageModelV4ToolResultPart {
+  const result = results.find(({ tool_call_id }) => tool_call_id === call.tool_call_id);
+  const about = { type: "tool-result", toolCallId: call.wireId, toolName: names.toWire(call.name) } as const;
+  const said = result === undefined ? NO_RESULT : result.text;
+  const isMarked = marksErrors === true && result?.result.ok !== true;
+  return { ...about, output: { type: isMarked ? "error-text" : "text", value: said.trim() === "" ? NO_OUTPUT : said } };
+}
+
+/**
+ * The system text, the end of the last turn but one and the end of all: with the tools these are the four marks that
+ * are allowed. The last but one is where the request before this one ended, and so where the cache is sure to match.
+ */
+function withMarks(prompt: LanguageModelV4Prompt, mark: SharedV4ProviderOptions | undefined): LanguageModelV4Prompt {
+  if (mark === undefined) return prompt;
+  const ends = prompt.flatMap(({ role }, index) => {
+    const isEnd = (role === "user" || role === "tool") && ["assistant", undefined].includes(prompt[index + 1]?.role);
+    return isEnd ? [index] : [];
+  });
+  const marked = new Set([
+    ...prompt.flatMap(({ role }, index) => (role === "system" ? [index] : [])),
+    ...ends.slice(-2),
+  ]);
+  return prompt.map((message, index) => (marked.has(index) ? { ...message, providerOptions: mark } : message));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}

@@ -1,0 +1,172 @@
+import type {
+  LanguageModelV4StreamPart,
+  LanguageModelV4ToolCall,
+  LanguageModelV4Usage,
+  SharedV4ProviderMetadata,
+  SharedV4ProviderOptions,
+} from "@ai-sdk/provider";
+import { AttemptFailed } from "./failure.ts";
+import type { ProviderParts, ReplyPart } from "./provider-parts.ts";
+import type { CompleteOptions, ModelReply, ModelUsage, NativeCall } from "./provider.ts";
+import type { ToolNames } from "./tool-names.ts";
+
+interface ReplyOptions extends Pick<CompleteOptions, "onDelta"> {
+  /** Of `provider_parts`. */
+  readonly maker: string;
+  readonly names: ToolNames;
+}
+
+type FinishPart = Extract<LanguageModelV4StreamPart, { type: "finish" }>;
+type NativeReply = Extract<ModelReply, { kind: "native" }>;
+
+type SpokenType = `${"text" | "reasoning"}-${"start" | "delta" | "end"}`;
+type SpokenPart = Extract<LanguageModelV4StreamPart, { type: SpokenType }>;
+const SPOKEN: ReadonlySet<string> = new Set<SpokenType>([
+  "text-start",
+  "text-delta",
+  "text-end",
+  "reasoning-start",
+  "reasoning-delta",
+  "reasoning-end",
+]);
+
+/** A block of text or reasoning that grows, or a call. */
+type Block =
+  | { readonly type: "text" | "reasoning"; text: string; options?: SharedV4ProviderOptions }
+  | { readonly type: "call"; readonly call: LanguageModelV4ToolCall; options?: SharedV4ProviderOptions };
+
+/** Reasons that the library has no word for, and that mean that the model was done. */
+const DONE: ReadonlySet<string> = new Set(["eos", "eos_token", "end_turn", "stop_sequence", "end"]);
+
+/**
+ * Reads a stream to its end. A reply that broke off, was stopped by a filter or holds an error is no reply: throws, what
+ * the provider sent or `AttemptFailed`, and nothing of it is used.
+ */
+export async function readReply(
+  stream: AsyncIterable<LanguageModelV4StreamPart>,
+  { maker, names, onDelta }: ReplyOptions,
+): Promise<NativeReply> {
+  const all: Block[] = [];
+  const open = new Map<string, Block>();
+  let finish: FinishPart | undefined;
+  for await (const part of stream) {
+    if (part.type === "error") throw part.error;
+    if (part.type === "finish") finish = part;
+    const delta = takePart(part, all, open);
+    if (delta !== undefined && delta.text !== "") onDelta?.(delta);
+  }
+  const ended = readFinish(finish);
+  const blocks = withoutRepeated(all);
+  const calls = readCalls(blocks, names);
+  const text = blocks.map((block) => (block.type === "text" ? block.text : "")).join("");
+  const usage = readUsage(finish?.usage);
+  const parts = readParts(blocks, calls);
+  const provider_parts: ProviderParts = { maker, parts };
+  return {
+    kind: "native",
+    text,
+    calls,
+    finish: ended,
+    ...(usage === undefined ? {} : { usage }),
+    ...(parts.some(({ type, options }) => type === "reasoning" || options !== undefined) ? { provider_parts } : {}),
+  };
+}
+
+/** Adds a part to the blocks; gives back what is to be shown of it. */
+function takePart(
+  part: LanguageModelV4StreamPart,
+  blocks: Block[],
+  open: Map<string, Block>,
+): { readonly kind: "text" | "reasoning"; readonly text: string } | undefined {
+  if (part.type === "tool-call") {
+    // We offer no tools that the provider runs itself.
+    if (part.providerExecuted !== true) blocks.push(withOptions({ type: "call", call: part }, part.providerMetadata));
+    return undefined;
+  }
+  if (!isSpoken(part)) return undefined;
+  const kind = part.type.startsWith("text-") ? "text" : "reasoning";
+  const key = `${kind} ${part.id}`;
+  let block = part.type.endsWith("-start") ? undefined : open.get(key);
+  if (block === undefined) {
+    block = { type: kind, text: "" };
+    blocks.push(block);
+    open.set(key, block);
+  }
+  if (block.type !== "call" && "delta" in part) block.text += part.delta;
+  withOptions(block, part.providerMetadata);
+  return "delta" in part ? { kind, text: part.delta } : undefined;
+}
+
+function isSpoken(part: LanguageModelV4StreamPart): part is SpokenPart {
+  return SPOKEN.has(part.type);
+}
+
+/** What comes later completes what came before: a signature follows what it signs. */
+function withOptions(block: Block, metadata: SharedV4ProviderMetadata | undefined): Block {
+  if (metadata === undefined) return block;
+  const merged: SharedV4ProviderOptions = { ...block.options };
+  for (const [provider, values] of Object.entries(metadata)) merged[provider] = { ...merged[provider], ...values };
+  block.options = merged;
+  return block;
+}
+
+function readFinish(finish: FinishPart | undefined): ModelReply["finish"] {
+  const { unified = "other", raw } = finish?.finishReason ?? {};
+  if (unified === "stop" || unified === "tool-calls") return "stop";
+  if (unified === "length") return "length";
+  if (unified === "content-filter") {
+    throw new AttemptFailed({
+      reason: "content_filter",
+      message: `the reply was stopped (${raw ?? "content filter"})`,
+    });
+  }
+  if (unified === "other" && raw !== undefined && DONE.has(raw.toLowerCase())) return "stop";
+  const why = raw === undefined ? "it broke off" : `it ended with "${raw.slice(0, 100)}"`;
+  throw new AttemptFailed({ reason: "cut_off", message: `the reply is not whole: ${why}` });
+}
+
+/** The same call with the same id is one call that came twice. */
+function withoutRepeated(blocks: readonly Block[]): readonly Block[] {
+  const seen = new Set<string>();
+  return blocks.filter((block) => {
+    if (block.type !== "call") return true;
+    const { toolCallId, toolName, input } = block.call;
+    const key = JSON.stringify([toolCallId, toolName, input]);
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
+function readCalls(blocks: readonly Block[], names: ToolNames): readonly NativeCall[] {
+  const used = new Set<string>();
+  return blocks.flatMap((block) => {
+    if (block.type !== "call") return [];
+    const { toolCallId, toolName, input } = block.call;
+    let id = toolCallId;
+    for (let n = 2; used.has(id); n++) id = `${toolCallId}_${n}`;
+    used.add(id);
+    // A call without arguments is often written as nothing at all.
+    return [{ id, name: names.fromWire(toolName), input: input.trim() === "" ? "{}" : input }];
+  });
+}
+
+/** Reasoning that nobody has signed goes back with calls only: there it is the thread that the model takes up again. */
+function readParts(blocks: readonly Block[], calls: readonly NativeCall[]): readonly ReplyPart[] {
+  return blocks.flatMap((block): readonly ReplyPart[] => {
+    const options = block.options === undefined ? {} : { options: block.options };
+    if (block.type === "call") return [{ type: "call", ...options }];
+    if (block.type === "text") return block.text === "" ? [] : [{ type: "text", chars: block.text.length, ...options }];
+    const isKept = block.options !== undefined || (calls.length > 0 && block.text !== "");
+    return isKept ? [{ type: "reasoning", text: block.text, ...options }] : [];
+  });
+}
+
+function readUsage(usage: LanguageModelV4Usage | undefined): ModelUsage | undefined {
+  const { inputTokens, outputTokens } = usage ?? {};
+  if (inputTokens?.total === undefined && outputTokens?.total === undefined) return undefined;
+  const cached = inputTokens?.cacheRead;
+  return {
+    input_tokens: inputTokens?.total ?? 0,
+    output_tokens: outputTokens?.total ?? 0,
+    ...(cached === undefined ? {} : { cached_input_tokens: cached }),
+  };
+}

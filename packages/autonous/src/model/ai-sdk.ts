@@ -1,0 +1,168 @@
+import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import { redact } from "@autonous/runtime";
+import { KINDS } from "./ai-sdk-models.ts";
+import type { KindRow, ModelKind } from "./ai-sdk-models.ts";
+import { makePrompt } from "./ai-sdk-prompt.ts";
+import { readReply } from "./ai-sdk-reply.ts";
+import { breakerFor } from "./circuit-breaker.ts";
+import type { CircuitBreaker } from "./circuit-breaker.ts";
+import { contextTokens } from "./context-tokens.ts";
+import { AttemptFailed, modelFailed, REASONS } from "./failure.ts";
+import type { Failure } from "./failure.ts";
+import { createGuardedFetch, REPLY_TIMES } from "./guarded-fetch.ts";
+import type { ReplyTimes } from "./guarded-fetch.ts";
+import type { Access } from "./keys.ts";
+import { makePlainPrompt } from "./plain-messages.ts";
+import type { CompleteOptions, ModelProvider, ModelReply, ModelRequest } from "./provider.ts";
+import { readFailure } from "./read-failure.ts";
+import { RETRY, withRetries } from "./retry.ts";
+import type { RetryLimits } from "./retry.ts";
+import { mapToolNames } from "./tool-names.ts";
+
+export interface AiSdkOptions {
+  /** As the setting names it. */
+  readonly name: string;
+  readonly kind: ModelKind;
+  readonly model: string;
+  readonly access: Access;
+  /** `plain`: the server has no function calling, or none that can be relied on. */
+  readonly protocol?: "native" | "plain";
+  readonly times?: ReplyTimes;
+  readonly retry?: RetryLimits;
+  readonly breaker?: CircuitBreaker;
+  readonly clock?: () => number;
+  readonly random?: () => number;
+}
+
+interface Asked {
+  readonly request: ModelRequest;
+  readonly options: CompleteOptions;
+}
+
+/**
+ * A model behind one of the provider packages. Each attempt is let through by the provider's circuit breaker; what a
+ * retry can mend is tried again; nothing that is thrown holds the key.
+ */
+export function createAiSdkProvider(given: AiSdkOptions): ModelProvider {
+  const {
+    name,
+    kind,
+    access,
+    model,
+    protocol = "native",
+    clock = Date.now,
+    random = Math.random,
+    retry = RETRY,
+  } = given;
+  const breaker = given.breaker ?? breakerFor(`${new URL(access.base_url).host} ${model}`);
+  const known = access.key === undefined ? [] : [access.key];
+  const clean = (text: string): string => redact(text, { known }).text;
+  // A server of one's own decides for itself how much of a model's window it gives.
+  const context_tokens = kind === "compatible" ? undefined : contextTokens(model);
+  return {
+    name,
+    protocol,
+    ...(context_tokens === undefined ? {} : { context_tokens }),
+    complete: async (request, options) =>
+      await withRetries(() => passBreaker(breaker, given, { request, options }), {
+        limits: retry,
+        clock,
+        random,
+        signal: options.signal,
+        read: (error) => {
+          const failure = readFailure(error, clock());
+          return { ...failure, message: clean(failure.message) };
+        },
+        giveUp: (failure, { attempts, stop }) =>
+          modelFailed([failure.message, stop].filter((each) => each !== "").join(", "), {
+            attempts,
+            ...aboutFailure(failure, clock()),
+          }),
+        ...(options.onRetry === undefined ? {} : { onRetry: options.onRetry }),
+      }),
+  };
+}
+
+function aboutFailure(
+  { reason, status, wait_ms }: Failure,
+  nowMs: number,
+): Omit<Parameters<typeof modelFailed>[1], "attempts"> {
+  return {
+    reason,
+    ...(status === undefined ? {} : { status }),
+    ...(wait_ms === undefined ? {} : { retry_at: nowMs + wait_ms }),
+  };
+}
+
+async function passBreaker(breaker: CircuitBreaker, given: AiSdkOptions, asked: Asked): Promise<ModelReply> {
+  const clock = given.clock ?? Date.now;
+  const passage = breaker.enter();
+  if ("retry_at" in passage) throw breakerOpen(passage.retry_at, clock());
+  try {
+    const reply = await askOnce(given, asked);
+    passage.settle("ok");
+    return reply;
+  } catch (error) {
+    // A server that refuses us is well.
+    const isOurs = asked.options.signal.aborted;
+    const { blame } = REASONS[readFailure(error, clock()).reason];
+    passage.settle(isOurs ? "abandoned" : blame ? "failed" : "ok");
+    throw error;
+  }
+}
+
+function breakerOpen(retry_at: number, nowMs: number): AttemptFailed {
+  const wait_ms = Math.max(0, retry_at - nowMs);
+  const when = new Date(retry_at).toISOString();
+  const message = `it failed again and again, and is not asked before ${when} (in ${Math.ceil(wait_ms / 1000)} s)`;
+  return new AttemptFailed({ reason: "breaker_open", message, wait_ms });
+}
+
+async function askOnce(given: AiSdkOptions, { request, options }: Asked): Promise<ModelReply> {
+  const { kind, model, access, times = REPLY_TIMES } = given;
+  const row: KindRow = KINDS[kind];
+  const guarded = createGuardedFetch(options.signal, times);
+  try {
+    const language = await row.create({ ...access, model, fetch: guarded.fetch });
+    const ask = given.protocol === "plain" ? askInWords : askNatively;
+    return await ask({ given, row, language, signal: guarded.signal }, { request, options });
+  } catch (error) {
+    // An aborted request fails with whatever the library makes of it; the reason is what counts.
+    if (guarded.signal.aborted) throw guarded.signal.reason;
+    throw error;
+  } finally {
+    guarded.close();
+  }
+}
+
+interface Line {
+  readonly given: AiSdkOptions;
+  readonly row: KindRow;
+  readonly language: LanguageModelV4;
+  readonly signal: AbortSignal;
+}
+
+async function askNatively({ given, row, language, signal }: Line, { request, options }: Asked): Promise<ModelReply> {
+  const { prompt, tools, names } = makePrompt(request, { maker: given.name, ...row });
+  const offered = tools.length === 0 ? {} : { tools };
+  const { stream } = await language.doStream({ prompt, ...offered, ...commonOptions(row, signal) });
+  return await readReply(stream, { maker: given.name, names, ...shown(options) });
+}
+
+async function askInWords({ given, row, language, signal }: Line, { request, options }: Asked): Promise<ModelReply> {
+  const { stream } = await language.doStream({ prompt: makePlainPrompt(request), ...commonOptions(row, signal) });
+  const names = mapToolNames([]);
+  const { text, finish, usage } = await readReply(stream, { maker: given.name, names, ...shown(options) });
+  return { kind: "plain", text, finish, ...(usage === undefined ? {} : { usage }) };
+}
+
+function commonOptions(
+  { providerOptions }: KindRow,
+  abortSignal: AbortSignal,
+): Omit<LanguageModelV4CallOptions, "prompt"> {
+  return { abortSignal, ...(providerOptions === undefined ? {} : { providerOptions }) };
+}
+
+function shown({ onDelta }: CompleteOptions): Pick<CompleteOptions, "onDelta"> {
+  return onDelta === undefined ? {} : { onDelta };
+}

@@ -1,0 +1,55 @@
+import { ToolError } from "@autonous/runtime";
+import { expect, test } from "vitest";
+import { createProvider } from "./choose.ts";
+
+const KEY = "sk-test-Zx81kQmPw02Lr5Vt";
+const ALL = { ANTHROPIC_API_KEY: KEY, OPENAI_API_KEY: KEY, GEMINI_API_KEY: KEY };
+
+// oxfmt-ignore
+const SERVED = [
+  { setting: "direct",                                              protocol: undefined },
+  { setting: "anthropic:claude-sonnet-4-5",                         protocol: "native" },
+  { setting: "openai:gpt-5",                                        protocol: "native" },
+  { setting: "openai-chat:gpt-4o",                                  protocol: "native" },
+  { setting: "google:gemini-2.5-flash",                             protocol: "native" },
+  { setting: "compatible:qwen3:8b@http://127.0.0.1:11434/v1",       protocol: "native" },
+  { setting: "compatible:@cf/meta/llama@3@https://example.com/api", protocol: "native" },
+  { setting: "compatible-plain:phi@http://127.0.0.1:8000",          protocol: "plain" },
+] as const;
+
+for (const { setting, protocol } of SERVED) {
+  test(`${setting} is served`, async () => {
+    const provider = await createProvider(setting, ALL);
+    expect(provider.name).toBe(setting);
+    expect(provider.protocol).toBe(protocol);
+  });
+}
+
+// oxfmt-ignore
+const REFUSED = [
+  { setting: "gpt-5",                                environment: ALL, says: /one of direct, script:<file>, anthropic:<model>/ },
+  { setting: "anthropic:",                           environment: ALL, says: /AUTONOUS_MODEL is one of/ },
+  { setting: "compatible:qwen",                      environment: ALL, says: /compatible:<model>@<url>/ },
+  { setting: "compatible:qwen@ftp://h/",             environment: ALL, says: /AUTONOUS_MODEL is one of/ },
+  { setting: "compatible:q@http://u:geheim42@h/v1",  environment: ALL, says: /holds a user name or password/ },
+  { setting: "compatible:q@ http://u:geheim42@h/v1", environment: ALL, says: /AUTONOUS_MODEL is one of/ },
+  { setting: "compatible:q@http://h/v1?key=geheim42", environment: ALL, says: /has a part after "\?"/ },
+  { setting: "anthropic:m",                          environment: {}, says: /no key is set; set ANTHROPIC_API_KEY$/ },
+  { setting: "openai:m",                             environment: { OPENAI_API_KEY: " " }, says: /no key is set; set OPENAI_API_KEY$/ },
+  { setting: "openai-chat:m",                        environment: {}, says: /set OPENAI_API_KEY$/ },
+  { setting: "google:m",                             environment: {}, says: /set GOOGLE_GENERATIVE_AI_API_KEY or GEMINI_API_KEY$/ },
+  { setting: "anthropic:m",                          environment: { ANTHROPIC_API_KEY: "geheim42\nx" }, says: /Cannot use ANTHROPIC_API_KEY: it holds white space/ },
+  { setting: "openai:m",                             environment: { ...ALL, OPENAI_BASE_URL: "geheim42" }, says: /OPENAI_BASE_URL names: it has to be a whole address/ },
+  { setting: "google:m",                             environment: { ...ALL, GOOGLE_BASE_URL: "file:///geheim42" }, says: /GOOGLE_BASE_URL names: it begins with file:/ },
+] as const;
+
+for (const { setting, environment, says } of REFUSED) {
+  test(`${setting} with ${Object.keys(environment).join(", ") || "nothing set"} is refused: ${says.source}`, async () => {
+    const error: unknown = await createProvider(setting, environment).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ToolError);
+    const { code, message, details } = error as ToolError;
+    expect(code).toBe("InvalidArguments");
+    expect(message).toMatch(says);
+    expect(JSON.stringify([message, details])).not.toMatch(/geheim42|Zx81/);
+  });
+}

@@ -1,0 +1,20 @@
+interface WindowRow {
+  readonly model: RegExp;
+  readonly tokens: number;
+}
+
+/** How much the well-known models take in, by family; the first row that fits counts. Others say it when it is too much. */
+// oxfmt-ignore
+const WINDOWS: readonly WindowRow[] = [
+  { model: /^claude-/,             tokens: 200_000 },
+  { model: /^gpt-4\.1/,            tokens: 1_000_000 },
+  { model: /^(?:gpt-4o|chatgpt-)/, tokens: 128_000 },
+  { model: /^gpt-5/,               tokens: 272_000 },
+  { model: /^o[134](?:-|$)/,       tokens: 200_000 },
+  { model: /^gemini-/,             tokens: 1_000_000 },
+];
+
+/** How many tokens fit into a model, where that is known. */
+export function contextTokens(model: string): number | undefined {
+  return WINDOWS.find((row) => row.model.test(model))?.tokens;
+}

@@ -1,0 +1,88 @@
+import { ToolError } from "@autonous/runtime";
+
+/** Why there is no reply. `context_length`: what was sent does not fit, so that less of it might. */
+export type FailureReason =
+  | "context_length"
+  | "bad_request"
+  | "key_refused"
+  | "not_found"
+  | "quota"
+  | "rate_limited"
+  | "server_error"
+  | "connection"
+  | "timeout"
+  | "cut_off"
+  | "content_filter"
+  | "redirected"
+  | "breaker_open";
+
+/** One attempt that failed. */
+export interface Failure {
+  readonly reason: FailureReason;
+  /** A clause: what the server said, or what happened. It may hold secrets still. */
+  readonly message: string;
+  readonly status?: number;
+  /** How long the server asks to be left alone. */
+  readonly wait_ms?: number;
+}
+
+interface ReasonRow {
+  /** The same request may do better later. */
+  readonly retry: boolean;
+  /** The server is to blame: it counts for the circuit breaker. */
+  readonly blame: boolean;
+  readonly hint: string;
+}
+
+// oxfmt-ignore
+export const REASONS: Readonly<Record<FailureReason, ReasonRow>> = {
+  context_length: { retry: false, blame: false, hint: "Send less: the conversation does not fit into the model's window." },
+  bad_request:    { retry: false, blame: false, hint: "Look at what the server says about the request." },
+  key_refused:    { retry: false, blame: false, hint: "Look at the key in the environment: it is wrong, has ended, or is not good for this model." },
+  not_found:      { retry: false, blame: false, hint: "Look at the model's name and at the server's address." },
+  quota:          { retry: false, blame: false, hint: "The account has nothing left; look at its plan and its bills." },
+  rate_limited:   { retry: true,  blame: false, hint: "Wait a while, or do less at once." },
+  server_error:   { retry: true,  blame: true,  hint: "The provider is in trouble; try again later." },
+  connection:     { retry: true,  blame: true,  hint: "Look at whether the server is up and can be reached." },
+  timeout:        { retry: true,  blame: true,  hint: "The server is slow or stuck; try again later." },
+  cut_off:        { retry: true,  blame: true,  hint: "The reply broke off on its way; try again later." },
+  content_filter: { retry: false, blame: false, hint: "The provider's filter stopped the reply; say the task in other words." },
+  redirected:     { retry: false, blame: false, hint: "Set the address that the server names, if you trust it." },
+  breaker_open:   { retry: false, blame: false, hint: "The provider failed again and again; wait until it is tried again." },
+};
+
+/** Thrown inside of `model/` for what is no error of the provider's library. */
+export class AttemptFailed extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+/** Facts of the last failure, as `details` of the error that ends a round. */
+export interface FailureDetails {
+  readonly reason: FailureReason;
+  readonly attempts: number;
+  readonly status?: number;
+  /** When the provider is asked again at the earliest, where that is known. */
+  readonly retry_at?: number;
+  /** What was sent does not fit: less of it might. */
+  readonly context_length?: true;
+  readonly hint: string;
+}
+
+/** The error that ends a round. Whoever calls has redacted the message. */
+export function modelFailed(message: string, details: Omit<FailureDetails, "hint" | "context_length">): ToolError {
+  const tooLong = details.reason === "context_length" ? { context_length: true as const } : {};
+  const all: FailureDetails = { ...details, ...tooLong, hint: REASONS[details.reason].hint };
+  return new ToolError("ModelFailed", message, { ...all });
+}
+
+/** Why a round failed, of an error that `complete` threw; undefined where it does not say. */
+export function failureReason(error: unknown): FailureReason | undefined {
+  if (!(error instanceof ToolError) || error.code !== "ModelFailed") return undefined;
+  const reason = error.details?.["reason"];
+  return typeof reason === "string" && Object.hasOwn(REASONS, reason) ? (reason as FailureReason) : undefined;
+}

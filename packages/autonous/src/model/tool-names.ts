@@ -1,0 +1,31 @@
+/** What every provider takes for the name of a function. */
+const TAKEN = /^[a-zA-Z0-9_-]{1,64}$/;
+const LONGEST = 64;
+
+export interface ToolNames {
+  /** How the provider is told of a tool; any name gets one that it takes. */
+  toWire(name: string): string;
+  fromWire(wire: string): string;
+}
+
+/** Names as they are wherever the provider takes them; others in a form that it does, and back again. */
+export function mapToolNames(names: readonly string[]): ToolNames {
+  const wires = new Map<string, string>();
+  const backs = new Map<string, string>();
+  for (const name of [...names.filter((each) => TAKEN.test(each)), ...names.filter((each) => !TAKEN.test(each))]) {
+    let wire = makeWire(name);
+    for (let n = 2; backs.has(wire) && backs.get(wire) !== name; n++) {
+      const ending = `_${n}`;
+      wire = `${makeWire(name).slice(0, LONGEST - ending.length)}${ending}`;
+    }
+    wires.set(name, wire);
+    backs.set(wire, name);
+  }
+  return { toWire: (name) => wires.get(name) ?? makeWire(name), fromWire: (wire) => backs.get(wire) ?? wire };
+}
+
+function makeWire(name: string): string {
+  if (TAKEN.test(name)) return name;
+  const made = name.slice(0, LONGEST).replaceAll(/[^a-zA-Z0-9_-]/g, "_");
+  return made === "" ? "_" : made;
+}
