@@ -14,7 +14,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { ...shared, name: "units", include: ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts"] },
+        test: {
+          ...shared,
+          name: "units",
+          include: ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts", "tools/**/*.test.ts"],
+        },
       },
       // These run the packages as they are published.
       {

@@ -4,6 +4,7 @@ import { benchColdStart } from "./cold-start.ts";
 import { benchCommands, benchDecisions } from "./commands.ts";
 import { benchChanges, benchRead } from "./files.ts";
 import { benchLs } from "./ls.ts";
+import { benchModel } from "./model.ts";
 import { scratch } from "./place.ts";
 import { benchReplay } from "./replay.ts";
 import { benchSearch } from "./search.ts";
@@ -16,6 +17,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void> | void>> = {
   commands: benchCommands,
   decisions: benchDecisions,
   replay: benchReplay,
+  model: benchModel,
   "cold-start": benchColdStart,
 };
 

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 
 export interface Figures {
   readonly p50: number;
@@ -54,4 +55,13 @@ export async function run(program: string, args: readonly string[], cwd: string)
   const child = spawn(program, args, { cwd, stdio: ["ignore", "pipe", "ignore"] });
   child.stdout.resume();
   await new Promise<void>((resolve, reject) => child.on("close", () => resolve()).on("error", reject));
+}
+
+/** The most memory that a process had at a time, in KB. 0 where it cannot be seen. */
+export function peakOf(pid: number): number {
+  try {
+    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
+  } catch {
+    return 0; // it has ended
+  }
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { createRuntime, makeId } from "@autonous/runtime";
 import type { Runtime } from "@autonous/runtime";
+import { peakOf } from "./measure.ts";
 import { makeWorkspace } from "./place.ts";
 
 const PROGRAM = join(import.meta.dirname, "../packages/autonous/src/cli/bin.ts");
@@ -108,12 +109,4 @@ async function follow(words: readonly string[]): Promise<{ readonly stdout: stri
   clearInterval(timer);
   if (code !== 0) throw new Error(`The replay ended with ${code}`);
   return { stdout: stdout.toString(), peak_mb: Math.round(peak_kb / 1024) };
-}
-
-function peakOf(pid: number): number {
-  try {
-    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
-  } catch {
-    return 0; // it has ended
-  }
 }

@@ -1,0 +1,148 @@
+/** `npm run fake-model -- --help` */
+import { spawn } from "node:child_process";
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { BEHAVIOURS, echo, readLoop } from "./behaviours.ts";
+import type { Behaviour, Responder } from "./behaviours.ts";
+import { FAULT_KINDS } from "./fault-kinds.ts";
+import { readScript } from "./script.ts";
+import type { FaultInput } from "./script.ts";
+import { startFakeModel } from "./server.ts";
+import type { FakeModelOptions, SeenRequest } from "./server.ts";
+
+const HELP = `Usage: npm run fake-model -- [options] [-- command…]
+
+A model server on loopback that speaks OpenAI chat completions and responses, Anthropic messages and Gemini
+generateContent, and refuses what those refuse. With a command: runs it with FAKE_MODEL_URL set, and ends with it.
+
+  --script <file>       what it says: {"rounds":[{"text":"…","calls":[{"name":"read","arguments":{…}}]}]}
+  --behaviour <name>    without a script: ${BEHAVIOURS.join(", ")} (echo)
+  --reads <n>           read-loop: how often it asks (40)
+  --path <file>         read-loop: what for (README.md)
+  --fault <fault>       kind[:name=value,…], again for more: rate_limited:round=2,retry_after_s=1
+  --chaos <share>       so many of the requests go wrong, from 0 to 1
+  --seed <n>            of the chaos (1)
+  --key <key>           the one key that is right (any)
+  --no-key              no key is needed
+  --model <name>        a model that there is, again for more (any)
+  --context-tokens <n>  what fits (200000)
+  --port <n>            (a free one)
+  --log                 one line of JSON on stderr for each request
+  --help
+
+Faults: ${FAULT_KINDS.join(", ")}.
+`;
+
+const OPTIONS = {
+  script: { type: "string" },
+  behaviour: { type: "string", default: "echo" },
+  reads: { type: "string", default: "40" },
+  path: { type: "string", default: "README.md" },
+  fault: { type: "string", multiple: true },
+  chaos: { type: "string" },
+  seed: { type: "string", default: "1" },
+  key: { type: "string" },
+  "no-key": { type: "boolean", default: false },
+  model: { type: "string", multiple: true },
+  "context-tokens": { type: "string" },
+  port: { type: "string", default: "0" },
+  log: { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
+} as const;
+
+/** npm changes to the folder of the package; paths are meant from where the user is. */
+function fromUser(path: string): string {
+  const { npm_lifecycle_event, INIT_CWD } = process.env;
+  return resolve(npm_lifecycle_event === "fake-model" && INIT_CWD !== undefined ? INIT_CWD : process.cwd(), path);
+}
+
+function numberOf(text: string, name: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isFinite(value))
+    throw new Error(`Cannot use --${name} "${text}": it takes a number`);
+  return value;
+}
+
+/** `kind:name=value,name=value`. What is wrong in it is said when the server starts. */
+function faultOf(text: string): FaultInput {
+  const [kind = "", settings = ""] = text.split(/:(.*)/s);
+  const pairs = settings === "" ? [] : settings.split(",").map((each) => each.split("="));
+  const fields = pairs.map(([name = "", value = ""]) => [
+    name,
+    /^(?:\d+(?:\.\d+)?|true|false)$/.test(value) ? JSON.parse(value) : value,
+  ]);
+  return { kind, ...Object.fromEntries(fields) } as FaultInput;
+}
+
+function read(): ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositionals: true }>> {
+  return parseArgs({ options: OPTIONS, allowPositionals: true });
+}
+
+type Values = ReturnType<typeof read>["values"];
+
+function optionsOf(values: Values): FakeModelOptions {
+  const responders: Readonly<Record<Behaviour, Responder>> = {
+    echo,
+    "read-loop": readLoop({ times: numberOf(values.reads, "reads"), path: values.path }),
+  };
+  if (!BEHAVIOURS.some((name) => name === values.behaviour))
+    throw new Error(`Cannot use --behaviour "${values.behaviour}": it is one of ${BEHAVIOURS.join(", ")}`);
+  return {
+    script:
+      values.script === undefined ? responders[values.behaviour as Behaviour] : readScript(fromUser(values.script)),
+    faults: (values.fault ?? []).map((each) => faultOf(each)),
+    ...(values.chaos === undefined
+      ? {}
+      : { chaos: { rate: numberOf(values.chaos, "chaos"), seed: numberOf(values.seed, "seed") } }),
+    ...(values["no-key"] ? { key: null } : values.key === undefined ? {} : { key: values.key }),
+    ...(values.model === undefined ? {} : { models: values.model }),
+    ...(values["context-tokens"] === undefined
+      ? {}
+      : { context_tokens: numberOf(values["context-tokens"], "context-tokens") }),
+    port: numberOf(values.port, "port"),
+    keep_requests: 0,
+    ...(values.log ? { onRequest: logRequest } : {}),
+  };
+}
+
+function logRequest({ format, path, model, stream, bytes, round, status, fault }: SeenRequest): void {
+  process.stderr.write(
+    `${JSON.stringify({ format, path, model, stream, bytes, round, status, fault: fault ?? null })}\n`,
+  );
+}
+
+async function runCommand([program = "", ...words]: readonly string[], url: string): Promise<number> {
+  const child = spawn(program, words, {
+    stdio: "inherit",
+    cwd: fromUser("."),
+    env: { ...process.env, FAKE_MODEL_URL: url },
+  });
+  return await new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code) => resolve(code ?? 1));
+  });
+}
+
+async function main(): Promise<number> {
+  const { values, positionals } = read();
+  if (values.help) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const model = await startFakeModel(optionsOf(values));
+  try {
+    if (positionals.length > 0) return await runCommand(positionals, model.url);
+    process.stdout.write(`${model.url}\n`);
+    await new Promise((resolve) => process.once("SIGINT", resolve).once("SIGTERM", resolve));
+    return 0;
+  } finally {
+    await model.close();
+  }
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 2;
+}

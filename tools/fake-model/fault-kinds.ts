@@ -1,0 +1,30 @@
+/** Everything that can be made to go wrong. */
+export const FAULT_KINDS = [
+  "slow_first_byte",
+  "slow_drip",
+  "hang",
+  "hang_in_stream",
+  "reset",
+  "cut_before_content",
+  "cut_after_content",
+  "cut_in_call",
+  "cut_in_character",
+  "rate_limited",
+  "server_error",
+  "unavailable",
+  "overloaded",
+  "error_in_stream",
+  "malformed_chunk",
+  "duplicated_chunks",
+  "wrong_content_type",
+  "length",
+] as const;
+
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+/** After these the client has a whole reply: the round is spent. After the others it is asked again. */
+const HARMLESS: ReadonlySet<FaultKind> = new Set(["slow_first_byte", "slow_drip", "duplicated_chunks", "length"]);
+
+export function spendsRound(kind: FaultKind | undefined): boolean {
+  return kind === undefined || HARMLESS.has(kind);
+}

@@ -1,0 +1,182 @@
+/** Anthropic's messages. */
+import type { Reply } from "../reply.ts";
+import { anthropicProblems, signatureOf } from "./anthropic-check.ts";
+import { contentText, event, list, record, text, withArguments } from "./format.ts";
+import type { Answering, Conversation, Format, Frame, Json, Problem, Refusal, Said, WireRequest } from "./format.ts";
+
+type Trouble = Parameters<Format["refusal"]>[0];
+
+function rowOf(trouble: Trouble): readonly [status: number, type: string, message: string] {
+  switch (trouble.kind) {
+    case "no_key":
+      return [401, "authentication_error", "x-api-key header is required"];
+    case "wrong_key":
+      return [401, "authentication_error", "invalid x-api-key"];
+    case "unknown_model":
+      return [404, "not_found_error", `model: ${trouble.model}`];
+    case "too_large":
+      return [413, "request_too_large", "Request exceeds the maximum size"];
+    case "too_long":
+      return [400, "invalid_request_error", `prompt is too long: ${trouble.tokens} tokens > ${trouble.limit} maximum`];
+    case "broken_json":
+      return [400, "invalid_request_error", "The request body is not valid JSON: unexpected character"];
+    case "unknown_path":
+      return [404, "not_found_error", "Not Found"];
+    case "rate_limited":
+      return [429, "rate_limit_error", "This request would exceed your account's rate limit. Please try again later."];
+    case "server_error":
+      return [500, "api_error", "Internal server error"];
+    case "unavailable":
+      return [503, "api_error", "Service unavailable"];
+    case "overloaded":
+      return [529, "overloaded_error", "Overloaded"];
+    case "invalid":
+      return [trouble.problem.status ?? 400, "invalid_request_error", trouble.problem.message];
+  }
+}
+
+function refusal(trouble: Trouble): Refusal {
+  const [status, type, message] = rowOf(trouble);
+  return { status, body: { type: "error", error: { type, message }, request_id: "req_011CSHoEeqs5C35K2UUqR7Fy" } };
+}
+
+function* problems({ headers, body }: WireRequest): Generator<Problem> {
+  if (headers["anthropic-version"] === undefined) yield { message: "anthropic-version: header is required" };
+  yield* anthropicProblems(body);
+}
+
+function saidIn({ role, content }: Json): Said[] {
+  if (role !== "user") return [{ role: "assistant", text: contentText(content) }];
+  const blocks =
+    typeof content === "string" ? [{ type: "text", text: content }] : list(content).map((each) => record(each));
+  return blocks.map((block: Json) =>
+    block["type"] === "tool_result"
+      ? { role: "tool", text: contentText(block["content"]) }
+      : { role: "user", text: text(block["text"]) },
+  );
+}
+
+function conversation({ body }: WireRequest): Conversation {
+  return {
+    format: "anthropic",
+    model: text(body["model"]),
+    system: contentText(body["system"]),
+    messages: list(body["messages"]).flatMap((each) => saidIn(record(each))),
+    tools: list(body["tools"]).map((tool) => text(record(tool)["name"])),
+  };
+}
+
+function stopOf(reply: Reply): string {
+  if (reply.finish === "length") return "max_tokens";
+  return reply.calls.length > 0 ? "tool_use" : "end_turn";
+}
+
+function usageOf({ usage }: Reply, output_tokens: number): Json {
+  return {
+    // Those from the cache are counted apart.
+    input_tokens: usage.input_tokens - usage.cached_input_tokens,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: usage.cached_input_tokens,
+    output_tokens,
+    service_tier: "standard",
+  };
+}
+
+interface Block {
+  readonly kind: "reasoning" | "text" | "call";
+  readonly begun: Json;
+  readonly deltas: readonly Json[];
+}
+
+function blocksOf(reply: Reply, pieces: Answering["pieces"]): Block[] {
+  const blocks: Block[] = [];
+  if (reply.reasoning !== "")
+    blocks.push({
+      kind: "reasoning",
+      begun: { type: "thinking", thinking: "", signature: "" },
+      deltas: [
+        ...pieces(reply.reasoning).map((thinking) => ({ type: "thinking_delta", thinking })),
+        { type: "signature_delta", signature: signatureOf(reply.reasoning) },
+      ],
+    });
+  if (reply.text !== "")
+    blocks.push({
+      kind: "text",
+      begun: { type: "text", text: "" },
+      deltas: pieces(reply.text).map((piece) => ({ type: "text_delta", text: piece })),
+    });
+  for (const call of reply.calls)
+    blocks.push({
+      kind: "call",
+      begun: { type: "tool_use", id: call.id("toolu_01"), name: call.name, input: {} },
+      deltas: ["", ...pieces(call.arguments_text)].map((partial_json) => ({ type: "input_json_delta", partial_json })),
+    });
+  return blocks;
+}
+
+function contentOf(reply: Reply): Json[] {
+  const content: Json[] = [];
+  if (reply.reasoning !== "")
+    content.push({ type: "thinking", thinking: reply.reasoning, signature: signatureOf(reply.reasoning) });
+  if (reply.text !== "") content.push({ type: "text", text: reply.text });
+  for (const call of reply.calls)
+    content.push({ type: "tool_use", id: call.id("toolu_01"), name: call.name, input: parsed(call.arguments_text) });
+  return content;
+}
+
+/** Not streamed, the arguments are no text any more: what cannot be read is left out, as the real server does. */
+function parsed(arguments_text: string): Json {
+  try {
+    return record(JSON.parse(arguments_text));
+  } catch {
+    return {};
+  }
+}
+
+function messageOf(reply: Reply, { model }: Answering, fields: Json): Json {
+  return { id: `msg_01${reply.id}`, type: "message", role: "assistant", model, stop_sequence: null, ...fields };
+}
+
+function whole(reply: Reply, answering: Answering): Json {
+  const usage = usageOf(reply, reply.usage.output_tokens);
+  return messageOf(reply, answering, { content: contentOf(reply), stop_reason: stopOf(reply), usage });
+}
+
+function frames(reply: Reply, answering: Answering): Frame[] {
+  const frame = (kind: Frame["kind"], type: string, fields: Json = {}): Frame => ({
+    kind,
+    data: event({ type, ...fields }, type),
+  });
+  const message = messageOf(reply, answering, { content: [], stop_reason: null, usage: usageOf(reply, 1) });
+  const made = [frame("open", "message_start", { message }), frame("open", "ping")];
+  for (const [index, { kind, begun, deltas }] of blocksOf(reply, answering.pieces).entries()) {
+    made.push(frame(kind, "content_block_start", { index, content_block: begun }));
+    for (const delta of deltas) {
+      const piece = frame(kind, "content_block_delta", { index, delta });
+      made.push(kind === "call" && delta["partial_json"] !== "" ? withArguments(piece) : piece);
+    }
+    made.push(frame(kind, "content_block_stop", { index }));
+  }
+  const usage = usageOf(reply, reply.usage.output_tokens);
+  made.push(frame("close", "message_delta", { delta: { stop_reason: stopOf(reply), stop_sequence: null }, usage }));
+  made.push(frame("close", "message_stop"));
+  return made;
+}
+
+export const anthropic: Format = {
+  name: "anthropic",
+  matches: (path) => path.endsWith("/messages"),
+  key: ({ headers }) => {
+    const given = headers["x-api-key"];
+    return typeof given === "string" ? given : undefined;
+  },
+  model: ({ body }) => text(body["model"]),
+  isStream: ({ body }) => body["stream"] === true,
+  streamType: () => "text/event-stream; charset=utf-8",
+  problems,
+  conversation,
+  refusal,
+  whole,
+  frames,
+  errorFrame: () => ({ kind: "close", data: event(refusal({ kind: "overloaded" }).body, "error") }),
+};

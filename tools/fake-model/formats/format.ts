@@ -1,0 +1,132 @@
+/** What the wire formats have in common, and what each of them answers for itself. */
+import type { IncomingHttpHeaders } from "node:http";
+import type { Reply } from "../reply.ts";
+
+export type FormatName = "openai-chat" | "openai-responses" | "anthropic" | "gemini";
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** One thing that was said, in whichever format. */
+export interface Said {
+  readonly role: "user" | "assistant" | "tool";
+  readonly text: string;
+}
+
+/** A request as a responder sees it. */
+export interface Conversation {
+  readonly format: FormatName;
+  readonly model: string;
+  readonly system: string;
+  readonly messages: readonly Said[];
+  /** The names of the tools on offer. */
+  readonly tools: readonly string[];
+}
+
+export interface WireRequest {
+  /** Without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Json;
+}
+
+/** Something that a real server refuses. */
+export interface Problem {
+  readonly status?: number;
+  readonly message: string;
+  readonly param?: string | null;
+  readonly code?: string | null;
+  readonly details?: readonly Json[];
+}
+
+/** What any server may have to say no to, and what goes wrong on its side. */
+export type Trouble =
+  | { readonly kind: "no_key" | "unknown_path" | "broken_json" }
+  | { readonly kind: "wrong_key"; readonly key: string }
+  | { readonly kind: "unknown_model"; readonly model: string }
+  | { readonly kind: "too_large"; readonly bytes: number; readonly limit: number }
+  | { readonly kind: "too_long"; readonly tokens: number; readonly limit: number }
+  | { readonly kind: "rate_limited" | "server_error" | "unavailable" | "overloaded" };
+
+export interface Refusal {
+  readonly status: number;
+  readonly body: Json;
+}
+
+/** A piece of a stream. Faults are laid by its kind. */
+export interface Frame {
+  readonly kind: "open" | "reasoning" | "text" | "call" | "close";
+  readonly data: string;
+  /** Of one with arguments of a call in it: where a cut falls among them. */
+  readonly inside?: number;
+}
+
+export interface Answering {
+  readonly request: WireRequest;
+  readonly model: string;
+  readonly pieces: (text: string) => readonly string[];
+}
+
+export interface Format {
+  readonly name: FormatName;
+  /** Of a path that is its own. */
+  matches(path: string): boolean;
+  key(request: WireRequest): string | undefined;
+  model(request: WireRequest): string;
+  isStream(request: WireRequest): boolean;
+  /** The type of content that a stream has. */
+  streamType(request: WireRequest): string;
+  /** What the real server would refuse, the first thing first. */
+  problems(request: WireRequest): Iterable<Problem>;
+  conversation(request: WireRequest): Conversation;
+  refusal(trouble: Trouble | { readonly kind: "invalid"; readonly problem: Problem }): Refusal;
+  whole(reply: Reply, answering: Answering): Json;
+  frames(reply: Reply, answering: Answering): readonly Frame[];
+  /** How it says, in a stream that has begun, that it cannot go on. */
+  errorFrame(): Frame;
+}
+
+export function isRecord(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function record(value: unknown): Json {
+  return isRecord(value) ? value : {};
+}
+
+export function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** The text of content that is a string or a list of parts with text in them. */
+export function contentText(value: unknown): string {
+  if (typeof value === "string") return value;
+  return list(value)
+    .map((part) => text(record(part)["text"]))
+    .join("");
+}
+
+export function unknownKeys(value: Json, known: readonly string[]): string[] {
+  return Object.keys(value).filter((key) => !known.includes(key));
+}
+
+export function event(data: Json | string, name?: string): string {
+  const line = `data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
+  return name === undefined ? line : `event: ${name}\n${line}`;
+}
+
+/** The same frame, to be cut among the arguments: after their name where it is given, else in the middle. */
+export function withArguments(frame: Frame, name?: string): Frame {
+  const { data } = frame;
+  const at = name === undefined ? data.length / 2 : data.indexOf(name) + name.length + 2;
+  return { ...frame, inside: Buffer.byteLength(data.slice(0, at)) };
+}
+
+/** Words of one line: tables of fields read better so. */
+export function words(line: string): readonly string[] {
+  return line.trim().split(/\s+/);
+}
