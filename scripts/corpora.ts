@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { runBash } from "./corpora/bash.ts";
 import { runEdits, runMultiEdits } from "./corpora/edits.ts";
 import { runFileTools } from "./corpora/file-tools.ts";
+import { runLoops } from "./corpora/loop.ts";
 import { runExtraPatches, runPatches, runScenarios } from "./corpora/patches.ts";
 import { runShellSplit } from "./corpora/shell-split.ts";
 import { runSkills } from "./corpora/skills.ts";
@@ -28,6 +29,7 @@ const RUNS: readonly (readonly [name: string, run: Run])[] = [
   ["bash-behaviour.json",          fromJson(runBash)],
   ["shell-split.json",             fromJson(runShellSplit)],
   ["skills.json",                  fromJson(runSkills)],
+  ["loop.json",                    fromJson(runLoops)],
 ];
 
 function fromJson(run: (document: unknown) => AsyncIterable<Verdict>): Run {

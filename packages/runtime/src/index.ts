@@ -77,6 +77,7 @@ export type { ProgramName } from "./machine/processes/programs.ts";
 export { isInside } from "./paths/inside.ts";
 export { nearestNames } from "./gate/nearest.ts";
 export { isParked } from "./gate/parked.ts";
+export { isToolSearch, toolsFoundBy } from "./tools/tool-search.ts";
 export { showPlainly } from "./output/look-alikes.ts";
 export { makeVisible, makeVisibleLines, visibleJson } from "./output/visible.ts";
 export { redact } from "./redact/redact.ts";

@@ -622,6 +622,7 @@ test("tools shows what is in force", async () => {
     "background_output",
     "background_list",
     "display",
+    "tool_search",
   ]);
   expect(runtime.tools()[0]!.args_schema).toMatchObject({ type: "object", additionalProperties: false });
   expect((await runtime.call({ name: "writes", args: {} })).error?.code).toBe("ToolNotAllowed");

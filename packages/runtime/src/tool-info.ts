@@ -15,12 +15,10 @@ const SHOWN = [
   "idempotent",
   "requires_checkpoint",
   "requires_reverse_thinking",
-  "args_schema",
-  "return_schema",
 ] as const satisfies readonly (keyof Tool)[];
 
 /** A tool as it is shown to callers. */
-export interface ToolInfo extends Pick<Tool, (typeof SHOWN)[number]> {
+export interface ToolInfo extends Pick<Tool, (typeof SHOWN)[number] | "args_schema" | "return_schema"> {
   readonly description: string;
   readonly aliases: readonly string[];
   readonly search_hint: string | null;
@@ -32,5 +30,17 @@ export function describeTool(tool: Tool, roots: readonly string[]): ToolInfo {
     (typeof SHOWN)[number]
   >;
   const aliases = tool.aliases.map((alias) => alias.name);
-  return { ...shown, description: tool.describe({ roots }), aliases, search_hint: tool.search_hint ?? null };
+  return {
+    ...shown,
+    description: tool.describe({ roots }),
+    aliases,
+    search_hint: tool.search_hint ?? null,
+    // Made when somebody looks: few look at all of them.
+    get args_schema() {
+      return tool.args_schema;
+    },
+    get return_schema() {
+      return tool.return_schema;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import type { ToolCallResult } from "@autonous/runtime";
-import type { AskedCall } from "./model-round.ts";
-import { recordInterrupted, resultOfEvent } from "./recorded-result.ts";
+import type { AskedCall } from "./reply.ts";
+import { recordUnmade, resultOfEvent } from "./recorded-result.ts";
 import type { RecordedCall } from "./resume.ts";
 import type { Run } from "./run.ts";
 
@@ -25,7 +25,7 @@ export async function settleCalls(run: Run, round: CallRound): Promise<readonly 
   const results = new Map<AskedCall, ToolCallResult>();
   const open: AskedCall[] = [];
   for (const call of round.calls) {
-    const result = round.isFromRecord ? await settleFromRecord(run, call, round.parent_id) : undefined;
+    const result = await settleUnmade(run, call, round);
     if (result === undefined) open.push(call);
     else results.set(call, result);
   }
@@ -42,9 +42,10 @@ async function makeCalls(run: Run, calls: readonly AskedCall[], parent_id: strin
   const requests = calls.map(({ tool_call_id, name, arguments: args }) => ({ tool_call_id, name, args, ...about }));
   const { chat, user } = run.options.task;
   const who = { ...(chat === undefined ? {} : { chat }), ...(user === undefined ? {} : { user }) };
-  const { onProgress } = run.options;
+  const { onProgress, callSignal } = run.options;
   const told = onProgress === undefined ? {} : { onProgress };
-  const results = await runtime.callAll(requests, { signal, ...who, ...told });
+  const stop = callSignal === undefined ? signal : AbortSignal.any([signal, callSignal()]);
+  const results = await run.meter.waiting(() => runtime.callAll(requests, { signal: stop, ...who, ...told }));
   return calls.map((call, index) => ({ call, result: need(results[index], call.tool_call_id) }));
 }
 
@@ -55,13 +56,19 @@ function need(result: ToolCallResult | undefined, tool_call_id: string): ToolCal
 }
 
 /** The result of a call that is not to be made now; undefined where it is. */
-async function settleFromRecord(run: Run, call: AskedCall, parent_id: string): Promise<ToolCallResult | undefined> {
+async function settleUnmade(run: Run, call: AskedCall, round: CallRound): Promise<ToolCallResult | undefined> {
+  const { parent_id, isFromRecord } = round;
   const past: RecordedCall = run.record.calls.get(call.tool_call_id) ?? {};
   if (past.ended !== undefined) {
     return (await run.options.storedResult?.(call.tool_call_id)) ?? resultOfEvent(past.ended);
   }
-  const reason = whyNotNow(run, call, past);
-  return reason === undefined ? undefined : await recordInterrupted(run, { call, past, parent_id, reason });
+  if (call.problem !== undefined) {
+    const reason = `Cannot call "${call.name}": ${call.problem}`;
+    return await recordUnmade(run, { call, past, parent_id, reason, code: "InvalidArguments" });
+  }
+  const reason = isFromRecord ? whyNotNow(run, call, past) : undefined;
+  if (reason === undefined) return undefined;
+  return await recordUnmade(run, { call, past, parent_id, reason, code: "Interrupted" });
 }
 
 function whyNotNow(run: Run, { name, redacted }: AskedCall, { started }: RecordedCall): string | undefined {

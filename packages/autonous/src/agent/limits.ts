@@ -1,29 +1,68 @@
-/** What a run may use up (spec 4, The loop). */
+import type { ErrorCode } from "@autonous/runtime";
+
+/** What a run may use up (spec 4, The loop). One that is left out does not limit. */
 export interface AgentLimits {
   /** Model rounds. */
   readonly max_turns: number;
+  /** Time that the run works. Waiting for a person does not count (spec 3). */
+  readonly max_wall_time_seconds?: number;
+  /** Input and output of the model. */
+  readonly max_tokens?: number;
+  /** In hundredths of the currency of the price table. */
+  readonly max_cost_cents?: number;
 }
 
-interface Used {
+/** What a run has used up so far. */
+export interface Used {
   readonly turns: number;
+  readonly worked_ms: number;
+  readonly tokens: number;
+  /** Undefined: nobody can say, for the model has no price. */
+  readonly cost: number | undefined;
 }
 
 interface LimitRow {
   readonly limit: keyof AgentLimits;
   readonly setting: string;
+  /** How the run ends: by it, the process says what happened (spec 5). */
+  readonly code: ErrorCode;
   used(used: Used): number;
 }
 
 /** Every limit, and the setting that raises it. */
 // oxfmt-ignore
 const LIMITS: readonly LimitRow[] = [
-  { limit: "max_turns", setting: "AUTONOUS_MAX_TURNS", used: ({ turns }) => turns },
+  { limit: "max_turns",             setting: "AUTONOUS_MAX_TURNS",             code: "LimitReached", used: ({ turns }) => turns },
+  { limit: "max_wall_time_seconds", setting: "AUTONOUS_MAX_WALL_TIME_SECONDS", code: "Timeout",      used: ({ worked_ms }) => worked_ms / 1000 },
+  { limit: "max_tokens",            setting: "AUTONOUS_MAX_TOKENS",            code: "LimitReached", used: ({ tokens }) => tokens },
+  { limit: "max_cost_cents",        setting: "AUTONOUS_MAX_COST_CENTS",        code: "LimitReached", used: ({ cost = Number.NaN }) => cost * 100 },
 ];
 
-/** Why there is no other turn, where a limit says so. A limit that is no number lets nothing through. */
-export function reachedLimit(limits: AgentLimits, used: Used): string | undefined {
-  const row = LIMITS.find((each) => !(each.used(used) < limits[each.limit]));
-  return (
-    row && `Stopped: the limit ${row.limit} (${row.setting}) is ${limits[row.limit]}, and ${row.used(used)} are used`
-  );
+export interface ReachedLimit {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+/** Why there is no other turn, where a limit says so. A limit, or a use, that is no number lets nothing through. */
+export function reachedLimit(limits: AgentLimits, used: Used): ReachedLimit | undefined {
+  const row = LIMITS.find(({ limit, used: of }) => {
+    const most = limits[limit];
+    return most !== undefined && !(of(used) < most);
+  });
+  if (row === undefined) return undefined;
+  const { limit, setting, code } = row;
+  const amount = row.used(used);
+  const found = Number.isNaN(amount)
+    ? "what is used is not known: the model has no price"
+    : `${round(amount)} are used`;
+  return { code, message: `Stopped: the limit ${limit} (${setting}) is ${limits[limit]}, and ${found}` };
+}
+
+/** How long the run may work from now on. */
+export function remainingMs({ max_wall_time_seconds }: AgentLimits, { worked_ms }: Pick<Used, "worked_ms">): number {
+  return max_wall_time_seconds === undefined ? Number.POSITIVE_INFINITY : max_wall_time_seconds * 1000 - worked_ms;
+}
+
+function round(amount: number): number {
+  return Math.round(amount * 10) / 10;
 }

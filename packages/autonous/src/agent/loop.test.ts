@@ -1,109 +1,16 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { chainEvents, createRuntime, defineTool, EMPTY_TAIL, ToolError } from "@autonous/runtime";
-import type { EventDraft, Journal, Runtime, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { createRuntime, defineTool, ToolError } from "@autonous/runtime";
+import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import { expect, test } from "vitest";
 import { z } from "zod";
+import { makeWorld, openJournal, recording, SECRET, startRuntime } from "../../../../test/support/agent-world.ts";
+import type { Death, World } from "../../../../test/support/agent-world.ts";
 import { createDirectProvider } from "../model/direct.ts";
 import type { ModelProvider, ModelRequest } from "../model/provider.ts";
 import { loadScriptProvider } from "../model/script.ts";
 import { runAgent } from "./loop.ts";
 import type { AgentOptions, AgentOutcome } from "./run.ts";
-
-const SECRET = "hunter2-correct-horse-battery";
-
-/** What outlives a worker: the record, the results that the store keeps, and what tools did to the world. */
-interface World {
-  readonly folder: string;
-  readonly events: RuntimeEvent[];
-  readonly results: Map<string, ToolCallResult>;
-  /** How often each call took effect, by tool and argument. */
-  readonly effects: Map<string, number>;
-}
-
-/** When the worker dies: before or right after it records its n-th event. */
-interface Death {
-  readonly event: number;
-  readonly when: "before" | "after";
-}
-
-async function makeWorld(): Promise<World> {
-  const folder = await mkdtemp(join(tmpdir(), "autonous-agent-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  vi.stubEnv("XDG_STATE_HOME", join(folder, "user-state"));
-  onTestFinished(() => void vi.unstubAllEnvs());
-  await mkdir(join(folder, "workspace", "src"), { recursive: true });
-  await writeFile(join(folder, "workspace", "src", "a.txt"), "a\n");
-  return { folder, events: [], results: new Map(), effects: new Map() };
-}
-
-/** A journal on the world. From its death on nothing is recorded, and nobody hears from the worker again. */
-function openJournal(world: World, death?: Death): Journal & { readonly died: Promise<void> } {
-  const { promise: died, resolve: die } = Promise.withResolvers<void>();
-  const never = new Promise<never>(() => {});
-  let isDead = false;
-  return {
-    run_id: "run_1",
-    died,
-    async append(drafts: readonly EventDraft[], options = {}) {
-      if (isDead) return await never;
-      const at = world.events.length + drafts.length;
-      isDead = death !== undefined && at >= death.event;
-      if (isDead) die();
-      if (isDead && death?.when === "before") return await never;
-      const chained = chainEvents(drafts, world.events.at(-1) ?? EMPTY_TAIL).map(
-        ({ line }) => JSON.parse(line) as RuntimeEvent,
-      );
-      world.events.push(...chained);
-      if (options.result !== undefined) world.results.set(options.result.tool_call_id, options.result);
-      return isDead ? await never : chained;
-    },
-    async *read(after = 0) {
-      yield* world.events.filter(({ seq }) => seq > after);
-    },
-    close: async () => {},
-  };
-}
-
-/** A real runtime on the world's workspace, with a tool that may be run again and one that may not. */
-async function startRuntime(world: World, journal: Journal = openJournal(world)): Promise<Runtime> {
-  const runtime = await createRuntime({
-    roots: [join(world.folder, "workspace")],
-    state_dir: join(world.folder, "state"),
-    run_id: "run_1",
-    known_secrets: [SECRET],
-    onApproval: () => ({ answer: "grant" }),
-    openJournal: async () => journal,
-  });
-  onTestFinished(() => runtime.close());
-  const args = z.strictObject({ mark: z.string() });
-  const returns = z.strictObject({});
-  for (const idempotent of [true, false]) {
-    const name = idempotent ? "look" : "stamp";
-    runtime.register(
-      defineTool({
-        name,
-        version: "1.0.0",
-        description: `To ${name} at something.`,
-        args,
-        returns,
-        required_permissions: [],
-        side_effects: idempotent ? ["none"] : ["message"],
-        risk: "low",
-        permission_class: idempotent ? "readonly" : "generic", // the latter is asked for, and granted
-        idempotent,
-        concurrency_safe: idempotent,
-        execute: async ({ mark }) => {
-          const key = `${name} ${mark}`;
-          world.effects.set(key, (world.effects.get(key) ?? 0) + 1);
-          return { data: {}, stdout: `${key} done\n` };
-        },
-      }),
-    );
-  }
-  return runtime;
-}
 
 type Step = Record<string, unknown>;
 
@@ -116,21 +23,19 @@ async function scripted(
   return recording(await loadScriptProvider(file));
 }
 
-function recording(provider: ModelProvider): ModelProvider & { readonly requests: ModelRequest[] } {
-  const requests: ModelRequest[] = [];
-  const complete: ModelProvider["complete"] = (request, options) => {
-    requests.push(request);
-    return provider.complete(request, options);
-  };
-  return { name: provider.name, requests, complete };
-}
-
 function calls(...list: readonly (readonly [name: string, args: object])[]): Step {
   return { reply: { tool_calls: list.map(([name, args]) => ({ name, arguments: args })), final_answer: "" } };
 }
 
 function final(answer: string): Step {
   return { reply: { tool_calls: [], final_answer: answer } };
+}
+
+/** How it ended, without all that was said and used on the way. */
+type Ended = Omit<AgentOutcome, "messages" | "usage">;
+
+function inShort({ messages: _messages, usage: _usage, ...ended }: AgentOutcome): Ended {
+  return ended;
 }
 
 const TASK = { text: "Do it", task_id: "task_1", parent_id: "evt_task", trace_id: "trace_1" };
@@ -145,12 +50,12 @@ async function run({
   steps,
   options,
   ...given
-}: Started): Promise<{ world: World; requests: ModelRequest[]; outcome: AgentOutcome }> {
+}: Started): Promise<{ world: World; requests: ModelRequest[]; outcome: Ended }> {
   const world = given.world ?? (await makeWorld());
   const provider = await scripted(world, steps);
   const runtime = await startRuntime(world);
   const outcome = await runAgent({ runtime, provider, task: TASK, limits: { max_turns: 10 }, ...options });
-  return { world, requests: provider.requests, outcome };
+  return { world, requests: provider.requests, outcome: inShort(outcome) };
 }
 
 function types({ events }: World): string[] {
@@ -214,7 +119,7 @@ test("a scripted task goes through calls to its answer, and the events form a tr
   ];
   expect(types(world)).toEqual(expected);
   expectTree(world);
-  expect(payloadsOf(world, "agent.completed")).toEqual([{ answer: "There is one file", turns: 3, calls: 3 }]);
+  expect(payloadsOf(world, "agent.completed")).toMatchObject([{ answer: "There is one file", turns: 3, calls: 3 }]);
 });
 
 test("the calls on record carry the ids that the reply's event gave them, each under its turn", async () => {
@@ -233,7 +138,9 @@ test("the model gets the task, its own replies and the results as text, and the 
   const steps = [calls(["ls", { path: "src" }], ["ls", { path: "nowhere" }]), final("ok")];
   const { requests } = await run({ steps });
   expect(requests[0]?.system).toMatch(/exactly one JSON object[^]*ls: List a folder[^]*"path"/);
-  expect(requests[0]?.tools.map(({ name }) => name)).toContain("stamp");
+  const names = requests[0]?.tools.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(["read", "edit", "bash", "tool_search"]));
+  expect(requests[0]?.system).toMatch(/tool_search before use: .*stamp/);
   expect(requests[0]?.messages).toEqual([{ role: "user", text: "Do it" }]);
   const [, reply, first, second] = requests[1]?.messages ?? [];
   expect(reply).toEqual({ role: "assistant", text: JSON.stringify(steps[0]?.["reply"]) });
@@ -445,7 +352,7 @@ async function live({
   steps,
   death,
   keepsResults = true,
-}: Life): Promise<{ outcome: AgentOutcome | undefined; requests: ModelRequest[] }> {
+}: Life): Promise<{ outcome: Ended | undefined; requests: ModelRequest[] }> {
   const journal = openJournal(world, death);
   const runtime = await startRuntime(world, journal);
   const provider = await scripted(world, steps);
@@ -460,7 +367,7 @@ async function live({
   const outcome = await Promise.race([task, journal.died.then(() => undefined)]);
   // What a dead worker had begun cannot be taken back: a tool that is under way may still take effect.
   if (outcome === undefined) await new Promise(setImmediate);
-  return { outcome, requests: provider.requests };
+  return { outcome: outcome && inShort(outcome), requests: provider.requests };
 }
 
 function countBy(values: readonly unknown[]): Record<string, number> {
@@ -526,7 +433,7 @@ for (const when of ["before", "after"] as const) {
 test("killed over and over, at each event, the task still ends, and nothing took effect twice", async () => {
   for (const when of ["before", "after"] as const) {
     const world = await makeWorld();
-    let outcome: AgentOutcome | undefined;
+    let outcome: Ended | undefined;
     for (let lives = 0; outcome === undefined && lives < 200; lives++) {
       const event = world.events.length + (when === "before" ? 2 : 1);
       ({ outcome } = await live({ world, steps: EVENTFUL, death: { event, when }, keepsResults: false }));
@@ -688,11 +595,11 @@ test("on a real file: cut after any event, with half of the next one behind it, 
   const steps = [calls(["ls", { path: "src" }]), { text: "Hm." }, final("a.txt is there")];
   const provider = await scripted(world, steps);
   const file = join(world.folder, "state", "runs", "run_1", "events.jsonl");
-  const attempt = async (): Promise<AgentOutcome> => {
+  const attempt = async (): Promise<Ended> => {
     const runtime = await createRuntime(options);
     const outcome = await runAgent({ runtime, provider, task: TASK, limits: { max_turns: 5 } });
     await runtime.close();
-    return outcome;
+    return inShort(outcome);
   };
   const expected = await attempt();
   const lines = (await readFile(file, "utf8")).trimEnd().split("\n");

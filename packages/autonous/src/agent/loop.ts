@@ -1,16 +1,16 @@
-import { isParked } from "@autonous/runtime";
-import type { ErrorCode, RuntimeEvent } from "@autonous/runtime";
+import { isParked, toolsFoundBy } from "@autonous/runtime";
+import type { ToolCallResult } from "@autonous/runtime";
 import { resultText } from "../model/result-text.ts";
 import { settleCalls } from "./calls.ts";
-import { writeCorrection } from "./instructions.ts";
-import { reachedLimit } from "./limits.ts";
-import { askModel, recordedRound } from "./model-round.ts";
-import type { Round } from "./model-round.ts";
+import { writeCorrection, writeNoProgress } from "./instructions.ts";
+import { askModel, recallRound } from "./model-round.ts";
+import { describeCycle } from "./no-progress.ts";
+import type { Cycle } from "./no-progress.ts";
+import { doneSoFar, finish, recordedOutcome } from "./outcome.ts";
+import type { End } from "./outcome.ts";
+import type { AskedCall, Round } from "./reply.ts";
 import { openRun } from "./run.ts";
 import type { AgentOptions, AgentOutcome, Run } from "./run.ts";
-
-/** How a run ends. */
-type End = { readonly answer: string } | { readonly code: ErrorCode; readonly message: string } | "parked";
 
 interface Turn {
   /** Of its start. */
@@ -37,26 +37,32 @@ export async function runAgent(options: AgentOptions): Promise<AgentOutcome> {
 
 async function startAgent(run: Run): Promise<string> {
   const { task, provider, limits } = run.options;
-  const payload = { task: run.redact(task.text), provider: provider.name, limits: { ...limits } };
+  const parent = task.parent_run_id === undefined ? {} : { parent_run_id: task.parent_run_id };
+  const about = { task: run.redact(task.text), provider: provider.name, limits: { ...limits }, ...parent };
+  const payload = { ...about, project: { ...run.project } };
   return await run.write({ type: "agent.started", parent_id: task.parent_id ?? null, payload });
 }
 
 /** An attempt after one that failed goes on from what that one found out; its limits are counted anew. */
 async function recallEarlier(run: Run): Promise<void> {
-  for (const { started, model } of run.record.earlier) {
-    if (model === undefined) continue;
-    await follow(run, { event_id: started.event_id, round: recordedRound(model), isFromRecord: true });
+  for (const turn of run.record.earlier) {
+    const round = recallRound(run, turn);
+    if (round !== undefined) await follow(run, { event_id: turn.started.event_id, round, isFromRecord: true });
   }
   run.invalidInARow = 0;
   run.done.length = 0;
+  run.files_changed.clear();
+  run.meter.reset();
+  run.watch.reset();
+  run.isWarned = false;
 }
 
 /** A turn that has begun is gone through with; another one is not begun without asking. */
 function reasonToStop(run: Run): End | undefined {
   if (run.turns < run.record.turns.length) return undefined;
   if (run.signal.aborted) return { code: "Cancelled", message: `The run was cancelled after ${run.turns} turns` };
-  const reason = reachedLimit(run.options.limits, run);
-  return reason === undefined ? undefined : { code: "LimitReached", message: `${reason}. ${doneSoFar(run)}` };
+  const reached = run.meter.reached(run.turns);
+  return reached && { code: reached.code, message: `${reached.message}. ${doneSoFar(run)}` };
 }
 
 async function takeTurn(run: Run, agent_id: string): Promise<End | undefined> {
@@ -64,8 +70,9 @@ async function takeTurn(run: Run, agent_id: string): Promise<End | undefined> {
   run.turns += 1;
   const payload = { turn: run.turns };
   const event_id = past?.started.event_id ?? (await run.write({ type: "turn.started", parent_id: agent_id, payload }));
-  const round = past?.model === undefined ? await askModel(run, event_id) : recordedRound(past.model);
-  const end = await follow(run, { event_id, round, isFromRecord: past?.model !== undefined });
+  const recalled = past && recallRound(run, past);
+  const round = recalled ?? (await askModel(run, event_id));
+  const end = await follow(run, { event_id, round, isFromRecord: recalled !== undefined });
   if (past?.completed === undefined && end !== "parked") {
     await run.write({ type: "turn.completed", parent_id: event_id, payload: { ...payload, outcome: round.kind } });
   }
@@ -75,64 +82,44 @@ async function takeTurn(run: Run, agent_id: string): Promise<End | undefined> {
 /** Does what the model said. */
 async function follow(run: Run, { event_id, round, isFromRecord }: Turn): Promise<End | undefined> {
   run.rounds += 1;
-  if (round.kind === "failed") return { code: round.code, message: round.message };
-  run.messages.push({ role: "assistant", text: round.text });
+  if (round.kind === "failed") return failedBy(run, round);
+  if (round.said !== undefined) run.messages.push(round.said);
   if (round.kind === "invalid") return correct(run, round.message);
   run.invalidInARow = 0;
   if (round.kind === "final") return { answer: round.answer };
   const settled = await settleCalls(run, { calls: round.calls, parent_id: event_id, isFromRecord });
   if (settled.some(({ result }) => isParked(result))) return "parked"; // what has ended is on record
-  for (const { call, result } of settled) {
-    const { tool_call_id } = call;
-    const name = run.redact(call.name);
-    run.messages.push({ role: "tool", tool_call_id, name, text: resultText(result), result });
-    run.done.push(`${name} ${result.error === null ? "ok" : `failed (${result.error.code})`}`);
-  }
-  return undefined;
+  let cycle: Cycle | undefined;
+  for (const { call, result } of settled) cycle = takeResult(run, call, result) ?? cycle;
+  return cycle && warn(run, describeCycle(cycle));
+}
+
+function failedBy(run: Run, { code, message }: Extract<Round, { readonly kind: "failed" }>): End {
+  return { code, message: code === "Timeout" ? `${message}. ${doneSoFar(run)}` : message };
+}
+
+/** Tells the model what its call gave. Gives the cycle that the call closes, where it does. */
+function takeResult(run: Run, call: AskedCall, result: ToolCallResult): Cycle | undefined {
+  const name = run.redact(call.name);
+  run.messages.push({ role: "tool", tool_call_id: call.tool_call_id, name, text: resultText(result), result });
+  run.done.push(`${name} ${result.error === null ? "ok" : `failed (${result.error.code})`}`);
+  for (const file of result.artifacts.files_changed) run.files_changed.add(file);
+  if (result.ok) for (const found of toolsFoundBy(call, run.options.runtime.tools())) run.found.add(found);
+  return run.watch.note({ name: call.name, arguments: call.arguments, result });
 }
 
 /** The model may mend its reply once; a second one in a row that cannot be used ends the run (spec 1, Model replies). */
 function correct(run: Run, message: string): End | undefined {
   run.invalidInARow += 1;
-  run.messages.push({ role: "user", text: writeCorrection(message) });
+  run.messages.push({ role: "user", text: writeCorrection(message, run.options.provider.protocol ?? "plain") });
   if (run.invalidInARow < 2) return undefined;
   return { code: "InvalidReply", message: `The model's reply could not be used, twice in a row. ${message}` };
 }
 
-async function finish(run: Run, parent_id: string, end: End): Promise<AgentOutcome> {
-  const counts = { turns: run.turns, calls: run.done.length };
-  if (end === "parked") return { outcome: "parked", answer: "", ...counts };
-  if ("answer" in end) {
-    await run.write({ type: "agent.completed", parent_id, payload: { answer: end.answer, ...counts } });
-    return { outcome: "completed", answer: end.answer, ...counts };
-  }
-  const { code, message } = end;
-  await run.write({ type: "agent.failed", parent_id, payload: { code, message, ...counts, done: run.done } });
-  return failedOutcome({ code, message, ...counts });
-}
-
-interface Failure {
-  readonly code: ErrorCode;
-  readonly message: string;
-  readonly turns: number;
-  readonly calls: number;
-}
-
-function failedOutcome({ code, message, turns, calls }: Failure): AgentOutcome {
-  return { outcome: code === "Cancelled" ? "cancelled" : "failed", answer: "", error: { code, message }, turns, calls };
-}
-
-/** Our own event: `finish` wrote it. */
-function recordedOutcome({ type, payload }: RuntimeEvent): AgentOutcome {
-  if (type === "agent.failed") return failedOutcome(payload as unknown as Failure);
-  const { answer, turns, calls } = payload as { answer: string; turns: number; calls: number };
-  return { outcome: "completed", answer, turns, calls };
-}
-
-const MAX_TOLD = 10;
-
-function doneSoFar({ done }: Run): string {
-  if (done.length === 0) return "No call was made";
-  const told = done.slice(-MAX_TOLD).join(", ");
-  return `Done so far: ${done.length > MAX_TOLD ? `${done.length} calls, the last of them ` : ""}${told}`;
+/** A model that goes in circles is told so once; if it goes on, the run ends (spec 4, The loop). */
+function warn(run: Run, what: string): End | undefined {
+  if (run.isWarned) return { code: "LimitReached", message: `Stopped: no progress: ${what}. ${doneSoFar(run)}` };
+  run.isWarned = true;
+  run.messages.push({ role: "user", text: writeNoProgress(what) });
+  return undefined;
 }

@@ -1,106 +1,83 @@
-import { makeId } from "@autonous/runtime";
-import type { ErrorCode, RuntimeEvent } from "@autonous/runtime";
-import { parseReply } from "../model/json-reply.ts";
-import type { ModelReply } from "../model/provider.ts";
-import { writeInstructions } from "./instructions.ts";
+import type { ModelUsage } from "../model/provider.ts";
+import { consult, NoReply } from "./consult.ts";
+import type { Consulted } from "./consult.ts";
+import { placesOf } from "./context-window.ts";
+import type { WindowState } from "./context-window.ts";
+import { readRecord, readReply, recordedRound } from "./reply.ts";
+import type { ReadReply, Round } from "./reply.ts";
+import { nextRequest, smallerWindow } from "./request.ts";
+import type { RecordedTurn } from "./resume.ts";
 import type { Run } from "./run.ts";
-
-/** A call as a reply asked for it. */
-export interface AskedCall {
-  readonly tool_call_id: string;
-  readonly name: string;
-  readonly arguments: Readonly<Record<string, unknown>>;
-  /** The record has other arguments than the model gave: something in them was secret. */
-  readonly redacted: boolean;
-}
-
-/** What a model round came to. Its event holds the same, so that the round need not be asked again. */
-export type Round =
-  | {
-      readonly kind: "tool_calls";
-      readonly text: string;
-      readonly calls: readonly AskedCall[];
-      readonly progress: string;
-    }
-  | { readonly kind: "final"; readonly text: string; readonly answer: string }
-  | { readonly kind: "invalid"; readonly text: string; readonly message: string }
-  | { readonly kind: "failed"; readonly code: ErrorCode; readonly message: string };
-
-/** A round that is on record. Our own events: they were written by `askModel`, and the chain says that they are unchanged. */
-export function recordedRound({ payload }: RuntimeEvent): Round {
-  return payload as unknown as Round;
-}
+import { fitWindow } from "./summary.ts";
 
 /** Asks the model, and records what it said before anything is made of it. */
 export async function askModel(run: Run, parent_id: string): Promise<Round> {
-  const { provider, runtime } = run.options;
   await run.enter("model_round");
-  const tools = runtime.tools();
   const askedMs = run.now();
-  let reply: ModelReply;
+  let consulted: Consulted;
   try {
-    run.signal.throwIfAborted();
-    const request = { system: writeInstructions(tools), messages: [...run.messages], rounds: run.rounds, tools };
-    reply = await provider.complete(request, { signal: run.signal });
+    consulted = await askWithin(run, parent_id);
   } catch (error) {
+    if (!(error instanceof NoReply)) throw error;
     const failure = failedRound(run, error);
     await run.write({ type: "model.failed", parent_id, payload: { ...failure, latency_ms: run.now() - askedMs } });
     return failure;
   }
-  const latency_ms = run.now() - askedMs;
-  const { round, payload } = readReply(run, reply);
-  const { finish, usage = null } = reply;
-  await run.write({ type: "model.completed", parent_id, payload: { ...payload, finish, usage, latency_ms } });
+  const { reply, about } = consulted;
+  const { round, record } = consulted.isChant ? chant(run, reply.text) : readReply(run, reply);
+  const payload = { ...record, ...about, window: placesOf(run.window) };
+  await run.write({ type: "model.completed", parent_id, payload });
   return round;
 }
 
-function failedRound(run: Run, error: unknown): Round & { kind: "failed" } {
-  if (run.signal.aborted) {
-    return { kind: "failed", code: "Cancelled", message: "The run was cancelled while the model was asked" };
+/** A request that was too long for the model is made smaller, once. */
+async function askWithin(run: Run, parent_id: string): Promise<Consulted> {
+  await fitWindow(run, parent_id);
+  const request = nextRequest(run);
+  try {
+    return await consult(run, request);
+  } catch (error) {
+    if (!(error instanceof NoReply) || !error.isTooLong) throw error;
+    run.window = { ...run.window, context_tokens: smallerWindow(run, request) };
+    await fitWindow(run, parent_id);
+    return await consult(run, nextRequest(run));
   }
-  const reason = error instanceof Error ? error.message : String(error);
-  const message = run.redact(`The model "${run.options.provider.name}" did not answer: ${reason}`);
-  return { kind: "failed", code: "ModelFailed", message };
 }
 
-interface ReadReply {
-  /** With the arguments as the model gave them: these are what is run. */
-  readonly round: Round;
-  /** The same as it is recorded, with nothing secret in it. */
-  readonly payload: Readonly<Record<string, unknown>>;
+/** Goes over a round that is on record: what it used is counted, what the model saw is what it sees from now on. */
+export function recallRound(run: Run, { summary, model }: Pick<RecordedTurn, "summary" | "model">): Round | undefined {
+  for (const event of [summary, model]) {
+    if (event === undefined) continue;
+    const { usage, cost, window, text } = event.payload as unknown as RecordedWindow;
+    if (usage) run.meter.count(usage, cost ?? null);
+    run.window = { ...run.window, ...window, ...(event === summary ? { summary: text } : {}) };
+  }
+  return model && recordedRound(model);
 }
 
-function readReply(run: Run, reply: ModelReply): ReadReply {
-  const text = run.redact(reply.text);
-  const isRedacted = text !== reply.text.toWellFormed();
-  const parsed = reply.finish === "length" ? CUT_OFF : parseReply(reply.text);
-  if (parsed.kind === "invalid") {
-    return both({ kind: "invalid", text, message: run.redact(parsed.message) }, isRedacted);
-  }
-  if (parsed.kind === "final") return both({ kind: "final", text, answer: run.redact(parsed.text) }, isRedacted);
-  const calls: AskedCall[] = [];
-  const recorded: AskedCall[] = [];
-  for (const call of parsed.calls) {
-    const tool_call_id = makeId("call", run.now());
-    const { value, redacted: isChanged } = run.options.runtime.redactValue(call.arguments);
-    const name = run.redact(call.name);
-    const redacted = isChanged || name !== call.name;
-    calls.push({ tool_call_id, ...call, redacted });
-    recorded.push({ tool_call_id, name, arguments: value as AskedCall["arguments"], redacted });
-  }
-  const said = { kind: "tool_calls", text, progress: run.redact(parsed.text) } as const;
-  return {
-    round: { ...said, calls },
-    payload: { ...said, calls: recorded, redacted: isRedacted || calls.some((call) => call.redacted) },
+/** Our own events, as far as every round has it. */
+interface RecordedWindow {
+  readonly usage?: ModelUsage | null;
+  readonly cost?: number | null;
+  readonly window?: Omit<WindowState, "summary">;
+  readonly text: string;
+}
+
+/** What is repeated is not kept: it would be repeated again. */
+const KEPT_OF_CHANT = 500;
+
+function chant(run: Run, text: string): ReadReply {
+  const message = "Cannot use the reply: it said the same over and over and was stopped; say it once";
+  const kept = run.redact(text).slice(0, KEPT_OF_CHANT).toWellFormed();
+  return readRecord({ kind: "invalid", transport: "plain", text: kept, message, redacted: !text.startsWith(kept) });
+}
+
+function failedRound(run: Run, { code, message }: NoReply): Round & { readonly kind: "failed" } {
+  const { name } = run.options.provider;
+  const told = {
+    Cancelled: "The run was cancelled while the model was asked",
+    Timeout: `${run.meter.reached(0)?.message ?? "Stopped: the time of the run is over"}; the model was still being asked`,
+    ModelFailed: run.redact(`The model "${name}" did not answer: ${message}`),
   };
-}
-
-/** Its calls may be whole by chance; what was to follow them is not known (spec 1, Model replies). */
-const CUT_OFF = {
-  kind: "invalid",
-  message: "Cannot use the reply: it was cut off by the length limit, so nothing of it was run; send a shorter one",
-} as const;
-
-function both(round: Round, redacted: boolean): ReadReply {
-  return { round, payload: { ...round, redacted } };
+  return { kind: "failed", code, message: told[code] };
 }

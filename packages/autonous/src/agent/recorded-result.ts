@@ -1,6 +1,6 @@
 import { ERRORS } from "@autonous/runtime";
-import type { AuditRecord, CallError, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
-import type { AskedCall } from "./model-round.ts";
+import type { AuditRecord, CallError, ErrorCode, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { AskedCall } from "./reply.ts";
 import type { RecordedCall } from "./resume.ts";
 import type { Run } from "./run.ts";
 
@@ -52,8 +52,14 @@ export function resultOfEvent({ payload }: RuntimeEvent): ToolCallResult {
   };
 }
 
-interface Interruption {
+/** Whether it is the whole result. A failure is told by its error, which its event has. */
+export function isKept({ payload }: ToolCallResult): boolean {
+  return payload?.stdout !== NOT_KEPT;
+}
+
+interface Unmade {
   readonly call: AskedCall;
+  readonly code: Extract<ErrorCode, "Interrupted" | "InvalidArguments">;
   readonly past: RecordedCall;
   /** `event_id` of the turn's start. */
   readonly parent_id: string;
@@ -61,10 +67,10 @@ interface Interruption {
 }
 
 /** Ends a call that is not run (again), on record, so that the model can look and decide. */
-export async function recordInterrupted(run: Run, interruption: Interruption): Promise<ToolCallResult> {
-  const { call, past, parent_id, reason } = interruption;
-  const { class: errorClass, hint } = ERRORS.Interrupted;
-  const error: CallError = { code: "Interrupted", class: errorClass, message: run.redact(reason), hint };
+export async function recordUnmade(run: Run, unmade: Unmade): Promise<ToolCallResult> {
+  const { call, past, parent_id, reason, code } = unmade;
+  const { class: errorClass, hint } = ERRORS[code];
+  const error: CallError = { code, class: errorClass, message: run.redact(reason), hint };
   const result: ToolCallResult = {
     tool_call_id: call.tool_call_id,
     ok: false,
@@ -79,7 +85,7 @@ export async function recordInterrupted(run: Run, interruption: Interruption): P
   await run.write({
     type: "tool_call.failed",
     parent_id: past.started?.event_id ?? parent_id,
-    payload: { ...about, audit: auditOf(run, interruption, result) },
+    payload: { ...about, audit: auditOf(run, unmade, result) },
     options: { durable: true, result },
   });
   return result;
@@ -92,7 +98,7 @@ function toolNameOf({ name }: AskedCall, started: RuntimeEvent | undefined): str
 }
 
 /** The audit record that every call yields (spec 1, Events). The policy's word on it is lost with the process that asked. */
-function auditOf(run: Run, { call, past: { started } }: Interruption, result: ToolCallResult): AuditRecord {
+function auditOf(run: Run, { call, code, past: { started } }: Unmade, result: ToolCallResult): AuditRecord {
   const name = toolNameOf(call, started);
   const tool = run.options.runtime.tools().find((each) => each.name === name);
   const now = new Date(run.now()).toISOString();
@@ -107,7 +113,7 @@ function auditOf(run: Run, { call, past: { started } }: Interruption, result: To
     ts_end: now,
     duration_ms: result.duration_ms,
     params: started?.payload["arguments"] ?? call.arguments,
-    result: { ok: false, exit_code: result.payload?.exit_code ?? null, error_code: "Interrupted", stdout_ref: null },
+    result: { ok: false, exit_code: result.payload?.exit_code ?? null, error_code: code, stdout_ref: null },
     policy: { decision: null, rule: null, approved: null, approval_scope: null, approved_by: null },
     sandbox: "unknown",
     hashes: {},

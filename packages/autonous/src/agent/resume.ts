@@ -1,8 +1,11 @@
 import type { EventType, Journal, RuntimeEvent } from "@autonous/runtime";
+import { workedMs } from "./wall-time.ts";
 
 interface Turn {
   readonly started: RuntimeEvent;
-  /** `model.completed` or `model.failed`. */
+  /** `model.completed` of what was said before it in short, where that was asked for. */
+  summary?: RuntimeEvent;
+  /** `model.completed` or `model.failed` of the round itself. */
   model?: RuntimeEvent;
   completed?: RuntimeEvent;
 }
@@ -13,7 +16,7 @@ interface Call {
   ended?: RuntimeEvent;
 }
 
-type RecordedTurn = Readonly<Turn>;
+export type RecordedTurn = Readonly<Turn>;
 export type RecordedCall = Readonly<Call>;
 
 /** How far a task has come, as the journal has it. The loop goes over it again and does none of it twice. */
@@ -28,6 +31,8 @@ export interface AgentRecord {
   readonly earlier: readonly RecordedTurn[];
   /** Every call of the task, by its `tool_call_id`. */
   readonly calls: ReadonlyMap<string, RecordedCall>;
+  /** How long the attempt has been worked on. */
+  readonly worked_ms: number;
 }
 
 interface Draft {
@@ -36,6 +41,8 @@ interface Draft {
   ended?: RuntimeEvent;
   readonly earlier: Turn[];
   readonly calls: Map<string, Call>;
+  /** All events of the attempt. */
+  timeline: RuntimeEvent[];
 }
 
 /** Where each event belongs. Those that are not named say nothing about how to go on. */
@@ -44,9 +51,9 @@ const PLACES: Partial<Record<EventType, (draft: Draft, event: RuntimeEvent) => v
   "task.queued":          tryAgain,
   "task.started":         tryAgain,
   "task.retry_scheduled": tryAgain,
-  "agent.started":        (draft, event) => { draft.started = event; },
+  "agent.started":        (draft, event) => { draft.started = event; draft.timeline = [event]; },
   "turn.started":         (draft, event) => { draft.turns.push({ started: event }); },
-  "model.completed":      (draft, event) => { turnOf(draft, event).model = event; },
+  "model.completed":      (draft, event) => { turnOf(draft, event)[isSummary(event) ? "summary" : "model"] = event; },
   "model.failed":         (draft, event) => { turnOf(draft, event).model = event; },
   "turn.completed":       (draft, event) => { turnOf(draft, event).completed = event; },
   "tool_call.started":    (draft, event) => { callOf(draft, event).started = event; },
@@ -58,11 +65,18 @@ const PLACES: Partial<Record<EventType, (draft: Draft, event: RuntimeEvent) => v
 
 /** Reads how far a task has come in this run. */
 export async function readRecord(journal: Journal, task_id: string): Promise<AgentRecord> {
-  const draft: Draft = { turns: [], earlier: [], calls: new Map() };
+  const draft: Draft = { turns: [], earlier: [], calls: new Map(), timeline: [] };
   for await (const event of journal.read()) {
-    if (event.task_id === task_id) PLACES[event.type]?.(draft, event);
+    if (event.task_id !== task_id) continue;
+    draft.timeline.push(event);
+    PLACES[event.type]?.(draft, event);
   }
-  return draft;
+  const { timeline, ...record } = draft;
+  return { ...record, worked_ms: draft.started === undefined ? 0 : workedMs(timeline) };
+}
+
+function isSummary({ payload }: RuntimeEvent): boolean {
+  return payload["kind"] === "summary";
 }
 
 /** An attempt that failed is over, and what was said in it is kept. One that was broken off, or completed, stays. */
@@ -70,6 +84,7 @@ function tryAgain(draft: Draft): void {
   if (draft.ended?.type !== "agent.failed") return;
   draft.earlier.push(...draft.turns);
   draft.turns = [];
+  draft.timeline = [];
   delete draft.started;
   delete draft.ended;
 }

@@ -8,10 +8,15 @@ import type {
   Runtime,
   ToolCallResult,
 } from "@autonous/runtime";
-import type { Message, ModelProvider } from "../model/provider.ts";
+import type { CompleteOptions, Message, ModelProvider, ModelUsage } from "../model/provider.ts";
+import type { WindowState } from "./context-window.ts";
+import type { ProjectContext } from "./instructions.ts";
 import type { AgentLimits } from "./limits.ts";
+import { ProgressWatch } from "./no-progress.ts";
 import { readRecord } from "./resume.ts";
 import type { AgentRecord } from "./resume.ts";
+import { Meter } from "./meter.ts";
+import type { Totals } from "./meter.ts";
 
 interface AgentTask {
   readonly text: string;
@@ -19,24 +24,45 @@ interface AgentTask {
   readonly task_id?: string;
   /** `event_id` of the `task.started` or `task.queued` that this belongs to. */
   readonly parent_id?: string;
+  /** The run that this one is a part of. */
+  readonly parent_run_id?: string;
   readonly trace_id?: string;
   /** Where the task comes from and who asked: rules and quotas may speak of them. */
   readonly chat?: string;
   readonly user?: string;
+  /** What was said before in the same conversation, oldest first: `messages` of an earlier outcome. Redacted already. */
+  readonly history?: readonly Message[];
 }
 
 export interface AgentOptions {
-  readonly runtime: Pick<Runtime, "run_id" | "callAll" | "tools" | "journal" | "redact" | "redactValue">;
+  /** What calls are made with, and where the record is kept. The caller closes it. */
+  readonly runtime: Pick<Runtime, "run_id" | "callAll" | "tools" | "journal" | "redact" | "redactValue" | "charge">;
   readonly provider: ModelProvider;
   readonly task: AgentTask;
   readonly limits: AgentLimits;
+  /** Cancels the run. */
   readonly signal?: AbortSignal;
+  /** What the workspace says about itself. A run that is taken up again keeps what it began with. */
+  readonly project?: ProjectContext;
+  /** How many tokens fit into a request. Default: what the provider says, else 100,000. */
+  readonly context_tokens?: number;
+  /** Tools that the model is sent from the start, though there are too many to send all. */
+  readonly first_tools?: readonly string[];
+  /** What a round of the model of that name cost. Undefined, or left out: nobody knows. */
+  readonly costOf?: (usage: ModelUsage, model: string) => number | undefined;
   /** The whole result of a call that ended before, where somebody kept it. Without it the event has to do. */
   readonly storedResult?: (tool_call_id: string) => Promise<ToolCallResult | undefined>;
   /** Told when asking the model gives way to making calls, and the other way round. */
   readonly onState?: (state: RoundState) => Promise<void>;
   /** How far calls are, for live views. */
   readonly onProgress?: CallOptions["onProgress"];
+  /** Aborts the calls that are under way and not the run: the model is told `Cancelled`. Asked for before each round of calls. */
+  readonly callSignal?: () => AbortSignal;
+  /** Pieces of a reply as they come, for live views. As the provider gave them: whoever shows them redacts them. */
+  readonly onDelta?: CompleteOptions["onDelta"];
+  readonly onRetry?: CompleteOptions["onRetry"];
+  /** What the run has used so far, told after each model round. */
+  readonly onUsage?: (totals: Totals) => void;
   readonly clock?: () => number;
 }
 
@@ -47,9 +73,13 @@ export interface AgentOutcome {
   readonly outcome: "completed" | "failed" | "cancelled" | "parked";
   /** Empty unless completed. */
   readonly answer: string;
+  /** Of a limit: its name, and what was done so far. */
   readonly error?: { readonly code: ErrorCode; readonly message: string };
   readonly turns: number;
   readonly calls: number;
+  readonly usage: Totals;
+  /** All that was said, the history before it too: the history of what is said next. */
+  readonly messages?: readonly Message[];
 }
 
 /** What the loop knows while it runs: the record of before, and what came of it since. */
@@ -59,12 +89,22 @@ export interface Run {
   readonly record: AgentRecord;
   readonly trace_id: string;
   readonly task_id: string;
+  readonly project: ProjectContext;
+  /** Everything that was said. It only grows; `window` says what of it the model sees. */
   readonly messages: Message[];
+  window: WindowState;
+  /** Tools that searches have found. */
+  readonly found: Set<string>;
   /** What became of each call, in words. */
   readonly done: string[];
+  readonly files_changed: Set<string>;
+  readonly meter: Meter;
+  readonly watch: ProgressWatch;
+  /** The model was told that it does not get on. */
+  isWarned: boolean;
   /** Turns of this attempt. */
   turns: number;
-  /** Model rounds of the task, those that failed and those of earlier attempts too. */
+  /** Model rounds of the conversation: those that failed and those of earlier attempts too. */
   rounds: number;
   invalidInARow: number;
   now(): number;
@@ -89,6 +129,8 @@ export async function openRun(options: AgentOptions): Promise<Run> {
   const record = await readRecord(runtime.journal, task_id);
   const trace_id = record.started?.trace_id ?? task.trace_id ?? makeTraceId();
   const redact = (text: string): string => runtime.redact(text.toWellFormed()).text;
+  const messages: Message[] = [...(task.history ?? []), { role: "user", text: redact(task.text) }];
+  const meter = new Meter(options, record.worked_ms);
   let current: RoundState | undefined;
   return {
     options,
@@ -96,10 +138,17 @@ export async function openRun(options: AgentOptions): Promise<Run> {
     record,
     trace_id,
     task_id,
-    messages: [{ role: "user", text: redact(task.text) }],
+    project: projectOf(options, record),
+    messages,
+    window: { task: messages.length - 1, from: 0, whole_from: 0 },
+    found: new Set(),
     done: [],
+    files_changed: new Set(),
+    meter,
+    watch: new ProgressWatch(),
+    isWarned: false,
     turns: 0,
-    rounds: 0,
+    rounds: (task.history ?? []).filter(({ role }) => role === "assistant").length,
     invalidInARow: 0,
     now: clock,
     redact,
@@ -111,8 +160,16 @@ export async function openRun(options: AgentOptions): Promise<Run> {
       const now = clock();
       const event_id = makeId("evt", now);
       const about = { trace_id, task_id, run_id: runtime.run_id, parent_id, payload };
-      await runtime.journal.append([{ event_id, ts: new Date(now).toISOString(), type, ...about }], appendOptions);
+      const draft = { event_id, ts: new Date(now).toISOString(), type, ...about };
+      const [event] = await runtime.journal.append([draft], appendOptions);
+      meter.seen(event?.seq);
       return event_id;
     },
   };
+}
+
+/** As it was when the run began: the model goes on with what it was told then. */
+function projectOf({ project = {}, runtime }: AgentOptions, { started }: AgentRecord): ProjectContext {
+  const recorded = started?.payload["project"] as ProjectContext | undefined;
+  return recorded ?? (started === undefined ? (runtime.redactValue(project).value as ProjectContext) : {});
 }

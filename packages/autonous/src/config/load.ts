@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { checkConfiguration, checkRoots, configurationFolder, nearestNames } from "@autonous/runtime";
 import type { DecisionSettings } from "@autonous/runtime";
 import { layerOf } from "./policy.ts";
+import type { PriceTable } from "./price-table.ts";
 import { parseConfiguration, readOwnText } from "./read-file.ts";
 import type { ReadFile } from "./read-file.ts";
 import { readText, SETTINGS } from "./settings.ts";
@@ -12,6 +13,8 @@ export interface Configuration {
   readonly settings: Settings;
   /** What decides. Its profile is that of the settings. */
   readonly policy: DecisionSettings;
+  /** What models cost, as the user's own file says. */
+  readonly prices: PriceTable;
   /** Where each value came from: a variable, a file, or "default". */
   readonly sources: Readonly<Record<SettingName, string>>;
   /** The user's own, then those of the project. */
@@ -91,6 +94,7 @@ export function loadConfiguration(
   return {
     settings,
     policy: { ...layer, profile: settings.profile },
+    prices: read?.prices ?? {},
     sources: sources as Configuration["sources"],
     files: [{ path, owner: "user", trusted: true, ...(read === undefined ? {} : { read }) }],
     refused: [],

@@ -25,6 +25,9 @@ export interface Narrowed {
   readonly counts: boolean;
 }
 
+/** The part of a model's setting that says where it is. */
+const SERVER = /@\s*[a-z][a-z0-9+.-]*:/i;
+
 /** A setting after a project's file has had its say: nothing wider than what is in force, unless the file is trusted. */
 export function applyProject(given: ProjectValue): Narrowed {
   const { name, value, inForce, trusted, fixed } = given;
@@ -35,6 +38,9 @@ export function applyProject(given: ProjectValue): Narrowed {
   }
   if (value === inForce) return { value, counts: false };
   if (from === "never") return refuse(inForce, "a project's file never says this");
+  if (name === "model" && SERVER.test(String(value))) {
+    return refuse(inForce, "a project's file never names a server: what is said, and a key, would go there");
+  }
   if (from !== "trusted" && isNarrower(name, value, inForce)) return { value, counts: true };
   if (fixed) return refuse(inForce, `${SETTINGS[name].variable} says ${show(inForce)}`);
   if (trusted) return { value, counts: true };
@@ -48,7 +54,7 @@ function refuse(inForce: SettingValue, why: string): Narrowed {
 
 function isNarrower(name: SettingName, value: SettingValue, inForce: SettingValue): boolean {
   const { kind } = SETTINGS[name];
-  if (kind.type === "number") return Number(value) < Number(inForce);
+  if (kind.type === "number") return inForce === undefined || Number(value) < Number(inForce); // no limit is the widest
   if (kind.type !== "choice") return false;
   const strictness: readonly string[] = kind.of;
   return strictness.indexOf(String(value)) < strictness.indexOf(String(inForce));

@@ -66,6 +66,7 @@ export function withProject(
     configuration: {
       settings: { tool_allowed_roots, ...settings },
       policy: { ...policy, profile: settings.profile },
+      prices: own.prices,
       sources: values.sources,
       files: [...own.files, ...files],
       refused,
@@ -96,6 +97,10 @@ function applyFile({ settings, sources }: Values, file: ProjectFile, refused: Re
     if (narrowed.refused === undefined) continue;
     const until_trusted = narrowed.until_trusted === true;
     refused.push({ where: read.where([name]), what: name, why: narrowed.refused, until_trusted });
+  }
+  if (read.prices !== undefined) {
+    const why = "a project's file never says this";
+    refused.push({ where: read.where(["prices"]), what: "prices", why, until_trusted: false });
   }
   for (const { key, why } of read.unknown) {
     const what = /^[\w$-]{1,80}$/.test(key) ? key : JSON.stringify(key.slice(0, 80));

@@ -5,6 +5,8 @@ import { checkConfiguration, nearestNames } from "@autonous/runtime";
 import type { PolicyConfiguration } from "@autonous/runtime";
 import { locateJson } from "./json-places.ts";
 import type { LocatedJson } from "./json-places.ts";
+import { readPrices } from "./price-table.ts";
+import type { PriceTable } from "./price-table.ts";
 import { checkValue, SETTINGS } from "./settings.ts";
 import type { SettingName, SettingValue } from "./settings.ts";
 
@@ -18,6 +20,8 @@ export interface ReadFile {
   /** The settings that it names. */
   readonly named: ReadonlyMap<SettingName, SettingValue>;
   readonly policy: PolicyConfiguration;
+  /** What models cost. Only the user's own counts. */
+  readonly prices?: PriceTable;
   /** Names that are no setting, with what is to be said of each: "is not a setting; did you mean …". */
   readonly unknown: readonly { readonly key: string; readonly why: string }[];
   /** `<file>:<line>:<column>` of a part. */
@@ -69,7 +73,7 @@ function readContent(
   content: Readonly<Record<string, unknown>>,
   where: Where,
   problems: string[],
-): Pick<ReadFile, "named" | "policy" | "unknown"> {
+): Pick<ReadFile, "named" | "policy" | "prices" | "unknown"> {
   const named = new Map<SettingName, SettingValue>();
   const unknown: { key: string; why: string }[] = [];
   const policyPart: Record<string, unknown> = {};
@@ -79,11 +83,14 @@ function readContent(
       if ("problem" in checked) problems.push(`${where([key])}: "${key}" ${checked.problem}`);
       else named.set(key as SettingName, checked.value);
     } else if (Object.hasOwn(POLICY_PARTS, key)) policyPart[key] = value;
-    else if (key !== "$schema") unknown.push({ key, why: unknownKey(key) });
+    else if (key !== "$schema" && key !== "prices") unknown.push({ key, why: unknownKey(key) });
   }
   const { configuration: policy, problems: wrong } = checkConfiguration(policyPart);
   problems.push(...wrong.map((each) => `${where(partOf(each))}: ${each}`));
-  return { named, policy, unknown };
+  if (!Object.hasOwn(content, "prices")) return { named, policy, unknown };
+  const { prices, problems: wrongPrices } = readPrices(content["prices"]);
+  problems.push(...wrongPrices.map((each) => `${where(["prices"])}: ${each}`));
+  return { named, policy, unknown, prices };
 }
 
 /** The part of the file that a problem with the policy is about: it begins with it, as in `rules.0.path: …`. */
@@ -93,7 +100,7 @@ function partOf(problem: string): readonly (string | number)[] {
 }
 
 function unknownKey(key: string): string {
-  const [nearest] = nearestNames(key, [...Object.keys(SETTINGS), ...Object.keys(POLICY_PARTS)]);
+  const [nearest] = nearestNames(key, [...Object.keys(SETTINGS), ...Object.keys(POLICY_PARTS), "prices"]);
   return `is not a setting${nearest === undefined ? "" : `; did you mean "${nearest}"?`}`;
 }
 

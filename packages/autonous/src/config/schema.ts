@@ -1,5 +1,6 @@
 import { makePolicySchema } from "@autonous/runtime";
 import { z } from "zod";
+import { makePriceSchema } from "./price-table.ts";
 import { FROM_PROJECT, SETTINGS } from "./settings.ts";
 import type { Kind, SettingName } from "./settings.ts";
 
@@ -19,7 +20,12 @@ export function makeConfigurationSchema(): JsonSchema {
     description:
       "The user's own $XDG_CONFIG_HOME/autonous/config.json, and .agent/config.json of a project, which may only narrow what the user's own allows until it is trusted.",
     type: "object",
-    properties: { $schema: { type: "string" }, ...Object.fromEntries(settings), ...withConditions(policy ?? {}) },
+    properties: {
+      $schema: { type: "string" },
+      ...Object.fromEntries(settings),
+      ...withConditions(policy ?? {}),
+      prices: makePriceSchema(),
+    },
     additionalProperties: false,
   };
 }

@@ -3,7 +3,7 @@ import type { Runtime, RuntimeOptions, Tool } from "@autonous/runtime";
 import { createReverseThinker } from "../agent/reverse-thinking.ts";
 import type { ModelProvider } from "../model/provider.ts";
 import { runTask } from "./run-task.ts";
-import type { TaskLimits } from "./run-task.ts";
+import type { RunTaskOptions, TaskLimits } from "./run-task.ts";
 import { Worker } from "./worker.ts";
 import type { WorkerOptions } from "./worker.ts";
 
@@ -14,10 +14,18 @@ export interface WorkerParts extends Omit<WorkerOptions, "runTask"> {
   /** Tools beside the built-in ones. */
   readonly tools?: readonly Tool[];
   readonly limits: TaskLimits;
+  readonly readAsking?: RunTaskOptions["readAsking"];
 }
 
 /** A worker that does its tasks with the agent, each in a runtime whose record is behind the task's lease. */
-export function createWorker({ provider, runtime: options, tools = [], limits, ...parts }: WorkerParts): Worker {
+export function createWorker({
+  provider,
+  runtime: options,
+  tools = [],
+  limits,
+  readAsking,
+  ...parts
+}: WorkerParts): Worker {
   const { store, onRecorded } = parts;
   return new Worker({
     ...parts,
@@ -26,6 +34,7 @@ export function createWorker({ provider, runtime: options, tools = [], limits, .
         store,
         provider,
         limits,
+        ...(readAsking === undefined ? {} : { readAsking }),
         clock: Date.now,
         openRuntime: async ({ task }) => {
           const runtime: Runtime = await createRuntime({

@@ -1,14 +1,14 @@
 import { redact, secretsOf } from "@autonous/runtime";
 import type { Runtime } from "@autonous/runtime";
 import { runAgent } from "../agent/loop.ts";
-import type { AgentOutcome } from "../agent/run.ts";
+import type { AgentLimits } from "../agent/limits.ts";
+import type { AgentOptions, AgentOutcome } from "../agent/run.ts";
 import type { ModelProvider } from "../model/provider.ts";
 import type { Finish, Lease, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { backoffMs } from "./backoff.ts";
 
-export interface TaskLimits {
-  readonly max_turns: number;
+export interface TaskLimits extends AgentLimits {
   readonly max_attempts: number;
   readonly retry_base_ms: number;
 }
@@ -19,6 +19,8 @@ export interface RunTaskOptions {
   readonly openRuntime: (lease: Lease) => Promise<Runtime>;
   readonly provider: ModelProvider;
   readonly limits: TaskLimits;
+  /** How the model is asked: what fits, what it costs, what the workspace says about itself. */
+  readonly readAsking?: () => Promise<Pick<AgentOptions, "context_tokens" | "costOf" | "project">>;
   readonly clock: () => number;
 }
 
@@ -51,7 +53,8 @@ async function askAgent(lease: Lease, signal: AbortSignal, options: RunTaskOptio
         ...(task.user === null ? {} : { user: task.user }),
         ...(await parentOf(lease, store)),
       },
-      limits: { max_turns: limits.max_turns },
+      limits: agentLimits(limits),
+      ...(await options.readAsking?.()),
       signal,
       storedResult: (tool_call_id) => store.calls.result({ run_id: task.run_id, tool_call_id }),
       onState: (state) => store.inbox.setState(lease, state),
@@ -60,6 +63,10 @@ async function askAgent(lease: Lease, signal: AbortSignal, options: RunTaskOptio
   } finally {
     await runtime.close();
   }
+}
+
+function agentLimits({ max_attempts: _attempts, retry_base_ms: _base, ...limits }: TaskLimits): AgentLimits {
+  return limits;
 }
 
 /** The agent's part of the tree hangs below the event that made the task. */

@@ -15,6 +15,8 @@ export interface ToolContext {
   readonly processes: CallProcesses;
   readonly network: ToolNetwork;
   readonly skills: ToolSkills;
+  /** The tools in force, for the one that looks for others. */
+  tools(): readonly OfferedTool[];
   /** What this run put aside because it was too long to show. */
   readonly observations: Observations;
   /** For tools that declare `undoes`: the records that the gate looked up and judged, newest first. */
@@ -28,6 +30,14 @@ export interface ToolContext {
   progress(fraction: number | null, detail: string): void;
   /** Shows something at once to whoever asked. Recorded, so that it is there for who looks later. */
   display(shown: Displayed): Promise<void>;
+}
+
+/** A tool, as far as somebody who looks for one has to know it. */
+export interface OfferedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly args_schema: Readonly<Record<string, unknown>>;
+  readonly search_hint: string | null;
 }
 
 export const LEVELS = ["info", "success", "warning", "error", "progress"] as const;

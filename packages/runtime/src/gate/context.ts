@@ -1,6 +1,7 @@
-import type { FileBefore, FileChange, PlannedFile, ToolContext, ToolFiles } from "../contract/context.ts";
+import type { FileBefore, FileChange, OfferedTool, PlannedFile, ToolContext, ToolFiles } from "../contract/context.ts";
 import type { UndoRecord } from "../contract/undo.ts";
 import { decide } from "../policy/decide.ts";
+import { isInForce } from "../policy/tools-in-force.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { GateCall, GateParts } from "./call.ts";
 import { draftEvent } from "./call.ts";
@@ -46,6 +47,7 @@ export function createContext(call: GateCall, parts: GateParts, options: Context
         redactor: parts.redactor,
         openAside: () => parts.folder.openAside(`${tool_call_id}.txt`),
       }),
+    tools: () => offeredTools(parts),
     observations: { open: async (storage_ref) => await parts.openOwn(parts.folder.pathOf(storage_ref)) },
     undo: {
       records: call.undo_records,
@@ -64,6 +66,16 @@ export function createContext(call: GateCall, parts: GateParts, options: Context
     },
   };
   return context;
+}
+
+function offeredTools({ registry, workspace, settings }: GateParts): readonly OfferedTool[] {
+  const inForce = registry.all().filter((tool) => isInForce(tool, workspace, settings).inForce);
+  return inForce.map((tool) => ({
+    name: tool.name,
+    description: tool.describe({ roots: workspace.roots }),
+    args_schema: tool.args_schema,
+    search_hint: tool.search_hint ?? null,
+  }));
 }
 
 interface Bound {

@@ -11,6 +11,7 @@ import { ls } from "./ls.ts";
 import { networkRequest } from "./network-request.ts";
 import { read } from "./read.ts";
 import { runScript } from "./run-script.ts";
+import { toolSearch } from "./tool-search.ts";
 import { undo } from "./undo.ts";
 import { write } from "./write.ts";
 
@@ -31,5 +32,6 @@ export const BUILT_IN: readonly Tool[] = [
   runScript,
   networkRequest,
   display,
+  toolSearch,
   undo,
 ];

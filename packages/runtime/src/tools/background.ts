@@ -1,3 +1,4 @@
+import { LOOKS } from "./looks.ts";
 import { z } from "zod";
 import type { BackgroundFacts } from "../contract/processes.ts";
 import { defineTool } from "../contract/tool.ts";
@@ -60,18 +61,6 @@ function line({ background_id, state, pid, exit_code, command, files_changed }: 
   return `${background_id} ${state}${end}, process ${pid}: ${makeVisible(command)}\n`;
 }
 
-/** What tools declare that only look. */
-const LOOKS = {
-  required_permissions: ["fs.read"],
-  side_effects: ["none"],
-  risk: "low",
-  permission_class: "readonly",
-  audit_operation: "read",
-  concurrency_safe: true,
-  read_only: true,
-  idempotent: true,
-} as const;
-
 const position = () => z.strictObject({ position: z.int().min(0) });
 
 export const backgroundOutput = defineTool({
@@ -87,6 +76,7 @@ export const backgroundOutput = defineTool({
     }),
   returns: () => facts().extend({ skipped_bytes: z.int() }),
   ...LOOKS,
+  required_permissions: ["fs.read"],
   search_hint: "background process output log",
 
   async execute({ background_id, cursor, wait_seconds }, { processes, cursors, signal, limits }) {
@@ -143,6 +133,7 @@ export const backgroundList = defineTool({
   args: () => z.strictObject({}),
   returns: () => z.strictObject({ background: z.array(facts()) }),
   ...LOOKS,
+  required_permissions: ["fs.read"],
   search_hint: "list background processes",
 
   async execute(_, { processes }) {

@@ -14,7 +14,7 @@ const GRACE_MS = 10_000;
 const args = () =>
   z.strictObject({
     cmd: z.string().min(1).max(100_000).describe("The command, for bash"),
-    workdir: z.string().min(1).default(".").describe("Folder to run it in, relative to the workspace"),
+    workdir: z.string().min(1).default(".").describe("Folder to run it in"),
     timeout_seconds: z
       .number()
       .min(0.1)
@@ -22,10 +22,7 @@ const args = () =>
       .optional()
       .describe("It is stopped after so long; default 120"),
     is_background: z.boolean().default(false).describe("Go on at once; read its output with background_output"),
-    network: z
-      .boolean()
-      .default(false)
-      .describe("Let it reach the network allowlist, which a person has to confirm; not in the background"),
+    network: z.boolean().default(false).describe("Let it reach the network allowlist; a person has to confirm"),
     description: z.string().max(1000).optional().describe("What it is for, in a few words"),
   });
 type Args = z.output<ReturnType<typeof args>>;

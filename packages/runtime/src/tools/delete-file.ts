@@ -3,7 +3,7 @@ import { defineTool } from "../contract/tool.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { describeUndo } from "./changed.ts";
 
-const args = () => z.strictObject({ path: z.string().min(1).describe("File to delete, relative to the workspace") });
+const args = () => z.strictObject({ path: z.string().min(1).describe("File to delete") });
 const returns = () => z.strictObject({ removed: z.string(), bytes: z.int() });
 
 export const deleteFile = defineTool({

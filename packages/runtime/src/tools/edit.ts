@@ -14,11 +14,11 @@ import { refuseStale, sha256Argument } from "./stale.ts";
 
 const findText = () => z.string().describe("Text to find, copied exactly from the file");
 const replaceWith = () => z.string().describe("Text to put in its place, taken literally");
-const all = () => z.boolean().describe("Replace every occurrence instead of refusing when there are several");
+const all = () => z.boolean().describe("Replace every occurrence");
 
 const args = () =>
   z.strictObject({
-    path: z.string().min(1).describe("File to edit, relative to the workspace"),
+    path: z.string().min(1).describe("File to edit"),
     find: findText().optional(),
     replace: replaceWith().optional(),
     all: all().optional(),
@@ -27,7 +27,7 @@ const args = () =>
       .min(1)
       .max(1000)
       .optional()
-      .describe("Several edits of the file as it is now, instead of find and replace: all are made or none"),
+      .describe("Instead of find and replace: several edits of the file as it is now, all or none"),
     if_sha256: sha256Argument().optional(),
   });
 type Args = z.output<ReturnType<typeof args>>;

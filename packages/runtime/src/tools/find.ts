@@ -17,15 +17,15 @@ const KINDS = {
 
 const args = () =>
   z.strictObject({
-    path: z.string().min(1).default(".").describe("Folder to look in, relative to the workspace"),
-    name_pattern: z.string().min(1).describe("Glob: *.ts matches a name at any depth, src/**/*.ts a path below path"),
+    path: z.string().min(1).default(".").describe("Folder to look in"),
+    name_pattern: z.string().min(1).describe("Glob: *.ts is a name at any depth, src/**/*.ts a path below path"),
     max_depth: z.int().min(1).optional().describe("How far down to look; 1 is the folder itself"),
     limit: z.int().min(1).optional().describe("Entries a page"),
-    cursor: z.string().optional().describe("next_page_cursor of the page before; the other arguments stay the same"),
+    cursor: z.string().optional().describe("next_page_cursor of the page before"),
     type: z
       .enum(["file", "directory", "link", "any", "f", "d", "l"])
       .default("any")
-      .describe("file, directory, link (or f, d, l) or any"),
+      .describe("f, d and l are short for the first three"),
     sort: z.enum(["path", "newest"]).default("path").describe("By path, or what changed last first"),
   });
 type Args = z.output<ReturnType<typeof args>>;

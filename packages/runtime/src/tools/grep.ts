@@ -19,24 +19,24 @@ const args = () =>
       .max(MAX_PATTERN)
       .refine((text) => !text.includes("\0"), { error: String.raw`it holds a NUL character; write \x00` })
       .describe("Regular expression (Rust syntax, no look-around)"),
-    path: z.string().min(1).default(".").describe("Folder or file to search, relative to the workspace"),
-    glob: z.string().min(1).optional().describe("Only files that match, such as *.ts or src/**/*.ts, below path"),
+    path: z.string().min(1).default(".").describe("Folder or file to search"),
+    glob: z.string().min(1).optional().describe("Only files that match: *.ts, src/**/*.ts"),
     type: z
       .string()
       .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: "it has to be letters, digits, _ and -" })
       .optional()
-      .describe("Only files of this type, such as ts, py or rust"),
-    limit: z.int().min(1).optional().describe("Matches a page; files with files_only or count_only"),
-    head_limit: z.int().min(1).optional().describe("The same as limit; the smaller one counts"),
-    cursor: z.string().optional().describe("next_page_cursor of the page before; the other arguments stay the same"),
+      .describe("Only files of this type: ts, py, rust"),
+    limit: z.int().min(1).optional().describe("Matches (or files) a page"),
+    head_limit: z.int().min(1).optional().describe("As limit"),
+    cursor: z.string().optional().describe("next_page_cursor of the page before"),
     multiline: z
       .boolean()
       .default(false)
       .describe(String.raw`Let a match go over several lines; . matches \n too`),
     "-i": z.boolean().default(false).describe("Ignore upper and lower case"),
-    context: z.int().min(0).max(100).default(0).describe("Lines to show before and after each match"),
-    files_only: z.boolean().default(false).describe("Give only the names of files with a match"),
-    count_only: z.boolean().default(false).describe("Give only the number of matching lines of each file"),
+    context: z.int().min(0).max(100).default(0).describe("Lines around each match"),
+    files_only: z.boolean().default(false).describe("Only the names of files"),
+    count_only: z.boolean().default(false).describe("Only the number of matching lines of each file"),
   });
 type Args = z.output<ReturnType<typeof args>>;
 

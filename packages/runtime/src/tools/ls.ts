@@ -12,7 +12,7 @@ const args = () =>
     path: z.string().min(1).default(".").describe("Folder to list, relative to the workspace"),
     recursive: z.boolean().default(false).describe("List the folders below it too"),
     limit: z.int().min(1).optional().describe("Entries a page"),
-    cursor: z.string().optional().describe("next_page_cursor of the page before; the other arguments stay the same"),
+    cursor: z.string().optional().describe("next_page_cursor of the page before"),
     ignore_globs: z
       .array(z.string().min(1))
       .max(100)

@@ -22,7 +22,7 @@ const args = () =>
       limit: z.int().min(1).optional().describe("Lines a page"),
       offset_bytes: z.int().min(0).optional().describe("Byte to begin at, counted from 0"),
       limit_bytes: z.int().min(1).optional().describe("Bytes a page; an offset beside it counts bytes too"),
-      cursor: z.string().optional().describe("next_page_cursor of the page before; the other arguments stay the same"),
+      cursor: z.string().optional().describe("next_page_cursor of the page before"),
     })
     .superRefine((given, { addIssue }) => {
       for (const [field, other, why] of CONTRADICTIONS) {

@@ -11,7 +11,7 @@ import { refuseStale, sha256Argument } from "./stale.ts";
 
 const args = () =>
   z.strictObject({
-    path: z.string().min(1).describe("File to write, relative to the workspace; missing folders are made"),
+    path: z.string().min(1).describe("File to write; missing folders are made"),
     content: z.string().describe("The whole content, or with append what to add at the end"),
     mode: z
       .enum(["overwrite", "append", "create"])

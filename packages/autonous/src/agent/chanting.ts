@@ -1,0 +1,59 @@
+/** As often a passage comes, one right after the other, before it is a chant. */
+const REPEATS = 10;
+/** A chant has at least so many characters, and its passage at most so many. */
+const SHORTEST = 500;
+const LONGEST_PASSAGE = 400;
+const LOOKED_AT = LONGEST_PASSAGE * REPEATS;
+/** How often it is looked: so many characters further. */
+const STRIDE = 100;
+
+/** Lines in which repetition is form: fences, lists, tables, headings, quotes, rules. */
+const FORM = /^\s{0,20}(?:```|~~~|[-*+]\s|\d{1,9}[.)]\s|[|+]|#{1,6}\s|>)/;
+const FENCE = /^\s{0,20}(?:```|~~~)/;
+const WORDY = /\p{L}/u;
+
+/** Watches a reply as it comes for a model that says the same over and over and will not end by itself. */
+export class ChantWatch {
+  /** Prose since the last line of another form. */
+  #prose = "";
+  #line = "";
+  #isCode = false;
+  #unseen = 0;
+
+  /** Whether the reply has become a chant. Takes time linear in the text, by and large. */
+  push(text: string): boolean {
+    for (const piece of text.split(/(?<=\n)/)) {
+      this.#line += piece;
+      if (!this.#isCode && !FORM.test(this.#line)) this.#prose += piece;
+      this.#unseen += piece.length;
+      if (piece.endsWith("\n")) this.#endLine();
+    }
+    this.#prose = this.#prose.slice(-LOOKED_AT);
+    this.#line = this.#line.slice(-LOOKED_AT);
+    if (this.#unseen < STRIDE) return false;
+    this.#unseen = 0;
+    return isChant(this.#prose);
+  }
+
+  #endLine(): void {
+    if (FENCE.test(this.#line)) this.#isCode = !this.#isCode;
+    if (FORM.test(this.#line)) this.#prose = "";
+    this.#line = "";
+  }
+}
+
+/** Whether a text ends in one passage, ten times and more. Read backwards, that is a prefix that repeats. */
+export function isChant(text: string): boolean {
+  const backwards = text.slice(-LOOKED_AT).split("").reverse();
+  const borders = new Int32Array(backwards.length); // the longest border of each prefix (Knuth, Morris, Pratt)
+  for (let at = 1, border = 0; at < backwards.length; at++) {
+    while (border > 0 && backwards[at] !== backwards[border]) border = borders[border - 1] ?? 0;
+    if (backwards[at] === backwards[border]) border += 1;
+    borders[at] = border;
+    const length = at + 1;
+    const period = length - border;
+    const isLong = length >= SHORTEST && period <= LONGEST_PASSAGE && length >= period * REPEATS;
+    if (isLong) return WORDY.test(backwards.slice(0, period).join(""));
+  }
+  return false;
+}

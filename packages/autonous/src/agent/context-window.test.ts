@@ -1,0 +1,216 @@
+import { ToolError } from "@autonous/runtime";
+import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { makeWorld, openJournal, recording, startRuntime } from "../../../../test/support/agent-world.ts";
+import type { Death, World } from "../../../../test/support/agent-world.ts";
+import type { Message, ModelProvider, ModelReply, ModelRequest } from "../model/provider.ts";
+import { advanceWindow, showWindow, squeeze, whatToSummarise } from "./context-window.ts";
+import type { WindowState } from "./context-window.ts";
+import { runAgent } from "./loop.ts";
+import type { AgentOptions, AgentOutcome } from "./run.ts";
+import { estimateTokens, sumTokens } from "./tokens.ts";
+
+const RESULT = { payload: null, error: null } as unknown as ToolCallResult;
+
+function toolMessage(id: string, text: string, storage_ref?: string): Message {
+  const result = { ...RESULT, payload: { storage_ref } } as unknown as ToolCallResult;
+  return { role: "tool", tool_call_id: id, name: "read", text, result };
+}
+
+/** A history of rounds, each with as many results as are given, of these lengths. */
+function history(rounds: readonly (readonly number[])[]): Message[] {
+  const messages: Message[] = [{ role: "user", text: "The task" }];
+  for (const [round, lengths] of rounds.entries()) {
+    const ids = lengths.map((_, index) => `${round}.${index}`);
+    const calls = ids.map((tool_call_id) => ({ tool_call_id, name: "read", arguments: {} }));
+    messages.push({ role: "assistant", text: "", calls });
+    for (const [index, length] of lengths.entries()) messages.push(toolMessage(ids[index] ?? "", "x".repeat(length)));
+  }
+  return messages;
+}
+
+const BEGIN: WindowState = { task: 0, from: 0, whole_from: 0 };
+
+test("while all of it fits, the model sees the history as it is", () => {
+  const messages = history([[5_000], [5_000], [5_000], [5_000], [5_000]]);
+  const state = advanceWindow(BEGIN, messages, 100_000);
+  expect(showWindow(state, messages)).toEqual(messages);
+  expect(whatToSummarise(state, messages, 100_000)).toBeUndefined();
+});
+
+test("when it fills up, old large results become excerpts and the last rounds stay whole", () => {
+  const messages = history([[30_000], [100], [30_000], [30_000], [30_000]]);
+  const state = advanceWindow(BEGIN, messages, 50_000);
+  const shown = showWindow(state, messages);
+  expect(shown.map(({ text }) => text.length > 20_000)).toEqual(messages.map((_, at) => [6, 8, 10].includes(at)));
+  expect(shown[2]?.text).toMatch(/characters are left out here; make the call again/);
+  expect(shown[4]).toBe(messages[4]);
+  expect(messages[2]?.text.length).toBe(30_000);
+});
+
+test("an excerpt says where the whole is kept", () => {
+  const messages = [...history([[1]]), ...history([[9]]).slice(1)];
+  messages[2] = toolMessage("0.0", "y".repeat(90_000), "observations/call_1.txt");
+  const [, , shown] = showWindow({ ...BEGIN, whole_from: 4 }, messages);
+  expect(shown?.text).toMatch(/the whole is kept as observations\/call_1\.txt/);
+});
+
+test("what is summarised ends between rounds, and calls keep their results", () => {
+  const round = fc.array(fc.integer({ min: 0, max: 40_000 }), { minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(
+      fc.array(round, { minLength: 1, maxLength: 12 }),
+      fc.integer({ min: 500, max: 60_000 }),
+      (rounds, budget) => {
+        const messages = history(rounds);
+        let state = advanceWindow(BEGIN, messages, budget);
+        const from = whatToSummarise(state, messages, budget);
+        if (from !== undefined) state = { ...state, from, summary: "In short" };
+        const window = squeeze(showWindow(state, messages), budget);
+        const asked = window.flatMap((each) =>
+          each.role === "assistant" ? (each.calls ?? []).map((call) => call.tool_call_id) : [],
+        );
+        const answered = window.flatMap((each) => (each.role === "tool" ? [each.tool_call_id] : []));
+        expect(answered).toEqual(asked);
+        expect(window[0]?.text).toMatch(/^The task/);
+        expect(window.at(-1)?.role).toBe("tool");
+        if (from !== undefined) expect(messages[from]?.role).toBe("assistant");
+      },
+    ),
+  );
+});
+
+test("a task that is too long by itself is cut, so that the request fits", () => {
+  const messages: Message[] = [{ role: "user", text: "t".repeat(500_000) }];
+  const window = squeeze(showWindow(BEGIN, messages), 10_000);
+  expect(sumTokens(window)).toBeLessThanOrEqual(10_000);
+  expect(window[0]?.text).toMatch(/^t+\n\[\d+ characters are left out here\]\nt+$/);
+});
+
+test("tokens are rather counted too high", () => {
+  expect(estimateTokens("The quick brown fox jumps over the lazy dog")).toBeGreaterThanOrEqual(10);
+  expect(estimateTokens("日本語のテキスト")).toBeGreaterThanOrEqual(8);
+});
+
+// ---- In a run
+
+const LINES = 700;
+/** Reads a long file again and again, in other parts, then answers. */
+function reading(rounds: number, refuse?: (request: ModelRequest) => void): ModelProvider {
+  const complete: ModelProvider["complete"] = async (request): Promise<ModelReply> => {
+    refuse?.(request);
+    if (request.purpose === "summary")
+      return { kind: "native", text: "Parts were read; nothing was found", calls: [], finish: "stop" };
+    if (request.rounds >= rounds) return { kind: "native", text: "done", calls: [], finish: "stop" };
+    const input = JSON.stringify({ path: "long.txt", offset: request.rounds + 1, limit: LINES });
+    return { kind: "native", text: "", calls: [{ id: `c${request.rounds}`, name: "read", input }], finish: "stop" };
+  };
+  return { name: "test:reader", protocol: "native", complete };
+}
+
+async function longWorld(): Promise<World> {
+  const { writeFile } = await import("node:fs/promises");
+  const world = await makeWorld();
+  const text = Array.from({ length: 2_000 }, (_, at) => `line ${at} of a long file\n`).join("");
+  await writeFile(`${world.folder}/workspace/long.txt`, text);
+  return world;
+}
+
+interface Life {
+  readonly world: World;
+  readonly provider: ModelProvider;
+  readonly death?: Death;
+  readonly options?: Partial<AgentOptions>;
+}
+
+async function live({
+  world,
+  provider,
+  death,
+  options,
+}: Life): Promise<{ outcome: AgentOutcome | undefined; requests: ModelRequest[] }> {
+  const journal = openJournal(world, death);
+  const asked = recording(provider);
+  const runtime = await startRuntime(world, journal);
+  const task = { text: "Read it", task_id: "task_1" };
+  const storedResult = async (id: string) => world.results.get(id);
+  const running = runAgent({ runtime, provider: asked, task, limits: { max_turns: 40 }, storedResult, ...options });
+  const outcome = await Promise.race([running, journal.died.then(() => undefined)]);
+  if (outcome === undefined) await new Promise(setImmediate);
+  return { outcome, requests: asked.requests };
+}
+
+function summaries({ events }: World): RuntimeEvent[] {
+  return events.filter(({ payload }) => payload["kind"] === "summary");
+}
+
+test("a long run fits the window throughout, by excerpts first and then by a summary that is on record", async () => {
+  const world = await longWorld();
+  const { outcome, requests } = await live({ world, provider: reading(20), options: { context_tokens: 30_000 } });
+  expect(outcome).toMatchObject({ outcome: "completed", turns: 21 });
+  expect(Math.max(...requests.map(({ messages }) => sumTokens(messages)))).toBeLessThan(30_000 * 0.85);
+  expect(summaries(world).length).toBeGreaterThan(0);
+  expect(summaries(world)[0]?.payload).toMatchObject({
+    text: "Parts were read; nothing was found",
+    usage: { estimated: true },
+  });
+  expect(requests.at(-1)?.messages[0]?.text).toMatch(
+    /^Read it\n\nWhat was said and done so far, in short:\nParts were read/,
+  );
+  expect(outcome?.messages).toHaveLength(42);
+});
+
+test("killed at any time, a run that sums up does not ask for a summary again and goes on with the same window", async () => {
+  const unharmed = await longWorld();
+  const options = { context_tokens: 20_000 };
+  const whole = await live({ world: unharmed, provider: reading(8), options });
+  expect(summaries(unharmed).length).toBeGreaterThan(0);
+  const plain = (text: string): string => text.replaceAll(/[\w.-]{100,}/g, "<cursor>"); // of another file in each world
+  const texts = (requests: readonly ModelRequest[]): unknown =>
+    requests.map(({ purpose, messages }) => [purpose, messages.map(({ role, text }) => [role, plain(text)])]);
+  for (let event = 2; event < unharmed.events.length; event += 3) {
+    const world = await longWorld();
+    await live({ world, provider: reading(8), options, death: { event, when: "after" } });
+    const asked = world.events.filter(({ type }) => type === "model.completed").length;
+    const { outcome, requests } = await live({ world, provider: reading(8), options });
+    expect(outcome).toMatchObject({ outcome: "completed", turns: 9 });
+    expect(texts(requests)).toEqual(texts(whole.requests.slice(asked)));
+    expect(summaries(world).length).toBe(summaries(unharmed).length);
+  }
+}, 60_000);
+
+test("a model that cannot sum up is done without, and what was called is told", async () => {
+  const world = await longWorld();
+  const provider = reading(8, ({ purpose }) => {
+    if (purpose === "summary") throw new ToolError("ModelFailed", "overloaded");
+  });
+  const { outcome } = await live({ world, provider, options: { context_tokens: 20_000 } });
+  expect(outcome).toMatchObject({ outcome: "completed" });
+  expect(summaries(world)[0]?.payload).toMatchObject({ text: /calls were made[^]*read ok/, problem: "overloaded" });
+});
+
+test("a request that is too long for the model is made smaller once, and stays so", async () => {
+  const world = await longWorld();
+  const limit = 15_000;
+  const sizes: number[] = [];
+  const provider = reading(6, ({ purpose, messages }) => {
+    const size = sumTokens(messages);
+    if (size > limit) throw new ToolError("ModelFailed", "prompt is too long", { context_length: true });
+    if (purpose === undefined) sizes.push(size);
+  });
+  const { outcome, requests } = await live({ world, provider });
+  expect(outcome).toMatchObject({ outcome: "completed", turns: 7 });
+  expect(requests.filter(({ messages }) => sumTokens(messages) > limit).length).toBe(1);
+  expect(sizes.length).toBe(7);
+});
+
+test("a request that is too long even then ends the run", async () => {
+  const world = await longWorld();
+  const provider = reading(3, () => {
+    throw new ToolError("ModelFailed", "prompt is too long", { context_length: true });
+  });
+  const { outcome, requests } = await live({ world, provider });
+  expect(outcome).toMatchObject({ outcome: "failed", error: { code: "ModelFailed", message: /prompt is too long/ } });
+  expect(requests).toHaveLength(2);
+});

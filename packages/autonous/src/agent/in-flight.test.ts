@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import type { ModelProvider, ModelReply } from "../model/provider.ts";
+import { limitInFlight } from "./in-flight.ts";
+
+const REQUEST = { system: "", messages: [], rounds: 0, tools: [] };
+const REPLY: ModelReply = { kind: "plain", text: "", finish: "stop" };
+
+/** A provider whose requests end when the test says so. */
+function held(): ModelProvider & { readonly open: (() => void)[]; readonly failing: (() => void)[] } {
+  const open: (() => void)[] = [];
+  const failing: (() => void)[] = [];
+  const complete = (): Promise<ModelReply> =>
+    new Promise((resolve, reject) => {
+      open.push(() => resolve(REPLY));
+      failing.push(() => reject(new Error("failed")));
+    });
+  return { name: "test:held", open, failing, complete };
+}
+
+const signal = new AbortController().signal;
+const settle = (): Promise<void> => new Promise(setImmediate);
+
+test("no more requests are under way than are allowed, and the others follow in order", async () => {
+  const inner = held();
+  const provider = limitInFlight(inner, 2);
+  const asked = [1, 2, 3, 4].map(() => provider.complete(REQUEST, { signal }));
+  await settle();
+  expect(inner.open).toHaveLength(2);
+  inner.open[0]?.();
+  await asked[0];
+  await settle();
+  expect(inner.open).toHaveLength(3);
+  inner.failing[1]?.();
+  await expect(asked[1]).rejects.toThrow("failed");
+  await settle();
+  expect(inner.open).toHaveLength(4);
+  for (const end of inner.open) end();
+  await Promise.all([asked[2], asked[3]]);
+});
+
+test("one that is given up while it waits takes nobody's place", async () => {
+  const inner = held();
+  const provider = limitInFlight(inner, 1);
+  const first = provider.complete(REQUEST, { signal });
+  const stop = new AbortController();
+  const second = provider.complete(REQUEST, { signal: stop.signal });
+  const third = provider.complete(REQUEST, { signal });
+  stop.abort(new Error("enough"));
+  await expect(second).rejects.toThrow("enough");
+  inner.open[0]?.();
+  await first;
+  await settle();
+  expect(inner.open).toHaveLength(2);
+  inner.open[1]?.();
+  await third;
+});

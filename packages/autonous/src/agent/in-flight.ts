@@ -1,0 +1,45 @@
+import type { ModelProvider } from "../model/provider.ts";
+
+/** The same provider, asked at most so many things at once; the rest wait in the order in which they came. */
+export function limitInFlight(provider: ModelProvider, most: number): ModelProvider {
+  let inFlight = 0;
+  const waiting: (() => void)[] = [];
+
+  async function enter(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (inFlight < most) {
+      inFlight += 1;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const goOn = (): void => {
+        signal.removeEventListener("abort", giveUp);
+        resolve(); // the place is handed on: the count stays
+      };
+      const giveUp = (): void => {
+        waiting.splice(waiting.indexOf(goOn), 1);
+        reject(signal.reason as Error);
+      };
+      waiting.push(goOn);
+      signal.addEventListener("abort", giveUp, { once: true });
+    });
+  }
+
+  function leave(): void {
+    const next = waiting.shift();
+    if (next === undefined) inFlight -= 1;
+    else next();
+  }
+
+  return {
+    ...provider,
+    complete: async (request, options) => {
+      await enter(options.signal);
+      try {
+        return await provider.complete(request, options);
+      } finally {
+        leave();
+      }
+    },
+  };
+}

@@ -1,0 +1,195 @@
+import { expect, test } from "vitest";
+import { makeWorld, openJournal, recording, SECRET, startRuntime } from "../../../../test/support/agent-world.ts";
+import type { Death, World } from "../../../../test/support/agent-world.ts";
+import type { ModelProvider, ModelReply, ModelRequest, NativeCall } from "../model/provider.ts";
+import { runAgent } from "./loop.ts";
+import type { AgentOptions, AgentOutcome } from "./run.ts";
+
+type Native = Extract<ModelReply, { readonly kind: "native" }>;
+
+/** A provider with function calling of its own, that answers by the number of the round. */
+function native(replies: readonly Partial<Native>[]): ModelProvider {
+  return {
+    name: "test:native",
+    protocol: "native",
+    complete: async ({ rounds }) => ({ kind: "native", text: "", calls: [], finish: "stop", ...replies[rounds] }),
+  };
+}
+
+function call(id: string, name: string, input: string | object): NativeCall {
+  return { id, name, input: typeof input === "string" ? input : JSON.stringify(input) };
+}
+
+const TASK = { text: "Do it", task_id: "task_1", trace_id: "trace_1" };
+
+interface Life {
+  readonly world: World;
+  readonly replies: readonly Partial<Native>[];
+  readonly death?: Death;
+  readonly options?: Partial<AgentOptions>;
+}
+
+async function live({ world, replies, death, options }: Life): Promise<{
+  readonly outcome: AgentOutcome | undefined;
+  readonly requests: ModelRequest[];
+}> {
+  const journal = openJournal(world, death);
+  const runtime = await startRuntime(world, journal);
+  const provider = recording(native(replies));
+  const storedResult = async (id: string) => world.results.get(id);
+  const running = runAgent({ runtime, provider, task: TASK, limits: { max_turns: 10 }, storedResult, ...options });
+  const outcome = await Promise.race([running, journal.died.then(() => undefined)]);
+  if (outcome === undefined) await new Promise(setImmediate);
+  return { outcome, requests: provider.requests };
+}
+
+const start = async (replies: readonly Partial<Native>[], options: Partial<AgentOptions> = {}) => {
+  const world = await makeWorld();
+  return { world, ...(await live({ world, replies, options })) };
+};
+
+function payloads({ events }: World, type: string): Readonly<Record<string, unknown>>[] {
+  return events.filter((event) => event.type === type).map(({ payload }) => payload);
+}
+
+test("calls by function calling run, and text without calls is the answer", async () => {
+  const replies = [
+    { text: "I look.", calls: [call("a1", "look", { mark: "1" }), call("a2", "ls", "")] },
+    { text: "All is there" },
+  ];
+  const { world, outcome, requests } = await start(replies);
+  expect(outcome).toMatchObject({ outcome: "completed", answer: "All is there", turns: 2, calls: 2 });
+  expect(requests[0]?.system).not.toMatch(/JSON/);
+  const [, said, first, second] = requests[1]?.messages ?? [];
+  expect(said).toMatchObject({
+    role: "assistant",
+    text: "I look.",
+    calls: [
+      { provider_call_id: "a1", name: "look", arguments: { mark: "1" } },
+      { provider_call_id: "a2", name: "ls", arguments: {} },
+    ],
+  });
+  const ids = said?.role === "assistant" ? said.calls?.map(({ tool_call_id }) => tool_call_id) : [];
+  expect([first, second].map((each) => each?.role === "tool" && each.tool_call_id)).toEqual(ids);
+  expect(payloads(world, "model.completed")[0]).toMatchObject({ transport: "native", progress: "I look." });
+});
+
+// oxfmt-ignore
+const BROKEN = [
+  { title: "JSON that is cut off",        input: '{"mark":"1"',             says: /cut off/ },
+  { title: "JSON that is broken",         input: '{"mark":}',               says: /broken/ },
+  { title: "a list",                      input: "[1]",                     says: /have to be a JSON object/ },
+  { title: "two objects",                 input: '{"mark":"1"}{"mark":"2"}', says: /more than one/ },
+  { title: "a key that comes twice",      input: '{"mark":"1","mark":"2"}', says: /twice/ },
+  { title: "prose",                       input: "mark 1",                  says: /have to be a JSON object/ },
+  { title: "a number without end",        input: '{"mark":1e999}',          says: /too large/ },
+  { title: "nesting without end",         input: `{"mark":${"[".repeat(5000)}${"]".repeat(5000)}}`, says: /nested/ },
+] as const;
+
+for (const { title, input, says } of BROKEN) {
+  test(`${title} as arguments goes back as an error of that call, on record, and the others run`, async () => {
+    const replies = [{ calls: [call("a", "stamp", input), call("b", "stamp", { mark: "2" })] }, { text: "ok" }];
+    const { world, outcome, requests } = await start(replies);
+    expect([...world.effects]).toEqual([["stamp 2", 1]]);
+    expect(outcome).toMatchObject({ outcome: "completed", calls: 2 });
+    const result = requests[1]?.messages[2];
+    expect(result).toMatchObject({ role: "tool", result: { error: { code: "InvalidArguments" } } });
+    expect(result?.text).toMatch(says);
+    const audits = [...payloads(world, "tool_call.failed"), ...payloads(world, "tool_call.completed")];
+    expect(audits.map(({ audit }) => (audit as { tool: string }).tool)).toEqual(["stamp", "stamp"]);
+  });
+}
+
+test("an unknown tool, arguments that do not fit, and a name that is none go back as errors", async () => {
+  const replies = [
+    { calls: [call("a", "nonsense", {}), call("b", "look", { wrong: 1 }), call("c", "", {})] },
+    { text: "ok" },
+  ];
+  const { requests } = await start(replies);
+  const codes = requests[1]?.messages.flatMap((each) => (each.role === "tool" ? [each.result.error?.code] : []));
+  expect(codes).toEqual(["UnknownTool", "InvalidArguments", "InvalidArguments"]);
+});
+
+test("the calls of a native reply that was cut off never run, and none of them is told without a result", async () => {
+  const cut = { text: "Now", calls: [call("a", "stamp", { mark: "1" })], finish: "length" } as const;
+  const { world, outcome, requests } = await start([cut, { text: "short" }]);
+  expect(world.effects.size).toBe(0);
+  expect(outcome).toMatchObject({ outcome: "completed", answer: "short", turns: 2 });
+  expect(requests[1]?.messages.slice(1)).toMatchObject([
+    { role: "assistant", text: "Now" },
+    { role: "user", text: /length limit[^]*Reply again\.$/ },
+  ]);
+  expect(requests[1]?.messages[1]).not.toHaveProperty("calls");
+});
+
+test("an empty reply is corrected once, without an empty message, and fails the run at the second time", async () => {
+  const { outcome, requests } = await start([{}, { text: " \n" }]);
+  expect(outcome).toMatchObject({ outcome: "failed", error: { code: "InvalidReply" }, turns: 2 });
+  expect(requests[1]?.messages.map(({ role }) => role)).toEqual(["user", "user"]);
+});
+
+const PARTS = [{ type: "reasoning", text: "I should look", providerOptions: { p: { signature: "c2lnbmF0dXJl" } } }];
+
+test("what the provider wants back comes back unchanged", async () => {
+  const replies = [{ calls: [call("a", "look", { mark: "1" })], provider_parts: PARTS }, { text: "ok" }];
+  const { world, requests } = await start(replies);
+  expect(requests[1]?.messages[1]).toMatchObject({ provider_parts: PARTS });
+  expect(payloads(world, "model.completed")[0]).toMatchObject({ provider_parts: PARTS });
+});
+
+// oxfmt-ignore
+const UNFIT = [
+  { title: "a secret",          parts: [{ type: "reasoning", text: `The key is ${SECRET}`, signature: "x" }] },
+  { title: "half a character",  parts: [{ type: "reasoning", text: "\ud800", signature: "x" }] },
+] as const;
+
+for (const { title, parts } of UNFIT) {
+  test(`parts of the provider that hold ${title} are left out rather than changed`, async () => {
+    const replies = [{ calls: [call("a", "look", { mark: "1" })], provider_parts: parts }, { text: "ok" }];
+    const { world, requests, outcome } = await start(replies);
+    expect(outcome).toMatchObject({ outcome: "completed" });
+    expect(requests[1]?.messages[1]).not.toHaveProperty("provider_parts");
+    expect(payloads(world, "model.completed")[0]).toMatchObject({ parts_dropped: true });
+    expect(JSON.stringify(world.events)).not.toContain(SECRET);
+  });
+}
+
+// ---- Killed and taken up again
+
+const EVENTFUL: readonly Partial<Native>[] = [
+  { text: "First", calls: [call("a", "look", { mark: "1" }), call("b", "stamp", '{"mark":')], provider_parts: PARTS },
+  {},
+  {
+    calls: [call("c", "tool_search", { query: "undo" }), call("d", "ls", '{"recursive":true,"path":"."}')],
+    finish: "stop",
+  },
+  { text: "cut", calls: [call("e", "stamp", { mark: "3" })], finish: "length" },
+  { calls: [call("f", "look", { mark: "4" }), call("g", "nonsense", {})] },
+  { text: "All of it is done", usage: { input_tokens: 100, output_tokens: 10 } },
+];
+
+/** Each request as it would be sent. Ids and times are made anew in each world; what a program reads is not sent. */
+function steady(requests: readonly ModelRequest[]): readonly string[] {
+  return requests.map((request) =>
+    JSON.stringify(request, (key, value: unknown) => (key === "tool_call_id" || key === "result" ? "" : value)),
+  );
+}
+
+test("killed between any two events, a native run asks next exactly what it would have asked", async () => {
+  const unharmed = await makeWorld();
+  const whole = await live({ world: unharmed, replies: EVENTFUL });
+  expect(whole.outcome).toMatchObject({ outcome: "completed", answer: "All of it is done", turns: 6, calls: 6 });
+  const expected = steady(whole.requests);
+  const total = unharmed.events.length;
+  expect(total).toBeGreaterThan(25);
+  for (let event = 1; event < total; event++) {
+    const world = await makeWorld();
+    const first = await live({ world, replies: EVENTFUL, death: { event, when: "after" } });
+    expect(first.outcome).toBeUndefined();
+    const asked = payloads(world, "model.completed").length;
+    const second = await live({ world, replies: EVENTFUL });
+    expect(second.outcome).toMatchObject({ ...whole.outcome, messages: expect.anything() as unknown });
+    // What was running and may be run again is run again; every request after that is the same.
+    expect(steady(second.requests)).toEqual(expected.slice(asked));
+  }
+}, 60_000);

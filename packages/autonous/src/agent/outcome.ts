@@ -1,0 +1,64 @@
+import type { ErrorCode, RuntimeEvent } from "@autonous/runtime";
+import type { Totals } from "./meter.ts";
+import type { AgentOutcome, Run } from "./run.ts";
+
+/** How a run ends. */
+export type End = { readonly answer: string } | { readonly code: ErrorCode; readonly message: string } | "parked";
+
+/** Puts the end of a run on record, and says what it came to. One that is parked has not ended. */
+export async function finish(run: Run, parent_id: string, end: End): Promise<AgentOutcome> {
+  const counts = { turns: run.turns, calls: run.done.length, usage: run.meter.totals };
+  const { messages } = run;
+  if (end === "parked") return { outcome: "parked", answer: "", ...counts, messages };
+  if ("answer" in end) {
+    await run.write({ type: "agent.completed", parent_id, payload: { answer: end.answer, ...counts } });
+    const said = { role: "assistant", text: end.answer } as const;
+    return {
+      outcome: "completed",
+      answer: end.answer,
+      ...counts,
+      messages: messages.at(-1)?.role === "assistant" ? messages : [...messages, said],
+    };
+  }
+  const { code, message } = end;
+  const files_changed = [...run.files_changed];
+  await run.write({
+    type: "agent.failed",
+    parent_id,
+    payload: { code, message, ...counts, done: run.done, files_changed },
+  });
+  return { ...failedOutcome({ code, message, ...counts }), messages };
+}
+
+interface Failure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly turns: number;
+  readonly calls: number;
+  readonly usage: Totals;
+}
+
+function failedOutcome({ code, message, turns, calls, usage }: Failure): AgentOutcome {
+  const outcome = code === "Cancelled" ? "cancelled" : "failed";
+  return { outcome, answer: "", error: { code, message }, turns, calls, usage };
+}
+
+/** Our own event: `finish` wrote it. */
+export function recordedOutcome({ type, payload }: RuntimeEvent): AgentOutcome {
+  if (type === "agent.failed") return failedOutcome(payload as unknown as Failure);
+  const { answer, turns, calls, usage } = payload as unknown as Failure & { readonly answer: string };
+  return { outcome: "completed", answer, turns, calls, usage };
+}
+
+const MOST_CALLS = 10;
+const MOST_FILES = 20;
+
+/** For whoever has to go on where a limit stopped the run. */
+export function doneSoFar({ done, files_changed }: Run): string {
+  if (done.length === 0) return "No call was made";
+  const told = done.slice(-MOST_CALLS).join(", ");
+  const calls = `Done so far: ${done.length > MOST_CALLS ? `${done.length} calls, the last of them ` : ""}${told}`;
+  if (files_changed.size === 0) return calls;
+  const more = files_changed.size > MOST_FILES ? ` and ${files_changed.size - MOST_FILES} more` : "";
+  return `${calls}. Files changed: ${[...files_changed].slice(0, MOST_FILES).join(", ")}${more}`;
+}

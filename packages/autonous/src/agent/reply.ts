@@ -1,0 +1,175 @@
+import { canonicalJson, makeId } from "@autonous/runtime";
+import type { ErrorCode, RuntimeEvent } from "@autonous/runtime";
+import { isToolName, parseReply, readArguments } from "../model/json-reply.ts";
+import type { Message, ModelReply } from "../model/provider.ts";
+import type { Run } from "./run.ts";
+
+/** A call as a reply asked for it. */
+export interface AskedCall {
+  readonly tool_call_id: string;
+  /** The id that the provider gave it. */
+  readonly provider_call_id?: string;
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  /** The record has other arguments than the model gave: something in them was secret. */
+  readonly redacted: boolean;
+  /** Why its arguments cannot be used. It is answered with this and not run. */
+  readonly problem?: string;
+}
+
+type AssistantMessage = Extract<Message, { readonly role: "assistant" }>;
+
+/** What a model round came to. */
+export type Round = { readonly said?: AssistantMessage } & (
+  | { readonly kind: "tool_calls"; readonly calls: readonly AskedCall[] }
+  | { readonly kind: "final"; readonly answer: string }
+  | { readonly kind: "invalid"; readonly message: string }
+  | { readonly kind: "failed"; readonly code: ErrorCode; readonly message: string }
+);
+
+/** What `model.completed` holds: enough to go on as if the round had just been asked. Nothing secret is in it. */
+interface RoundRecord {
+  readonly kind: Round["kind"];
+  readonly transport: ModelReply["kind"];
+  readonly text: string;
+  readonly calls?: readonly AskedCall[];
+  readonly provider_parts?: unknown;
+  readonly [more: string]: unknown;
+}
+
+export interface ReadReply {
+  /** With the arguments as the model gave them: these are what is run. */
+  readonly round: Round;
+  readonly record: Readonly<Record<string, unknown>>;
+}
+
+/** A round that is on record. Our own events: the chain says that they are unchanged. */
+export function recordedRound({ type, payload }: RuntimeEvent): Round {
+  if (type === "model.failed") return payload as unknown as Round;
+  const record = payload as unknown as RoundRecord;
+  return { ...record, ...saidIn(record) } as unknown as Round;
+}
+
+/** The message that a recorded reply is, so that a round that is taken up again says exactly what it said before. */
+function saidIn({ kind, transport, text, calls = [], provider_parts }: RoundRecord): { said?: AssistantMessage } {
+  // Calls that are not answered would be refused by the provider, and so would a message without anything in it.
+  if (transport === "plain" || kind === "invalid") return text === "" ? {} : { said: { role: "assistant", text } };
+  const asked = calls.map(({ tool_call_id, provider_call_id, name, arguments: args }) => ({
+    tool_call_id,
+    ...(provider_call_id === undefined ? {} : { provider_call_id }),
+    name,
+    arguments: args,
+  }));
+  const parts = provider_parts === undefined ? {} : { provider_parts };
+  return { said: { role: "assistant", text, ...(asked.length === 0 ? {} : { calls: asked }), ...parts } };
+}
+
+/** What a reply means, whichever way it came (spec 1, Model replies). */
+export function readReply(run: Run, reply: ModelReply): ReadReply {
+  const meaning =
+    reply.finish === "length" ? CUT_OFF : reply.kind === "plain" ? parseReply(reply.text) : meaningOf(reply);
+  const text = run.redact(reply.text);
+  const about = { transport: reply.kind, text, ...partsOf(run, reply) };
+  const isRedacted = text !== reply.text.toWellFormed();
+  if (meaning.kind === "invalid") {
+    return readRecord({ ...about, kind: "invalid", message: run.redact(meaning.message), redacted: isRedacted });
+  }
+  if (meaning.kind === "final") {
+    return readRecord({ ...about, kind: "final", answer: run.redact(meaning.text), redacted: isRedacted });
+  }
+  const asked = meaning.calls.map((call) => redactCall(run, call));
+  const recorded = asked.map((each) => each.recorded);
+  const redacted = isRedacted || recorded.some((call) => call.redacted);
+  const progress = run.redact(meaning.text);
+  const { record, round } = readRecord({ ...about, kind: "tool_calls", progress, calls: recorded, redacted });
+  return { record, round: { ...round, kind: "tool_calls", calls: asked.map((each) => each.call) } };
+}
+
+/** The round that a record is, where the record is all there is to it. */
+export function readRecord(record: RoundRecord): ReadReply {
+  return { record, round: { ...record, ...saidIn(record) } as unknown as Round };
+}
+
+/** Its calls may be whole by chance; what was to follow them is not known. */
+const CUT_OFF = {
+  kind: "invalid",
+  message: "Cannot use the reply: it was cut off by the length limit, so nothing of it was run; send a shorter one",
+} as const;
+
+interface WantedCall {
+  readonly id?: string;
+  readonly name: string;
+  readonly arguments: AskedCall["arguments"];
+  readonly problem?: string;
+}
+
+type Meaning =
+  | { readonly kind: "tool_calls"; readonly calls: readonly WantedCall[]; readonly text: string }
+  | { readonly kind: "final"; readonly text: string }
+  | { readonly kind: "invalid"; readonly message: string };
+
+/** A native reply: text without calls is the answer. Each call stands alone: one that is broken takes none with it. */
+function meaningOf({ text, calls }: Extract<ModelReply, { readonly kind: "native" }>): Meaning {
+  if (calls.length > 0) return { kind: "tool_calls", calls: calls.map(readCall), text: text.trim() };
+  if (text.trim() !== "") return { kind: "final", text: text.trim() };
+  return { kind: "invalid", message: "Cannot use the reply: it is empty; call a tool, or give the final answer" };
+}
+
+function readCall({
+  id,
+  name,
+  input,
+}: {
+  readonly id: string;
+  readonly name: string;
+  readonly input: string;
+}): WantedCall {
+  const given = id === "" ? {} : { id };
+  if (!isToolName(name))
+    return { ...given, name: "unknown", arguments: {}, problem: "it names no tool that there could be" };
+  const read = readArguments(input);
+  if ("arguments" in read) return { ...given, name, arguments: read.arguments };
+  return { ...given, name, arguments: {}, problem: `its arguments cannot be read: ${read.problem}` };
+}
+
+function redactCall(
+  run: Run,
+  { id, name, arguments: args, problem }: WantedCall,
+): Record<"call" | "recorded", AskedCall> {
+  const tool_call_id = makeId("call", run.now());
+  const { value, redacted: isChanged } = run.options.runtime.redactValue(args);
+  const shown = run.redact(name);
+  const redacted = isChanged || shown !== name;
+  const about = {
+    tool_call_id,
+    ...(id === undefined || run.redact(id) !== id ? {} : { provider_call_id: id }),
+    redacted,
+    ...(problem === undefined ? {} : { problem: run.redact(problem) }),
+  };
+  return {
+    call: { ...about, name, arguments: args },
+    recorded: { ...about, name: shown, arguments: asRecorded(value) as AskedCall["arguments"] },
+  };
+}
+
+/**
+ * What the provider wants back unchanged is kept unchanged or not at all: signed reasoning with a mark in it is refused,
+ * and with a secret in it it may not be kept. What JSON cannot hold would not come back the same either.
+ */
+function partsOf(run: Run, reply: ModelReply): { readonly provider_parts?: unknown; readonly parts_dropped?: true } {
+  if (reply.kind === "plain" || reply.provider_parts === undefined) return {};
+  const text = JSON.stringify(reply.provider_parts);
+  const parts = JSON.parse(text) as unknown;
+  const isSafe = !hasHalfCharacter(text) && !run.options.runtime.redactValue(parts).redacted;
+  return isSafe ? { provider_parts: asRecorded(parts) } : { parts_dropped: true };
+}
+
+/** With its members in the order in which the record gives them back: a request is the same, byte by byte, after a crash. */
+function asRecorded(value: unknown): unknown {
+  return JSON.parse(canonicalJson(value));
+}
+
+/** `JSON.stringify` writes half a surrogate pair, which has no UTF-8 form, as an escape. */
+function hasHalfCharacter(json: string): boolean {
+  return /\\ud[89a-f][0-9a-f]{2}/.test(json);
+}

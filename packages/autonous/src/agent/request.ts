@@ -1,0 +1,80 @@
+import type { ModelRequest } from "../model/provider.ts";
+import { showWindow, squeeze } from "./context-window.ts";
+import { writeInstructions } from "./instructions.ts";
+import { chooseTools } from "./offered-tools.ts";
+import type { AgentOptions, Run } from "./run.ts";
+import { fixedTokens, requestTokens } from "./tokens.ts";
+
+/** Where neither the host nor the provider says how much fits. */
+const DEFAULT_CONTEXT_TOKENS = 100_000;
+/** Left free for the reply. */
+const REPLY_SHARE = 0.15;
+
+interface FixedPart extends Pick<ModelRequest, "system" | "tools"> {
+  /** Names of tools that are not sent, and can be looked for. */
+  readonly deferred: readonly string[];
+}
+
+type Asking = Pick<AgentOptions, "provider" | "project" | "first_tools"> & {
+  readonly runtime: Pick<AgentOptions["runtime"], "tools">;
+};
+
+/** What every request of a run begins with: the system text, and the tools that are offered. */
+function fixedPart(
+  { provider, runtime, project = {}, first_tools: first = [] }: Asking,
+  found: Iterable<string>,
+): FixedPart {
+  const budget = provider.wants_all_tools === true ? { budget_bytes: Number.POSITIVE_INFINITY } : {};
+  const { offered, deferred } = chooseTools(runtime.tools(), { found, first, ...budget });
+  const { protocol = "plain" } = provider;
+  return { system: writeInstructions({ protocol, tools: offered, deferred, project }), tools: offered, deferred };
+}
+
+interface Measured {
+  readonly bytes: number;
+  readonly tokens: number;
+  readonly tools: number;
+  readonly deferred: number;
+}
+
+/** How large a request is before anything has been said, for whoever wants to know what each one costs. */
+export function measureRequest(asking: Asking): Measured {
+  const { system, tools, deferred } = fixedPart(asking, []);
+  const { protocol = "plain" } = asking.provider;
+  const bytes = Buffer.byteLength(system) + (protocol === "native" ? Buffer.byteLength(JSON.stringify(tools)) : 0);
+  return { bytes, tokens: fixedTokens({ system, tools }, protocol), tools: tools.length, deferred: deferred.length };
+}
+
+const lastParts = new WeakMap<Run, { readonly of: string; readonly part: FixedPart }>();
+
+/** Asked several times for each request. It changes when a tool was found, or registered: neither is ever taken back. */
+function fixedPartOf(run: Run): FixedPart {
+  const of = `${run.found.size} ${run.options.runtime.tools().length}`;
+  const last = lastParts.get(run);
+  if (last?.of === of) return last.part;
+  const part = fixedPart({ ...run.options, project: run.project }, run.found);
+  lastParts.set(run, { of, part });
+  return part;
+}
+
+/** How many tokens what was said may take. */
+export function messageBudget(run: Run): number {
+  const { options, window } = run;
+  const fits =
+    window.context_tokens ?? options.context_tokens ?? options.provider.context_tokens ?? DEFAULT_CONTEXT_TOKENS;
+  return Math.max(
+    0,
+    Math.floor(fits * (1 - REPLY_SHARE)) - fixedTokens(fixedPartOf(run), options.provider.protocol ?? "plain"),
+  );
+}
+
+export function nextRequest(run: Run): ModelRequest {
+  const { window, messages, rounds } = run;
+  const { system, tools } = fixedPartOf(run);
+  return { system, tools, messages: squeeze(showWindow(window, messages), messageBudget(run)), rounds };
+}
+
+/** What to make do with after a provider has said that this was too much: it counts otherwise than we do. */
+export function smallerWindow(run: Run, request: ModelRequest): number {
+  return Math.floor(requestTokens(request, run.options.provider.protocol ?? "plain") * 0.6);
+}

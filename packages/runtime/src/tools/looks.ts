@@ -1,0 +1,10 @@
+/** What tools declare that only look. */
+export const LOOKS = {
+  side_effects: ["none"],
+  risk: "low",
+  permission_class: "readonly",
+  audit_operation: "read",
+  concurrency_safe: true,
+  read_only: true,
+  idempotent: true,
+} as const;
