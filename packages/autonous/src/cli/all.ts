@@ -1,19 +1,42 @@
-import type { Command } from "./command.ts";
+import type { Command, Parameter } from "./command.ts";
+
+/** Of commands that ask a model. */
+const AGENT_OPTIONS: readonly Parameter[] = [
+  {
+    name: "--model <name>",
+    meaning: "who answers, as AUTONOUS_MODEL names it: anthropic:<model>, compatible:<model>@<url>, …",
+  },
+  { name: "--max-turns <n>", meaning: "rounds of model and calls at most, for each task" },
+  { name: "--max-tokens <n>", meaning: "tokens in and out at most, for each task" },
+  { name: "--max-cost <amount>", meaning: "what a task may cost, such as 2.50, in the currency of the price table" },
+  { name: "--max-wall-time <time>", meaning: "how long a task may be worked on, such as 90s, 15m or 2h" },
+];
 
 /** Every command. `docs/commands.md` is held to this list by a check. */
 export const COMMANDS: readonly Command[] = [
   {
     name: "run",
     summary: "Do one task in the current folder",
-    args: [{ name: "<task...>", meaning: "what to do; with the model `direct`, a call such as `/ls .`" }],
-    options: [
-      { name: "--model <name>", meaning: "who answers: direct, script:<file>" },
-      { name: "--max-turns <n>", meaning: "rounds of model and calls at most" },
+    args: [
+      {
+        name: "[task...]",
+        meaning: "what to do; with the model `direct`, a call such as `/ls .`; or - to read it from stdin",
+      },
     ],
+    options: [...AGENT_OPTIONS, { name: "--resume <run>", meaning: "go on with a run that was stopped or waits" }],
     attended: true,
     workspace: true,
-    example: 'autonous run "/ls ."',
+    example: 'git diff | autonous run "review this"',
     load: async () => (await import("./commands/run.ts")).run,
+  },
+  {
+    name: "chat",
+    summary: "Do one task after the other, each knowing of those before",
+    options: [...AGENT_OPTIONS, { name: "--resume <run>", meaning: "go on with a chat, or a run, of before" }],
+    attended: true,
+    workspace: true,
+    example: "autonous chat",
+    load: async () => (await import("./commands/chat.ts")).chat,
   },
   {
     name: "call",

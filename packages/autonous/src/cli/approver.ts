@@ -17,6 +17,8 @@ interface Attended {
   readonly scopes: readonly LongScope[];
   /** Standard input is not the person's to answer with. */
   readonly isInputTaken?: boolean;
+  /** Stops everything: somebody pressed Ctrl-C twice at a question. Default: as if by a signal. */
+  readonly stop?: () => void;
 }
 
 /** A runtime that asks whoever sits at the terminal. */
@@ -55,7 +57,7 @@ function openApprover({ options, print }: CommandInput, attended: Attended): OnA
 }
 
 /** Somebody is there who sees what is asked and can answer. */
-function canAsk(): boolean {
+export function canAsk(): boolean {
   return !isUnattended() && isatty(0) && isatty(2);
 }
 
@@ -67,8 +69,12 @@ export function stderrScreen(): Screen {
   return createScreen(process.stderr, process.env);
 }
 
+function interruptSelf(): void {
+  process.kill(process.pid, "SIGINT");
+}
+
 /** Loaded when something is asked: most commands ask nothing. */
-function lazyApprover({ place, scopes, screen }: Attended): OnApproval {
+function lazyApprover({ place, scopes, screen, stop = interruptSelf }: Attended): OnApproval {
   let approver: OnApproval | undefined;
   return async (request, options) => {
     const { createTerminalApprover } = await import("../channels/terminal/ask.ts");
@@ -78,7 +84,7 @@ function lazyApprover({ place, scopes, screen }: Attended): OnApproval {
       by: personName(),
       roots: place.roots,
       env: process.env,
-      stop: () => void process.kill(process.pid, "SIGINT"),
+      stop,
     });
     return await approver(request, options);
   };

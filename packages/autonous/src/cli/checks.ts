@@ -1,12 +1,16 @@
 import { accessSync, constants, existsSync, mkdirSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import { findProgram, headsFolder, inspectSandbox, PROGRAMS } from "@autonous/runtime";
+import { createRuntime, findProgram, headsFolder, inspectSandbox, PROGRAMS } from "@autonous/runtime";
 import type { ProgramName, SandboxReport } from "@autonous/runtime";
 import { unknownVariables } from "../config/load.ts";
 import type { ConfigurationFile } from "../config/load.ts";
+import { measureRequest } from "../agent/request.ts";
 import { createProvider } from "../model/choose.ts";
+import { breakerState } from "../model/circuit-breaker.ts";
 import { databaseFile, openStore } from "../store/open-store.ts";
+import { runtimeOptions } from "./open-runtime.ts";
 import type { Workplace } from "./open-runtime.ts";
+import { readProject } from "./project-text.ts";
 
 export interface CheckResult {
   readonly check: string;
@@ -27,6 +31,7 @@ const CHECKS: readonly Check[] = [
   checkSpace,
   checkStore,
   checkModel,
+  checkFirstRequest,
 ];
 
 export async function checkAll(place: Workplace): Promise<readonly CheckResult[]> {
@@ -156,8 +161,33 @@ async function checkStore({ state_dir }: Workplace): Promise<CheckResult> {
 async function checkModel({ configuration }: Workplace): Promise<CheckResult> {
   try {
     const { name } = await createProvider(configuration.settings.model);
-    return { check: "model", outcome: "ok", message: name };
+    const breakers = breakerState().map(({ provider, state }) => `circuit to ${provider} ${state}`);
+    return { check: "model", outcome: "ok", message: [name, ...breakers].join("; ") };
   } catch (error) {
     return { check: "model", outcome: "failed", message: (error as Error).message };
+  }
+}
+
+/** What every request begins with, and so what every turn costs at least. */
+async function checkFirstRequest(place: Workplace): Promise<CheckResult> {
+  const check = "first request";
+  try {
+    const provider = await createProvider(place.configuration.settings.model);
+    if (provider.wants_all_tools === true) return { check, outcome: "ok", message: "none: no model is asked" };
+    const runtime = await createRuntime(runtimeOptions(place));
+    try {
+      const measured = measureRequest({ provider, runtime, project: await readProject(place) });
+      const { bytes, tokens, tools, deferred } = measured;
+      const more = deferred > 0 ? `, ${deferred} more by tool_search` : "";
+      return {
+        check,
+        outcome: "ok",
+        message: `about ${tokens} tokens (${bytes} bytes) before the task: ${tools} tools${more}`,
+      };
+    } finally {
+      await runtime.close();
+    }
+  } catch (error) {
+    return { check, outcome: "warning", message: `cannot be measured: ${(error as Error).message}` };
   }
 }

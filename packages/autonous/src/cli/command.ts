@@ -8,6 +8,11 @@ export interface CommandInput {
   readonly print: Print;
   /** Aborted by Ctrl-C and SIGTERM, and when nobody can read the output any more. */
   readonly signal: AbortSignal;
+  /**
+   * For a command that has something smaller to stop: asked at each Ctrl-C, and where it gives `true` that was all.
+   * Gives what ends it.
+   */
+  readonly onInterrupt: (take: () => boolean) => () => void;
 }
 
 type RunCommand = (input: CommandInput) => Promise<ExitCode>;

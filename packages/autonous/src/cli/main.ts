@@ -3,6 +3,7 @@ import { ERRORS, ToolError } from "@autonous/runtime";
 import { z } from "zod";
 import { ConfigurationError } from "../config/load.ts";
 import { UsageError } from "./command.ts";
+import type { CommandInput } from "./command.ts";
 import { EXIT, exitCodeOf } from "./exit-codes.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import { createPrint } from "./print.ts";
@@ -18,15 +19,31 @@ class Interrupted extends Error {}
 /** Runs the command that the words name and gives the exit code. Never throws. */
 export async function main(words: readonly string[]): Promise<ExitCode> {
   const interrupt = new AbortController();
-  // Once: a second Ctrl-C finds no handler of ours and ends the process at once.
-  for (const signal of ["SIGINT", "SIGTERM"] as const)
-    process.once(signal, () => interrupt.abort(new Interrupted(`Interrupted by ${signal}`)));
+  const taker = watchSignals((signal) => interrupt.abort(new Interrupted(`Interrupted by ${signal}`)));
   const output = watchOutput((error) => interrupt.abort(error));
-  const exitCode = await runWords(words, interrupt.signal);
+  const exitCode = await runWords(words, { signal: interrupt.signal, onInterrupt: taker });
   return (await output.problem()) ?? exitCode;
 }
 
-async function runWords(words: readonly string[], signal: AbortSignal): Promise<ExitCode> {
+/** Gives the command a way to be asked before Ctrl-C stops it all. */
+function watchSignals(stop: (signal: string) => void): CommandInput["onInterrupt"] {
+  let take: (() => boolean) | undefined;
+  process.once("SIGTERM", () => stop("SIGTERM"));
+  process.on("SIGINT", function onSigint() {
+    if (take?.() === true) return;
+    process.removeListener("SIGINT", onSigint); // the next one finds no handler of ours and ends the process at once
+    stop("SIGINT");
+  });
+  return (wanted) => {
+    take = wanted;
+    return () => void (take = undefined);
+  };
+}
+
+type Interrupts = Pick<CommandInput, "signal" | "onInterrupt">;
+
+async function runWords(words: readonly string[], interrupts: Interrupts): Promise<ExitCode> {
+  const { signal } = interrupts;
   let print = createPrint(words.includes("--json"));
   try {
     const chosen = choose(words, version);
@@ -38,7 +55,7 @@ async function runWords(words: readonly string[], signal: AbortSignal): Promise<
     const { command, args, options } = chosen;
     print = createPrint(options["json"] === true);
     const run = await command.load();
-    return await run({ args, options, print, signal });
+    return await run({ args, options, print, ...interrupts });
   } catch (error) {
     if (!signal.aborted) return report(error, print);
     return signal.reason instanceof Interrupted ? reportInterrupt(signal.reason, print) : EXIT.failed;

@@ -1,13 +1,51 @@
 import { UsageError } from "./command.ts";
 import type { CommandInput } from "./command.ts";
+import type { AgentLimits } from "../agent/limits.ts";
+import { SETTINGS } from "../config/settings.ts";
+import type { Settings } from "../config/settings.ts";
 
 const MOST = 100_000;
 
 /** A whole number from the command line. */
-export function readLimit(given: CommandInput["options"][string], fallback: number): number {
+export function readLimit(given: Given, fallback: number, most = MOST): number {
   if (given === undefined) return fallback;
   const text = String(given);
   const value = Number(text);
-  if (/^\d+$/.test(text) && value >= 1 && value <= MOST) return value;
-  throw new UsageError(`"${text}" is no whole number from 1 to ${MOST}`);
+  if (/^\d+$/.test(text) && value >= 1 && value <= most) return value;
+  throw new UsageError(`"${text}" is no whole number from 1 to ${most}`);
+}
+
+type Given = CommandInput["options"][string];
+
+/** What a task may use up: as the command line says, else the configuration. */
+export function readLimits(options: CommandInput["options"], settings: Settings): AgentLimits {
+  const { max_turns, max_wall_time_seconds, max_tokens } = settings;
+  const max_cost_cents = readCents(options["maxCost"]) ?? settings.max_cost_cents;
+  return {
+    max_turns: readLimit(options["maxTurns"], max_turns, SETTINGS.max_turns.kind.max),
+    max_wall_time_seconds: readSeconds(options["maxWallTime"]) ?? max_wall_time_seconds,
+    max_tokens: readLimit(options["maxTokens"], max_tokens, SETTINGS.max_tokens.kind.max),
+    ...(max_cost_cents === undefined ? {} : { max_cost_cents }),
+  };
+}
+
+/** `2.50` is 250 hundredths. */
+function readCents(given: Given): number | undefined {
+  if (given === undefined) return undefined;
+  const text = String(given);
+  const cents = Math.round(Number(text) * 100);
+  if (/^\d+(\.\d{1,2})?$/.test(text) && cents >= 1 && cents <= SETTINGS.max_cost_cents.kind.max) return cents;
+  throw new UsageError(`"${text}" is no amount such as 2.50`);
+}
+
+const UNITS: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600 };
+
+/** `90`, `90s`, `15m` or `2h`. */
+function readSeconds(given: Given): number | undefined {
+  if (given === undefined) return undefined;
+  const text = String(given);
+  const [, number, unit = ""] = /^(\d{1,9})([smh]?)$/.exec(text) ?? [];
+  const seconds = Number(number) * (UNITS[unit] ?? Number.NaN);
+  if (seconds >= 1 && seconds <= SETTINGS.max_wall_time_seconds.kind.max) return seconds;
+  throw new UsageError(`"${text}" is no time such as 90s, 15m or 2h`);
 }

@@ -1,3 +1,5 @@
+import { StringDecoder } from "node:string_decoder";
+
 /** Standard input, piece by piece. An interrupt ends the wait for the next one by throwing its reason. */
 export async function* standardInput(signal: AbortSignal): AsyncIterable<Buffer> {
   signal.throwIfAborted();
@@ -34,4 +36,18 @@ export async function readTypedLine(signal: AbortSignal): Promise<string> {
   }
   signal.throwIfAborted();
   return typed.split("\n", 1)[0] ?? "";
+}
+
+const LONGEST_MESSAGE = 100_000;
+
+/** Lines of standard input that is no terminal. What is longer than a message can be is cut. */
+export async function* pipedLines(signal: AbortSignal): AsyncIterable<string> {
+  const decoder = new StringDecoder("utf8");
+  let open = "";
+  for await (const piece of standardInput(signal)) {
+    const lines = (open + decoder.write(piece)).split("\n");
+    open = (lines.pop() ?? "").slice(0, LONGEST_MESSAGE);
+    for (const line of lines) yield line.slice(0, LONGEST_MESSAGE);
+  }
+  if (open !== "") yield open;
 }

@@ -1,6 +1,8 @@
 import { closeSync, constants, openSync, readSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { isatty, ReadStream } from "node:tty";
+import { readMessage } from "./read-message.ts";
+import type { MessageOptions, TypedMessage } from "./read-message.ts";
 
 /** What a person typed: a line; Ctrl-C; Ctrl-D; or several lines at once, which nobody types as an answer. */
 type Typed =
@@ -22,6 +24,8 @@ export interface Keyboard {
   /** Forgets what was typed so far: it was meant for something else. */
   forget(): void;
   readLine(options: LineOptions): Promise<Typed>;
+  /** What somebody says, on one line or several. */
+  readMessage(options: MessageOptions): Promise<TypedMessage>;
   close(): void;
 }
 
@@ -56,6 +60,7 @@ export function openKeyboard(): Keyboard | undefined {
       readAway(descriptor);
     },
     readLine: (options) => readLine(input, options),
+    readMessage: (options) => readMessage(input, options),
     close() {
       if (!input.destroyed) input.setRawMode(false);
       input.destroy();

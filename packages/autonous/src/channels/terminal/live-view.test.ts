@@ -126,6 +126,7 @@ test("a bar is written anew in place at a terminal, and gone when its call is ov
   const seen = look({ isTTY: true, columns: 60 }, { NO_COLOR: "1" });
   const view = createLiveView(seen.screen);
   view.event(event("tool_call.started", { ...CALL, tool_name: "grep" }));
+  expect(seen.written.splice(0)).toEqual(['\r\u001b[K  running grep {"path":"a.txt"}']);
   view.progress({ tool_call_id: "call_1", fraction: 0.5, detail: "looking\nthrough it" });
   expect(seen.text()).toBe("\r\u001b[K  grep ██████████░░░░░░░░░░  50 % through it");
   view.event(event("display", { content: "found one" }));
@@ -158,4 +159,74 @@ test("what happens while somebody is asked is shown afterwards", () => {
   held.release();
   held.release();
   expect(seen.text()).toContain("one");
+});
+
+const SAID = "The port is read in app.ts, and nothing else in this folder sets it.\n\nChange it there.";
+
+/** What stays on the screen: without the line that is written anew. */
+function staying({ written }: Seen): string {
+  return written.filter((text) => !text.startsWith("\r")).join("");
+}
+
+test("a reply is seen as it comes, and its text is not shown again", () => {
+  for (const kind of ["final", "tool_calls"] as const) {
+    const seen = look({ isTTY: true, columns: 40 }, { NO_COLOR: "1" });
+    const view = createLiveView(seen.screen);
+    for (const text of SAID.match(/.{1,7}/gs) ?? []) view.delta({ kind: "text", text });
+    expect(seen.text()).toContain("\r\u001b[K  The por");
+    const said = kind === "final" ? { answer: SAID } : { progress: SAID };
+    view.event(event("model.completed", { kind, ...said }));
+    expect(staying(seen).split("\n")).toEqual([
+      "  The port is read in app.ts, and",
+      "  nothing else in this folder sets it.",
+      "  ",
+      "  Change it there.",
+      "",
+    ]);
+    expect(view.isAnswerShown).toBe(kind === "final");
+  }
+});
+
+// oxfmt-ignore
+const NOT_SHOWN = [
+  { title: "in a file there is no preview",          tty: false, said: "The answer",         answer: "The answer" },
+  { title: "a reply for a program is none to read",  tty: true,  said: '{"final_answer":"4', answer: "42" },
+  { title: "what came to be redacted is shown anew", tty: true,  said: `${"a ".repeat(60)}\n`, answer: "***REDACTED***" },
+  { title: "nothing came",                           tty: true,  said: "",                   answer: "42" },
+];
+
+for (const { title, tty, said, answer } of NOT_SHOWN) {
+  test(`the answer counts as not shown: ${title}`, () => {
+    const seen = look({ isTTY: tty, columns: 40 }, { NO_COLOR: "1" });
+    const view = createLiveView(seen.screen);
+    view.delta({ kind: "text", text: said });
+    view.event(event("model.completed", { kind: "final", answer }));
+    expect(view.isAnswerShown).toBe(false);
+  });
+}
+
+test("a preview never acts on the terminal, and every row of it fits", () => {
+  const seen = look({ isTTY: true, columns: 30 }, { NO_COLOR: "1" });
+  const view = createLiveView(seen.screen);
+  const hostile = `\u001b[2J\u202e\t文件文件文件文件文件文件文件文件文件${"x".repeat(100)}\u0007👍👍👍👍👍👍👍👍👍👍👍👍👍👍👍👍`;
+  for (const character of hostile) view.delta({ kind: "text", text: character });
+  view.delta({ kind: "reasoning", text: hostile });
+  view.event(event("model.completed", { kind: "final", answer: hostile }));
+  // oxlint-disable-next-line no-control-regex
+  const rows = seen.text().replaceAll("\r\u001b[K", "\n").split("\n");
+  // oxlint-disable-next-line no-control-regex
+  expect(rows.filter((row) => /[\u0000-\u001f\u202e]/.test(row) || widthOf(row) > 30)).toEqual([]);
+  expect(view.isAnswerShown).toBe(true);
+});
+
+test("what a model thinks is seen in passing, and that it is asked again is said", () => {
+  const seen = look({ isTTY: true, columns: 60 }, { NO_COLOR: "1" });
+  const view = createLiveView(seen.screen);
+  view.delta({ kind: "reasoning", text: "First the port.\nThen" });
+  expect(seen.text()).toBe("\r\u001b[K  First the port. Then");
+  view.delta({ kind: "text", text: "I begin" });
+  view.retry({ wait_ms: 1500, reason: "429 Too Many Requests" });
+  expect(staying(seen)).toBe("  I begin\n  the model is asked again in 1.5 s: 429 Too Many Requests\n");
+  view.event(event("model.completed", { kind: "final", answer: "I begin anew" }));
+  expect(view.isAnswerShown).toBe(false);
 });

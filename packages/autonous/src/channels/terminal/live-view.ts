@@ -4,6 +4,7 @@ import { callText, problemOf } from "./event-words.ts";
 import { diffLines } from "./diff-lines.ts";
 import { createProgressView } from "./progress-view.ts";
 import type { Screen } from "./screen.ts";
+import { createStreamView } from "./stream-view.ts";
 import { cutTo, wrap } from "./width.ts";
 
 type Payload = RuntimeEvent["payload"];
@@ -13,13 +14,32 @@ export interface LiveView {
   /** The result: of the call that the event ends. */
   event(event: RuntimeEvent, result?: ToolCallResult): void;
   progress(progress: Progress): void;
+  /** A piece of the reply that is being made, redacted. */
+  delta(delta: { readonly kind: "text" | "reasoning"; readonly text: string }): void;
+  /** A model that did not answer is asked again. */
+  retry(retry: { readonly wait_ms: number; readonly reason: string }): void;
+  /** Whether the whole answer of the last turn is on the screen already. */
+  readonly isAnswerShown: boolean;
 }
 
 export function createLiveView(screen: Screen): LiveView {
   const running = new Map<string, string>();
   const bar = createProgressView(screen, (tool_call_id) => running.get(tool_call_id) ?? "");
+  const stream = createStreamView(screen);
+  let isAnswerShown = false;
+
+  /** What was seen as it came is not shown again. */
+  function settle({ type, payload }: RuntimeEvent): boolean {
+    if (type === "model.failed") stream.drop();
+    if (type !== "model.completed") return false;
+    const isFinal = payload["kind"] === "final";
+    const isShown = stream.settle(textOr(payload[isFinal ? "answer" : "progress"], ""));
+    isAnswerShown = isFinal && isShown;
+    return isShown && payload["kind"] === "tool_calls";
+  }
   return {
     event(event, result) {
+      if (settle(event)) return;
       const { tool_call_id, tool_name } = event.payload;
       if (event.type === "tool_call.started") running.set(String(tool_call_id), String(tool_name));
       if (event.type === "tool_call.completed" || event.type === "tool_call.failed") {
@@ -27,8 +47,19 @@ export function createLiveView(screen: Screen): LiveView {
         bar.over(String(tool_call_id));
       }
       screen.print(LIVE[event.type]?.(event.payload, { screen, result }) ?? []);
+      const underWay = UNDER_WAY[event.type]?.(event.payload);
+      if (underWay !== undefined) screen.status(fit(screen, `  ${underWay}`));
     },
     progress: (progress) => bar.show(progress),
+    delta: ({ kind, text }) => (kind === "text" ? stream.push(text) : stream.think(text)),
+    retry({ wait_ms, reason }) {
+      stream.drop();
+      const wait = `${(wait_ms / 1000).toFixed(1)} s`;
+      screen.print([line(screen, "yellow", `  the model is asked again in ${wait}: ${reason}`)]);
+    },
+    get isAnswerShown() {
+      return isAnswerShown;
+    },
   };
 }
 
@@ -36,6 +67,13 @@ interface LiveContext {
   readonly screen: Screen;
   readonly result: ToolCallResult | undefined;
 }
+
+/** What is seen to be under way until something else is. */
+// oxfmt-ignore
+const UNDER_WAY: Readonly<Partial<Record<EventType, (payload: Payload) => string>>> = {
+  "turn.started":      () => "asking the model",
+  "tool_call.started": (payload) => `running ${callText(payload)}`,
+};
 
 /** What is shown of an event; nothing of most. */
 // oxfmt-ignore

@@ -41,8 +41,7 @@ export function createProgressView(screen: Screen, nameOf: (tool_call_id: string
     show: screen.rewrites ? showInPlace : showSteps,
     over(tool_call_id) {
       told.delete(tool_call_id);
-      if (shown !== tool_call_id) return;
-      shown = undefined;
+      if (shown === tool_call_id) shown = undefined;
       screen.status("");
     },
   };

@@ -36,6 +36,7 @@ export interface ScreenStream {
 
 /** Terminals that say nothing of their size are taken to be of this one. */
 const DEFAULT_ROWS = 24;
+const DEFAULT_COLUMNS = 80;
 /** What is kept back beyond this many lines is only counted. */
 const MOST_HELD = 1000;
 const CLEAR_LINE = "\r\u001b[K";
@@ -49,6 +50,9 @@ export function createScreen(stream: ScreenStream, env: NodeJS.ProcessEnv): Scre
   let holders = 0;
   let status = "";
 
+  function widthNow(): number {
+    return stream.columns !== undefined && stream.columns > 0 ? stream.columns : DEFAULT_COLUMNS;
+  }
   function draw(line: string): void {
     if (line !== "" || status !== "") stream.write(`${CLEAR_LINE}${line}`);
     status = line;
@@ -77,7 +81,7 @@ export function createScreen(stream: ScreenStream, env: NodeJS.ProcessEnv): Scre
     paint: (style, text) => (colour && text !== "" ? styleText(style, text, { validateStream: false }) : text),
     print,
     status(line) {
-      if (rewrites && holders === 0) draw(cutTo(line, (stream.columns ?? 80) - 1)); // the last column would wrap
+      if (rewrites && holders === 0) draw(line === "" ? "" : cutTo(line, widthNow() - 1)); // the last column would wrap
     },
     hold() {
       draw("");

@@ -1,87 +1,112 @@
-import { ERRORS, ToolError } from "@autonous/runtime";
-import type { CallError, Runtime, RuntimeOptions } from "@autonous/runtime";
-import { runAgent } from "../../agent/loop.ts";
-import { createReverseThinker } from "../../agent/reverse-thinking.ts";
-import type { AgentOptions, AgentOutcome } from "../../agent/run.ts";
-import { createLiveView } from "../../channels/terminal/live-view.ts";
+import { ERRORS } from "@autonous/runtime";
 import { createProvider } from "../../model/choose.ts";
-import { openAttended, stderrScreen } from "../approver.ts";
+import type { ModelProvider } from "../../model/provider.ts";
+import { openSession } from "../agent-session.ts";
+import type { AgentSession, Asked } from "../agent-session.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { findWorkplace } from "../open-runtime.ts";
-import { readLimit } from "../options.ts";
+import type { Workplace } from "../open-runtime.ts";
+import { readLimits } from "../options.ts";
+import { readPiped, withContext } from "../piped-input.ts";
 import type { Print } from "../print.ts";
+import { findRecordedRun, historyOf } from "../recorded-tasks.ts";
+import { count, usageText } from "../usage.ts";
 
 /** `autonous run`: one task in the current folder. What happens as it happens, then the answer. */
 export async function run(input: CommandInput): Promise<ExitCode> {
-  const { args, options, print, signal } = input;
-  const text = args.join(" ");
-  if (text.trim() === "") throw new UsageError('The task is empty; say what to do, such as autonous run "/ls ."');
+  const { args, options, print } = input;
+  const resume = options["resume"] as string | undefined;
+  checkWords(args.join(" "), resume);
   const place = findWorkplace(input);
-  const { settings } = place.configuration;
-  const limits = { max_turns: readLimit(options["maxTurns"], settings.max_turns) };
-  const provider = await createProvider((options["model"] as string | undefined) ?? settings.model);
-  const screen = stderrScreen();
-  const view = createLiveView(screen);
-  const unasked: CallError[] = [];
-  const onEvent: RuntimeOptions["onEvent"] = (event, result) => {
-    if (result?.error?.code === "ApprovalRequired") unasked.push(result.error);
-    if (print.json) print.document(event);
-    else view.event(event, result);
-  };
-  const redactValue: Runtime["redactValue"] = (value) => runtime.redactValue(value);
-  const onReverseThinking = createReverseThinker({ provider, redactValue, signal });
-  const runtime: Runtime = await openAttended(
-    input,
-    { place, scopes: ["run"], screen },
-    { onEvent, onReverseThinking },
-  );
+  const limits = readLimits(options, place.configuration.settings);
+  const provider = await chooseProvider(input, place);
+  const wanted = resume === undefined ? await newTask(input, provider) : await recordedTask(place, resume);
+  const { task, run_id, isTriedAgain } = wanted;
+  const session = await openSession(input, {
+    place,
+    provider,
+    limits,
+    scopes: ["run"],
+    firstStops: "nothing",
+    ...(run_id === undefined ? {} : { run_id }),
+  });
   try {
-    const onProgress = print.json ? {} : { onProgress: view.progress };
-    const outcome = await runRecorded({ runtime, provider, task: { text }, limits, signal, ...onProgress });
-    report({ ...outcome, unasked }, runtime, print);
-    // The model was told, and made of it what it could: a script that started it has to know all the same.
-    if (outcome.outcome === "completed") return unasked.length === 0 ? EXIT.done : EXIT.approval_needed;
-    return outcome.outcome === "cancelled" ? EXIT.interrupted : exitCodeOf(outcome.error?.code ?? "InternalError");
+    const asked = await session.ask(task, { isTriedAgain });
+    const { run_id: id } = session.runtime;
+    if (!print.json) print.note(`${usageText(asked)}; autonous events tree ${id} shows them`);
+    report(asked, session, print);
+    if (!print.json && asked.outcome !== "completed") print.note(`To go on with it: autonous run --resume ${id}`);
+    return exitCodeFor(asked);
   } finally {
-    await runtime.close();
+    await session.close();
   }
 }
 
-/** What the loop throws is the journal's: a run whose record cannot be kept is not gone on with. */
-async function runRecorded(options: AgentOptions): Promise<AgentOutcome> {
-  try {
-    return await runAgent(options);
-  } catch (error) {
-    if (error instanceof ToolError) throw error;
-    const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
-    const message = `Cannot go on with the task: its record could not be written (${reason})`;
-    throw new ToolError("RecordFailed", message, {}, error);
+type Task = Parameters<AgentSession["ask"]>[0];
+
+interface Wanted {
+  readonly task: Task;
+  readonly run_id?: string;
+  /** It failed or was stopped before: that attempt is over. */
+  readonly isTriedAgain: boolean;
+}
+
+function checkWords(text: string, resume: string | undefined): void {
+  if (resume === undefined && text.trim() === "")
+    throw new UsageError('The task is empty; say what to do, such as autonous run "/ls ."');
+  if (resume !== undefined && text.trim() !== "")
+    throw new UsageError(
+      `--resume goes on with the task that the run has; to say more, use autonous chat --resume ${resume}`,
+    );
+}
+
+/** As the command line names it, else the configuration. */
+export async function chooseProvider({ options }: CommandInput, { configuration }: Workplace): Promise<ModelProvider> {
+  return await createProvider((options["model"] as string | undefined) ?? configuration.settings.model);
+}
+
+/** `-` alone: the task itself is piped in. Else what is piped in belongs to it. */
+async function newTask({ args, print, signal }: CommandInput, provider: ModelProvider): Promise<Wanted> {
+  const text = args.join(" ");
+  const piped = await readPiped({ signal, note: print.note });
+  if (text === "-") {
+    if (piped.text.trim() === "") throw new UsageError("The task is empty: nothing came on standard input");
+    if (piped.isCut) throw new UsageError("The task on standard input is too long; put what it is about into a file");
+    return { task: { text: piped.text }, isTriedAgain: false };
   }
+  if (provider.name !== "direct") return { task: { text: withContext(text, piped) }, isTriedAgain: false };
+  if (piped.text !== "") print.note("What was piped in is not used: there is no model to read it (AUTONOUS_MODEL)");
+  return { task: { text }, isTriedAgain: false };
 }
 
-interface Reported extends AgentOutcome {
-  /** Calls that had to be asked for where nobody could be. */
-  readonly unasked: readonly CallError[];
+async function recordedTask({ state_dir }: Workplace, id: string): Promise<Wanted> {
+  const { run_id, tasks } = await findRecordedRun(state_dir, id);
+  const { task_id, trace_id, text, ended } = tasks.at(-1) ?? tasks[0];
+  const task = { task_id, trace_id, text, history: historyOf(tasks.slice(0, -1)) };
+  return { task, run_id, isTriedAgain: ended === "failed" };
 }
 
-function report(reported: Reported, { run_id }: Runtime, print: Print): void {
-  const { outcome, answer, error, turns, calls, unasked } = reported;
+function exitCodeFor({ outcome, unasked, error }: Asked): ExitCode {
+  // The model was told, and made of it what it could: a script that started it has to know all the same.
+  if (outcome === "completed") return unasked.length === 0 ? EXIT.done : EXIT.approval_needed;
+  if (outcome === "parked") return EXIT.approval_needed;
+  return outcome === "cancelled" ? EXIT.interrupted : exitCodeOf(error?.code ?? "InternalError");
+}
+
+/** What a task came to: one document for programs; for people the answer, unless they have read it as it came. */
+export function report(asked: Asked, { runtime: { run_id }, view }: AgentSession, print: Print): void {
+  const { outcome, answer, error, turns, calls, unasked, usage } = asked;
   if (print.json) {
     const ok = outcome === "completed" && unasked.length === 0;
-    return print.document({ ok, outcome, answer, error: error ?? unasked[0] ?? null, turns, calls, run_id });
+    return print.document({ ok, outcome, answer, error: error ?? unasked[0] ?? null, turns, calls, usage, run_id });
   }
-  print.note(`${count(turns, "turn")}, ${count(calls, "call")}; autonous events tree ${run_id} shows them`);
-  if (answer !== "") print.text(answer);
+  if (answer !== "" && !(view.isAnswerShown && print.textWidth !== undefined)) print.text(answer);
   if (unasked.length > 0)
     print.note(`${count(unasked.length, "call")} needed approval, and nobody was asked: see above`);
   if (error === undefined) return;
   print.note(`${error.code}: ${error.message}`);
   print.note(ERRORS[error.code].hint);
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }

@@ -1,3 +1,4 @@
+import { limitInFlight } from "../../agent/in-flight.ts";
 import { createProvider } from "../../model/choose.ts";
 import { createWorker } from "../../queue/create-worker.ts";
 import type { Worker } from "../../queue/worker.ts";
@@ -5,12 +6,14 @@ import { databaseFile, openStore } from "../../store/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import type { FromWorker, ToWorker } from "../../supervisor/messages.ts";
 import { WORKER_NAME } from "../../supervisor/messages.ts";
+import { readAsking } from "../asking.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { findWorkplace, runtimeOptions } from "../open-runtime.ts";
 import type { Workplace } from "../open-runtime.ts";
+import { readLimits } from "../options.ts";
 
 const BEAT_MS = 1000;
 /** A task that was given up and does not heed it may not keep the process. */
@@ -68,10 +71,11 @@ async function prepareWorker({ name, place, store, note, drain }: WorkParts): Pr
   return createWorker({
     store,
     worker: name,
-    provider: await createProvider(settings.model),
+    provider: limitInFlight(await createProvider(settings.model), settings.max_model_calls),
     runtime: runtimeOptions(place),
+    readAsking: () => readAsking(place),
     limits: {
-      max_turns: settings.max_turns,
+      ...readLimits({}, settings),
       max_attempts: settings.task_max_attempts,
       retry_base_ms: settings.task_retry_base_ms,
     },

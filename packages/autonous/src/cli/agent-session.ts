@@ -1,0 +1,224 @@
+import { createRedactStream, makeId, makeTraceId, secretsOf, ToolError } from "@autonous/runtime";
+import type { CallError, Runtime, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import { runAgent } from "../agent/loop.ts";
+import { createReverseThinker } from "../agent/reverse-thinking.ts";
+import type { AgentOptions, AgentOutcome } from "../agent/run.ts";
+import type { LongScope } from "../channels/terminal/answers.ts";
+import { createLiveView } from "../channels/terminal/live-view.ts";
+import type { LiveView } from "../channels/terminal/live-view.ts";
+import type { ModelDelta, ModelProvider } from "../model/provider.ts";
+import { readAsking } from "./asking.ts";
+import { canAsk, openAttended, stderrScreen } from "./approver.ts";
+import type { CommandInput } from "./command.ts";
+import type { Workplace } from "./open-runtime.ts";
+
+interface SessionOptions {
+  readonly place: Workplace;
+  readonly provider: ModelProvider;
+  readonly limits: AgentOptions["limits"];
+  /** How long a yes may hold beyond the one call. */
+  readonly scopes: readonly LongScope[];
+  /** Goes on with this run. Default: a new one. */
+  readonly run_id?: string;
+  /** What Ctrl-C stops when no call is under way: nothing at the first time, or what is being asked. */
+  readonly firstStops: "nothing" | "task";
+}
+
+type Task = AgentOptions["task"];
+
+/** What came of a task at this terminal. */
+export interface Asked extends AgentOutcome {
+  /** Calls that had to be asked for where nobody could be. */
+  readonly unasked: readonly CallError[];
+  /** Of the changes that were made, in their order. */
+  readonly undo_ids: readonly string[];
+  /** The model does not say how many tokens it took. */
+  readonly isEstimated: boolean;
+}
+
+/** The agent at a terminal: a run, its live view, and who answers. Whoever opens it closes it. */
+export interface AgentSession {
+  readonly runtime: Runtime;
+  readonly view: LiveView;
+  provider: ModelProvider;
+  ask(task: Task, options?: { readonly isTriedAgain?: boolean }): Promise<Asked>;
+  close(): Promise<void>;
+}
+
+/** Two of them within this time stop more than one. */
+const TWICE_MS = 2000;
+
+export async function openSession(input: CommandInput, options: SessionOptions): Promise<AgentSession> {
+  const { print, signal } = input;
+  const screen = stderrScreen();
+  const view = createLiveView(screen);
+  const say = (text: string): void => (print.json ? print.note(text) : screen.print([text]));
+  const state = new SessionState(input, { firstStops: options.firstStops, say });
+  const preview = createPreview(view);
+  const onEvent = (event: RuntimeEvent, result?: ToolCallResult): void => {
+    state.note(event, result);
+    if (event.type === "model.completed" || event.type === "model.failed") preview.end();
+    if (print.json) print.document(event);
+    else view.event(event, result);
+  };
+  const asking = await readAsking(options.place);
+  const session: { provider: ModelProvider } = { provider: options.provider };
+  const redactValue: Runtime["redactValue"] = (value) => runtime.redactValue(value);
+  const runtime: Runtime = await openAttended(
+    input,
+    { place: options.place, scopes: options.scopes, screen, stop: () => state.stop() },
+    {
+      onEvent,
+      onReverseThinking: (call) => createReverseThinker({ provider: session.provider, redactValue, signal })(call),
+      ...(options.run_id === undefined ? {} : { run_id: options.run_id }),
+    },
+  );
+  const told = print.json ? {} : { onProgress: view.progress, onDelta: preview.push, onRetry: view.retry };
+  return Object.assign(session, {
+    runtime,
+    view,
+    async ask(task: Task, { isTriedAgain = false } = {}): Promise<Asked> {
+      const stop = state.begin();
+      try {
+        if (isTriedAgain) await recordRetry(runtime, task);
+        const { provider } = session;
+        const { limits } = options;
+        const callSignal = (): AbortSignal => state.beginCalls();
+        const how = { ...asking, ...told, limits, signal: stop, callSignal };
+        const outcome = await runRecorded({ runtime, provider, task, ...how });
+        return { ...outcome, ...state.found() };
+      } finally {
+        state.end();
+        preview.end();
+      }
+    },
+    close: () => runtime.close(),
+  });
+}
+
+/** What happens while a task is under way, and what Ctrl-C stops of it. */
+class SessionState {
+  readonly #input: CommandInput;
+  readonly #firstStops: SessionOptions["firstStops"];
+  readonly #say: (text: string) => void;
+  #task = new AbortController();
+  #calls = new AbortController();
+  readonly #running = new Set<unknown>();
+  #unasked: CallError[] = [];
+  #undoIds: string[] = [];
+  #isEstimated = false;
+  #lastMs = -TWICE_MS;
+  #letGo = (): void => {};
+
+  constructor(
+    input: CommandInput,
+    { firstStops, say }: Pick<SessionOptions, "firstStops"> & { say: (text: string) => void },
+  ) {
+    this.#input = input;
+    this.#firstStops = firstStops;
+    this.#say = say;
+  }
+
+  /** Gives the signal of the task. */
+  begin(): AbortSignal {
+    this.#task = new AbortController();
+    this.#running.clear();
+    this.#unasked = [];
+    this.#undoIds = [];
+    this.#isEstimated = false;
+    this.#letGo = this.#input.onInterrupt(() => this.#interrupt());
+    return AbortSignal.any([this.#input.signal, this.#task.signal]);
+  }
+
+  beginCalls(): AbortSignal {
+    this.#calls = new AbortController();
+    return this.#calls.signal;
+  }
+
+  end(): void {
+    this.#letGo();
+  }
+
+  found(): Pick<Asked, "unasked" | "undo_ids" | "isEstimated"> {
+    return { unasked: this.#unasked, undo_ids: this.#undoIds, isEstimated: this.#isEstimated };
+  }
+
+  note({ type, payload }: RuntimeEvent, result: ToolCallResult | undefined): void {
+    if (type === "tool_call.started") this.#running.add(payload["tool_call_id"]);
+    const { estimated } = Object(payload["usage"]) as { readonly estimated?: unknown };
+    if (type === "model.completed") this.#isEstimated ||= estimated === true;
+    if (result === undefined) return;
+    this.#running.delete(result.tool_call_id);
+    if (result.error?.code === "ApprovalRequired") this.#unasked.push(result.error);
+    if (result.artifacts.undo_id !== undefined) this.#undoIds.push(result.artifacts.undo_id);
+  }
+
+  /** Stops the task: somebody pressed Ctrl-C twice. */
+  stop(): void {
+    if (this.#firstStops === "task") this.#task.abort();
+    else process.kill(process.pid, "SIGINT");
+    this.#letGo();
+  }
+
+  /** True: no more is to be stopped than was. */
+  #interrupt(): boolean {
+    const isTwice = performance.now() - this.#lastMs < TWICE_MS;
+    this.#lastMs = performance.now();
+    const isChat = this.#firstStops === "task";
+    if (!isTwice && canAsk() && this.#running.size > 0) {
+      this.#calls.abort(new ToolError("Cancelled", "The call was cancelled by the person at the terminal"));
+      this.#say(`Stopping the call; Ctrl-C again stops the ${isChat ? "task" : "run"}`);
+      return true;
+    }
+    if (isChat) {
+      this.#task.abort();
+      return true;
+    }
+    if (isTwice || !canAsk()) return false;
+    this.#say("Ctrl-C again stops the run");
+    return true;
+  }
+}
+
+/** What a model says, as it comes, past the redactor. A stream a round: a secret may be cut by the border of two pieces. */
+function createPreview(view: LiveView): { push(delta: ModelDelta): void; end(): void } {
+  const known = secretsOf(process.env);
+  const open = new Map<ModelDelta["kind"], ReturnType<typeof createRedactStream>>();
+  function streamOf(kind: ModelDelta["kind"]): ReturnType<typeof createRedactStream> {
+    const stream = open.get(kind) ?? createRedactStream({ known });
+    if (!open.has(kind)) stream.on("data", (piece: Buffer) => view.delta({ kind, text: piece.toString() }));
+    open.set(kind, stream);
+    return stream;
+  }
+  return {
+    push: ({ kind, text }) => void streamOf(kind).write(text),
+    // What is still in it comes with the record of the round.
+    end() {
+      for (const stream of open.values()) stream.removeAllListeners("data").destroy();
+      open.clear();
+    },
+  };
+}
+
+/** An attempt that failed is over on record; this begins another. */
+async function recordRetry(runtime: Runtime, { task_id, trace_id }: Task): Promise<void> {
+  const now = Date.now();
+  const about = { trace_id: trace_id ?? makeTraceId(), task_id: task_id ?? null, run_id: runtime.run_id };
+  const ts = new Date(now).toISOString();
+  const payload = { source: "terminal" };
+  await runtime.journal.append([
+    { event_id: makeId("evt", now), ts, type: "task.started", parent_id: null, ...about, payload },
+  ]);
+}
+
+/** What the loop throws is the journal's: a run whose record cannot be kept is not gone on with. */
+async function runRecorded(options: AgentOptions): Promise<AgentOutcome> {
+  try {
+    return await runAgent(options);
+  } catch (error) {
+    if (error instanceof ToolError) throw error;
+    const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+    const message = `Cannot go on with the task: its record could not be written (${reason})`;
+    throw new ToolError("RecordFailed", message, {}, error);
+  }
+}

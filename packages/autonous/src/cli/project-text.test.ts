@@ -1,0 +1,66 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { ProjectContext } from "../agent/instructions.ts";
+import { findWorkplace } from "./open-runtime.ts";
+import { readProject } from "./project-text.ts";
+
+/** Reads the project in a folder that `prepare` has filled. */
+async function read(prepare: (folder: string, home: string) => void): Promise<ProjectContext> {
+  const outer = mkdtempSync(join(tmpdir(), "autonous-test-"));
+  onTestFinished(() => rmSync(outer, { recursive: true, force: true }));
+  const folder = join(outer, "work");
+  const home = join(outer, "home");
+  mkdirSync(folder);
+  mkdirSync(home);
+  vi.stubEnv("HOME", home);
+  vi.stubEnv("XDG_CONFIG_HOME", join(home, ".config"));
+  onTestFinished(() => void vi.unstubAllEnvs());
+  prepare(folder, home);
+  return await readProject(findWorkplace({ options: { root: [folder], stateDir: join(outer, "state") } }));
+}
+
+function writeSkill(place: string, name: string, more = ""): void {
+  mkdirSync(join(place, name), { recursive: true });
+  writeFileSync(join(place, name, "SKILL.md"), `---\nname: ${name}\ndescription: To ${name}\n${more}---\nBody`);
+}
+
+test("a workspace that says nothing about itself gives nothing", async () => {
+  expect(await read(() => undefined)).toEqual({});
+});
+
+test("AGENTS.md of the root is read", async () => {
+  expect(await read((folder) => writeFileSync(join(folder, "AGENTS.md"), "Use tabs.\n"))).toEqual({
+    instructions: "Use tabs.\n",
+  });
+});
+
+test("one that is too long is cut between characters, and says so", async () => {
+  const { instructions = "" } = await read((folder) =>
+    writeFileSync(join(folder, "AGENTS.md"), `a${"é".repeat(9_000)}`),
+  );
+  expect(Buffer.byteLength(instructions)).toBeLessThan(8_300);
+  expect(instructions).toMatch(/^aé+\n\[AGENTS\.md goes on; read it for the rest\]$/);
+});
+
+// oxfmt-ignore
+const NOT_READ = [
+  { title: "a link",   prepare: (folder: string, home: string) => { writeFileSync(join(home, "key"), "secret"); symlinkSync(join(home, "key"), join(folder, "AGENTS.md")); } },
+  { title: "a folder", prepare: (folder: string) => { mkdirSync(join(folder, "AGENTS.md")); } },
+] as const;
+
+for (const { title, prepare } of NOT_READ) {
+  test(`AGENTS.md that is ${title} is not read`, async () => {
+    expect(await read(prepare)).toEqual({});
+  });
+}
+
+test("a person's own skills are told, those of the workspace only when they are trusted, and none that a person has to call", async () => {
+  const { skills = [] } = await read((folder, home) => {
+    writeSkill(join(home, ".agents/skills"), "mine");
+    writeSkill(join(home, ".agents/skills"), "hidden", "disable-model-invocation: true\n");
+    writeSkill(join(folder, ".agents/skills"), "theirs");
+  });
+  expect(skills.map(({ name, description }) => [name, description])).toEqual([["mine", "To mine"]]);
+});

@@ -1,0 +1,233 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { startFakeModel } from "../tools/fake-model/server.ts";
+import { autonous, shell } from "./support/cli.ts";
+import { scratchFolder } from "./support/scratch.ts";
+import type { Folder } from "./support/scratch.ts";
+import { hasTerminal, needsTerminal, openTerminal, plain } from "./support/terminal.ts";
+import type { Terminal } from "./support/terminal.ts";
+
+const atTerminal = test.skipIf(!hasTerminal);
+/** As the line editor writes it: what is shown may hold "> " too. */
+const PROMPT = "\u001b[0J> ";
+
+type Step = Record<string, unknown>;
+
+const calls = (...each: readonly [string, object][]): Step => ({
+  reply: { tool_calls: each.map(([name, args]) => ({ name, arguments: args })) },
+});
+const answers = (final_answer: string): Step => ({ reply: { final_answer } });
+
+interface World extends Folder {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  chat(steps: readonly Step[], more?: string): Promise<Terminal>;
+  exists(name: string): Promise<boolean>;
+  /** What was asked of the model in each task, in the order of the record. */
+  tasks(): Promise<unknown[]>;
+}
+
+/** A workspace in which writing has to be confirmed. */
+async function world(): Promise<World> {
+  const folder = await scratchFolder();
+  await folder.make({
+    "work/a.txt": "old\n",
+    "config/autonous/config.json": '{"rules":[{"effect":"confirm","tool":"write"}]}',
+  });
+  const cwd = join(folder.path, "work");
+  const env = { XDG_CONFIG_HOME: join(folder.path, "config"), EDITOR: "", VISUAL: "", NO_COLOR: "1" };
+  return {
+    ...folder,
+    cwd,
+    env,
+    async chat(steps, more = "") {
+      await folder.make({ "model.json": JSON.stringify(steps) });
+      return openTerminal(`autonous chat --model script:${folder.path}/model.json ${more}`, { cwd, env });
+    },
+    exists: (name) =>
+      readFile(join(cwd, name)).then(
+        () => true,
+        () => false,
+      ),
+    async tasks() {
+      const { stdout } = await shell("cat .agent/runs/*/events.jsonl", { cwd });
+      const events = stdout
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line) as { type: string; payload: { task?: string } });
+      return events.filter(({ type }) => type === "agent.started").map(({ payload }) => payload.task);
+    },
+  };
+}
+
+atTerminal(
+  `a chat is one run: message after message, on one line or several, until Ctrl-D${needsTerminal}`,
+  async () => {
+    const { chat, tasks, cwd } = await world();
+    const terminal = await chat([answers("One."), answers("Two."), answers("Three.")]);
+    await terminal.sees("/help shows what can be typed");
+    await terminal.sees(PROMPT);
+    terminal.type("first\r");
+    await terminal.sees("One.");
+    await terminal.sees(PROMPT);
+    terminal.type("second \\\r");
+    await terminal.sees("… ");
+    terminal.type("goes on\r");
+    await terminal.sees("Two.");
+    await terminal.sees(PROMPT);
+    terminal.type("\u001b[A\r"); // the arrow up: of what was said on one line, the last
+    await terminal.sees("Three.");
+    await terminal.sees(PROMPT);
+    terminal.type("\u0004");
+    await terminal.sees(/To go on with it: autonous chat --resume run_\w+/);
+    expect(await terminal.ended).toMatchObject({ code: 0 });
+    expect(await tasks()).toEqual(["first", "second \ngoes on", "first"]);
+    expect((await shell("ls .agent/runs | wc -l", { cwd })).stdout.trim()).toBe("1");
+    expect(await autonous(["audit", "verify"], { cwd })).toMatchObject({ code: 0 });
+  },
+);
+
+atTerminal(`what is pasted is sent only with an empty line, and Ctrl-C forgets it${needsTerminal}`, async () => {
+  const { chat, tasks } = await world();
+  const terminal = await chat([answers("Seen.")]);
+  await terminal.sees(PROMPT);
+  terminal.type("rm\rall\r");
+  await terminal.sees("Enter on an empty line sends it");
+  terminal.type("\u0003");
+  await terminal.sees(PROMPT);
+  terminal.type("one\r\rtwo\rthree");
+  await terminal.sees("Enter on an empty line sends it");
+  await terminal.sees("three");
+  terminal.type("\r");
+  await terminal.sees("… ");
+  terminal.type("\r");
+  await terminal.sees("Seen.");
+  await terminal.sees(PROMPT);
+  terminal.type("/exit\r");
+  expect(await terminal.ended).toMatchObject({ code: 0 });
+  expect(await tasks()).toEqual(["one\n\ntwo\nthree"]);
+});
+
+atTerminal(
+  `a yes for the session holds for later messages, and /undo takes back what one changed${needsTerminal}`,
+  async () => {
+    const { chat, exists, read, tasks } = await world();
+    const write = (content: string): [string, object] => ["write", { path: "b.txt", content }];
+    const steps = [
+      calls(write("1")),
+      answers("One."),
+      calls(write("2"), write("3")),
+      answers("Two."),
+      answers("Three."),
+    ];
+    const terminal = await chat(steps);
+    await terminal.sees(PROMPT);
+    terminal.type("write it\r");
+    expect(plain(await terminal.sees("Your answer: "))).toContain(
+      "s2  yes, and for the rest of this session: any `write` on",
+    );
+    terminal.type("s2\r");
+    await terminal.sees("One.");
+    await terminal.sees(PROMPT);
+    terminal.type("/approvals\r");
+    await terminal.sees(/grant_\w+ {2}any `write` on/);
+    await terminal.sees(PROMPT);
+    terminal.type("again\r");
+    await terminal.sees("Two."); // nobody was asked
+    await terminal.sees(PROMPT);
+    expect(await read("work/b.txt")).toBe("3");
+    terminal.type("/undo\r");
+    await terminal.sees(PROMPT);
+    expect(await read("work/b.txt")).toBe("1");
+    terminal.type("and now?\r");
+    await terminal.sees("Three.");
+    await terminal.sees(PROMPT);
+    terminal.type("/undo\r");
+    await terminal.sees(PROMPT);
+    expect(await exists("b.txt")).toBe(false);
+    terminal.type("/undo\r");
+    await terminal.sees("There is nothing to take back");
+    await terminal.sees(PROMPT);
+    terminal.type("\u0004");
+    expect(await terminal.ended).toMatchObject({ code: 0 });
+    expect((await tasks()).at(-1)).toBe("(I took your last changes back: b.txt)\n\nand now?");
+  },
+);
+
+atTerminal(
+  `Ctrl-C stops the call, then the task, and never the chat but at an empty line, twice${needsTerminal}`,
+  async () => {
+    const { chat } = await world();
+    const sleep = calls(["bash", { cmd: "sleep 600" }]);
+    const terminal = await chat([sleep, answers("One."), { fault: "hang" }, answers("Three.")]);
+    await terminal.sees(PROMPT);
+    terminal.type("sleep\r");
+    await terminal.sees("running bash");
+    terminal.type("\u0003");
+    await terminal.sees("Stopping the call");
+    await terminal.sees("One.");
+    await terminal.sees(PROMPT);
+    terminal.type("hang\r");
+    await terminal.sees("asking the model");
+    terminal.type("\u0003");
+    await terminal.sees("Cancelled: ");
+    await terminal.sees(PROMPT);
+    terminal.type("\u0003");
+    await terminal.sees("Ctrl-C again, Ctrl-D or /exit ends the chat");
+    await terminal.sees(PROMPT);
+    terminal.type("\u0003");
+    expect(await terminal.ended).toMatchObject({ code: 130 });
+  },
+);
+
+atTerminal(`its own commands are not told to the model${needsTerminal}`, async () => {
+  const { chat, tasks, path, make } = await world();
+  const terminal = await chat([answers("One."), answers("Two.")]);
+  await make({ "other.json": JSON.stringify([answers("1"), answers("2"), answers("Other.")]) });
+  // oxfmt-ignore
+  const cases = [
+    { types: "/help",                               sees: "/approvals" },
+    { types: "/model",                              sees: "model.json answers" },
+    { types: "/model oracle",                       sees: 'Cannot use the model "oracle"' },
+    { types: "/model direct",                       sees: "direct answers" },
+    { types: "/ls .",                               sees: "a.txt" },
+    { types: `/model script:${path}/other.json`,    sees: "other.json answers" },
+    { types: "/constructor",                        sees: "There is no command /constructor" },
+    { types: "  ",                                  sees: "" },
+    { types: " /constructor",                       sees: "Other." },
+  ];
+  for (const { types, sees } of cases) {
+    await terminal.sees(PROMPT);
+    terminal.type(`${types}\r`);
+    await terminal.sees(sees);
+  }
+  await terminal.sees(PROMPT);
+  terminal.type("/exit\r");
+  expect(await terminal.ended).toMatchObject({ code: 0 });
+  expect(await tasks()).toEqual(["/ls .", " /constructor"]);
+});
+
+test("messages can be piped in, one a line; a chat that is resumed knows what was said", async () => {
+  const { cwd, env } = await world();
+  const rounds = [{ text: "Blue." }, { text: "I said blue." }, { text: "Still blue." }];
+  const model = await startFakeModel({ key: null, script: { rounds } });
+  onTestFinished(() => model.close());
+  const words = ["chat", "--model", `compatible:fake@${model.url}/compatible/v1`];
+  const first = await autonous(words, { cwd, env, input: "a colour?\nwhich one?" });
+  expect(first).toMatchObject({ code: 0, stdout: "Blue.\nI said blue.\n" });
+  const [, run_id = ""] = /autonous chat --resume (run_\w+)/.exec(first.stderr) ?? [];
+  const second = await autonous([...words, "--resume", run_id, "--json"], { cwd, env, input: "and now?\n" });
+  expect(second.code).toBe(0);
+  const last = second.stdout.trimEnd().split("\n").at(-1) ?? "";
+  expect(JSON.parse(last)).toMatchObject({ ok: true, answer: "Still blue.", run_id });
+  const { messages } = (model.requests.at(-1)?.body ?? {}) as { messages: { role: string; content: string }[] };
+  expect(messages.filter(({ role }) => role !== "system").map(({ content }) => content)).toEqual([
+    "a colour?",
+    "Blue.",
+    "which one?",
+    "I said blue.",
+    "and now?",
+  ]);
+  expect(await autonous(["audit", "verify"], { cwd, env })).toMatchObject({ code: 0 });
+});
