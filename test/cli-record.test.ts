@@ -81,6 +81,7 @@ test("run --json gives each event as it is recorded, and the result last", async
     error: null,
     turns: 2,
     calls: 1,
+    usage: { input_tokens: 0, output_tokens: 0, cached_input_tokens: 0, cost: 0 },
     run_id,
   });
 });

@@ -9,7 +9,9 @@ import { hasTerminal, needsTerminal as needs, openTerminal } from "./support/ter
 async function atTerminal(line: string, options: { cwd: string; env?: Record<string, string> }): Promise<string[]> {
   const env = { ...options.env, NO_COLOR: "1" };
   const { output } = await openTerminal(line, { cwd: options.cwd, env }).ended;
-  return output.replaceAll("\r\n", "\n").split("\n");
+  // What is written anew in place is gone when something else is.
+  const staying = output.replaceAll("\r\n", "\n").replaceAll(/[^\n]*\r\u001b\[K/g, "");
+  return staying.split("\n");
 }
 
 test.skipIf(!hasTerminal)(`at a terminal everything fits in 80 columns, without colours${needs}`, async () => {

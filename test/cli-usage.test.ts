@@ -60,7 +60,7 @@ const WRONG = [
   { words: ["-v"],                             says: 'Unknown option "-v"; see "autonous --help"' },
   { words: ["call", "ls", "--jso"],            says: 'Unknown option "--jso"; did you mean --json? See "autonous call --help"' },
   { words: ["call"],                           says: 'Missing required argument "tool"; see "autonous call --help"' },
-  { words: ["run"],                            says: 'Missing required argument "task"; see "autonous run --help"' },
+  { words: ["run"],                            says: "The task is empty" },
   { words: ["policy", "explain"],              says: 'Missing required argument "tool"; see "autonous policy explain --help"' },
   { words: ["events", "tree"],                 says: 'Missing required argument "task or run"; see "autonous events tree --help"' },
   { words: ["tasks", "show"],                  says: 'Missing required argument "task"; see "autonous tasks show --help"' },
@@ -110,7 +110,7 @@ test.each(WRONG.map((wrong) => [wrong.words.join(" "), wrong] as const))(
 test("a group by itself shows what it has on stderr, and is used wrongly", async () => {
   const { path: cwd } = await scratchFolder();
   for (const { words, has } of [
-    { words: [], has: "run, call, tools, policy" },
+    { words: [], has: "run, chat, call, tools, policy" },
     { words: ["audit"], has: "verify, show, export" },
   ]) {
     const people = await autonous(words, { cwd });

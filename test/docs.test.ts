@@ -35,6 +35,7 @@ async function workplace(): Promise<{ path: string; env: NodeJS.ProcessEnv }> {
   const source = join(root, "packages/autonous/src/cli/bin.ts");
   writeFileSync(join(path, "bin/autonous"), `#!/bin/sh\nexec '${process.execPath}' '${source}' "$@"\n`);
   chmodSync(join(path, "bin/autonous"), 0o755);
+  symlinkSync(root, join(path, "autonous")); // the clone beside the project
   mkdirSync(join(path, "node_modules"));
   for (const name of ["@autonous", "autonous", "zod"])
     symlinkSync(join(root, "node_modules", name), join(path, "node_modules", name));

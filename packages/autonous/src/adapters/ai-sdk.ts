@@ -1,0 +1,121 @@
+import type { CallOptions, ToolCallResult } from "@autonous/runtime";
+import { resultText } from "../model/result-text.ts";
+import { answerCall, offeredTools } from "./offered-tools.ts";
+import type { OfferOptions, ToolRuntime } from "./offered-tools.ts";
+
+/** How the AI SDK knows a schema that is JSON Schema already, from whichever of its versions. */
+const SCHEMA = Symbol.for("vercel.ai.schema");
+
+/** Arguments of any shape: the gate checks them, on record. */
+interface AnySchema {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: "autonous";
+    readonly validate: (value: unknown) => { readonly value: unknown };
+    readonly jsonSchema: { readonly input: () => JsonObject; readonly output: () => JsonObject };
+  };
+  readonly jsonSchema: JsonObject;
+  readonly validate: undefined;
+}
+
+type JsonObject = Record<string, unknown>;
+
+interface Execution {
+  readonly toolCallId: string;
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/** What a model is told of a result. */
+type ModelOutput = { type: "text"; value: string } | { type: "error-text"; value: string };
+
+/** A member of `tools` of `generateText` and `streamText`. */
+export interface AiSdkTool {
+  readonly description: string;
+  readonly inputSchema: AnySchema;
+  /** Never throws: every outcome is a result. */
+  readonly execute: (input: unknown, execution: Execution) => Promise<ToolCallResult>;
+  /** Version 6 and later give an object with the output in it, version 5 the output itself. */
+  readonly toModelOutput: (given: { readonly output: ToolCallResult } | ToolCallResult) => ModelOutput;
+}
+
+/** The tools in force for `generateText({ tools })`. */
+export function aiSdkTools(
+  runtime: ToolRuntime,
+  { tools, ...callOptions }: OfferOptions & Omit<CallOptions, "signal"> = {},
+): Record<string, AiSdkTool> {
+  const offered = offeredTools(runtime, tools === undefined ? {} : { tools });
+  const entries = offered.map(({ name, description, schema }): [string, AiSdkTool] => [
+    name,
+    {
+      description,
+      inputSchema: schemaOf(schema),
+      async execute(input, { abortSignal }) {
+        const signal = abortSignal === undefined ? {} : { signal: abortSignal };
+        return (await answerCall(runtime, { name, input }, { ...callOptions, ...signal })).result;
+      },
+      toModelOutput: (given) => outputOf("output" in given ? given.output : given),
+    },
+  ]);
+  return Object.fromEntries(entries);
+}
+
+function schemaOf(schema: Readonly<JsonObject>): AnySchema {
+  const jsonSchema = { ...schema };
+  const known = {
+    "~standard": {
+      version: 1,
+      vendor: "autonous",
+      validate: (value: unknown) => ({ value }),
+      jsonSchema: { input: () => jsonSchema, output: () => jsonSchema },
+    },
+    jsonSchema,
+    validate: undefined,
+  } as const;
+  return Object.assign(known, { [SCHEMA]: true });
+}
+
+function outputOf(result: ToolCallResult): ModelOutput {
+  return { type: result.ok ? "text" : "error-text", value: resultText(result) };
+}
+
+/** An entry of `tools` of `doGenerate` and `doStream`, for whoever asks a provider package without the `ai` package. */
+export interface AiSdkFunctionTool {
+  type: "function";
+  name: string;
+  description: string;
+  inputSchema: JsonObject;
+}
+
+export function aiSdkFunctionTools(runtime: ToolRuntime, options: OfferOptions = {}): AiSdkFunctionTool[] {
+  return offeredTools(runtime, options).map(({ name, description, schema }) => ({
+    type: "function",
+    name,
+    description,
+    inputSchema: { ...schema },
+  }));
+}
+
+/** A part of type `tool-call`, as a provider gives it. */
+export interface AiSdkToolCall {
+  readonly toolCallId: string;
+  readonly toolName: string;
+  /** JSON text at the level of providers. */
+  readonly input: unknown;
+}
+
+export interface AiSdkToolResult {
+  type: "tool-result";
+  toolCallId: string;
+  toolName: string;
+  output: ModelOutput;
+}
+
+/** Makes one call and gives the part that answers it in the next message of role `tool`. Never throws. */
+export async function runAiSdkToolCall(
+  runtime: ToolRuntime,
+  { toolCallId, toolName, input }: AiSdkToolCall,
+  options: CallOptions = {},
+): Promise<AiSdkToolResult> {
+  const { result } = await answerCall(runtime, { name: toolName, input }, options);
+  return { type: "tool-result", toolCallId, toolName, output: outputOf(result) };
+}
