@@ -94,8 +94,9 @@ async function follow(run: Run, { event_id, round, isFromRecord }: Turn): Promis
   return cycle && warn(run, describeCycle(cycle));
 }
 
-function failedBy(run: Run, { code, message }: Extract<Round, { readonly kind: "failed" }>): End {
-  return { code, message: code === "Timeout" ? `${message}. ${doneSoFar(run)}` : message };
+function failedBy(run: Run, { code, message, reason }: Extract<Round, { readonly kind: "failed" }>): End {
+  const why = reason === undefined ? {} : { reason };
+  return { code, message: code === "Timeout" ? `${message}. ${doneSoFar(run)}` : message, ...why };
 }
 
 /** Tells the model what its call gave. Gives the cycle that the call closes, where it does. */

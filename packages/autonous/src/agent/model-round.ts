@@ -1,4 +1,5 @@
 import type { ModelUsage } from "../model/provider.ts";
+import { failureReason } from "../model/failure.ts";
 import { consult, NoReply } from "./consult.ts";
 import type { Consulted } from "./consult.ts";
 import { placesOf } from "./context-window.ts";
@@ -72,12 +73,13 @@ function chant(run: Run, text: string): ReadReply {
   return readRecord({ kind: "invalid", transport: "plain", text: kept, message, redacted: !text.startsWith(kept) });
 }
 
-function failedRound(run: Run, { code, message }: NoReply): Round & { readonly kind: "failed" } {
+function failedRound(run: Run, { code, message, cause }: NoReply): Round & { readonly kind: "failed" } {
   const { name } = run.options.provider;
   const told = {
     Cancelled: "The run was cancelled while the model was asked",
     Timeout: `${run.meter.reached(0)?.message ?? "Stopped: the time of the run is over"}; the model was still being asked`,
     ModelFailed: run.redact(`The model "${name}" did not answer: ${message}`),
   };
-  return { kind: "failed", code, message: told[code] };
+  const reason = code === "ModelFailed" ? failureReason(cause) : undefined;
+  return { kind: "failed", code, message: told[code], ...(reason === undefined ? {} : { reason }) };
 }

@@ -1,9 +1,9 @@
-import type { ErrorCode, RuntimeEvent } from "@autonous/runtime";
+import type { RuntimeEvent } from "@autonous/runtime";
 import type { Totals } from "./meter.ts";
-import type { AgentOutcome, Run } from "./run.ts";
+import type { AgentError, AgentOutcome, Run } from "./run.ts";
 
 /** How a run ends. */
-export type End = { readonly answer: string } | { readonly code: ErrorCode; readonly message: string } | "parked";
+export type End = { readonly answer: string } | AgentError | "parked";
 
 /** Puts the end of a run on record, and says what it came to. One that is parked has not ended. */
 export async function finish(run: Run, parent_id: string, end: End): Promise<AgentOutcome> {
@@ -20,27 +20,25 @@ export async function finish(run: Run, parent_id: string, end: End): Promise<Age
       messages: messages.at(-1)?.role === "assistant" ? messages : [...messages, said],
     };
   }
-  const { code, message } = end;
   const files_changed = [...run.files_changed];
   await run.write({
     type: "agent.failed",
     parent_id,
-    payload: { code, message, ...counts, done: run.done, files_changed },
+    payload: { ...end, ...counts, done: run.done, files_changed },
   });
-  return { ...failedOutcome({ code, message, ...counts }), messages };
+  return { ...failedOutcome({ ...end, ...counts }), messages };
 }
 
-interface Failure {
-  readonly code: ErrorCode;
-  readonly message: string;
+interface Failure extends AgentError {
   readonly turns: number;
   readonly calls: number;
   readonly usage: Totals;
 }
 
-function failedOutcome({ code, message, turns, calls, usage }: Failure): AgentOutcome {
+function failedOutcome({ code, message, reason, turns, calls, usage }: Failure): AgentOutcome {
   const outcome = code === "Cancelled" ? "cancelled" : "failed";
-  return { outcome, answer: "", error: { code, message }, turns, calls, usage };
+  const error = { code, message, ...(reason === undefined ? {} : { reason }) };
+  return { outcome, answer: "", error, turns, calls, usage };
 }
 
 /** Our own event: `finish` wrote it. */

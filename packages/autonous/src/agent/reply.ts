@@ -1,5 +1,6 @@
+import type { AgentError } from "./run.ts";
 import { canonicalJson, makeId } from "@autonous/runtime";
-import type { ErrorCode, RuntimeEvent } from "@autonous/runtime";
+import type { RuntimeEvent } from "@autonous/runtime";
 import { isToolName, parseReply, readArguments } from "../model/json-reply.ts";
 import type { Message, ModelReply } from "../model/provider.ts";
 import type { Run } from "./run.ts";
@@ -24,7 +25,7 @@ export type Round = { readonly said?: AssistantMessage } & (
   | { readonly kind: "tool_calls"; readonly calls: readonly AskedCall[] }
   | { readonly kind: "final"; readonly answer: string }
   | { readonly kind: "invalid"; readonly message: string }
-  | { readonly kind: "failed"; readonly code: ErrorCode; readonly message: string }
+  | ({ readonly kind: "failed" } & AgentError)
 );
 
 /** What `model.completed` holds: enough to go on as if the round had just been asked. Nothing secret is in it. */

@@ -9,6 +9,7 @@ import type {
   ToolCallResult,
 } from "@autonous/runtime";
 import type { CompleteOptions, Message, ModelProvider, ModelUsage } from "../model/provider.ts";
+import type { FailureReason } from "../model/failure.ts";
 import type { WindowState } from "./context-window.ts";
 import type { ProjectContext } from "./instructions.ts";
 import type { AgentLimits } from "./limits.ts";
@@ -68,13 +69,20 @@ export interface AgentOptions {
 
 type RoundState = "model_round" | "tool_round";
 
+export interface AgentError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  /** With `ModelFailed`, where the provider tells: why, which says whether a later try may do better. */
+  readonly reason?: FailureReason;
+}
+
 export interface AgentOutcome {
   /** `parked`: a call waits for a person. The same task, run again once they have answered, goes on from there. */
   readonly outcome: "completed" | "failed" | "cancelled" | "parked";
   /** Empty unless completed. */
   readonly answer: string;
   /** Of a limit: its name, and what was done so far. */
-  readonly error?: { readonly code: ErrorCode; readonly message: string };
+  readonly error?: AgentError;
   readonly turns: number;
   readonly calls: number;
   readonly usage: Totals;

@@ -3,6 +3,8 @@ import type { Runtime } from "@autonous/runtime";
 import { runAgent } from "../agent/loop.ts";
 import type { AgentLimits } from "../agent/limits.ts";
 import type { AgentOptions, AgentOutcome } from "../agent/run.ts";
+import { REASONS } from "../model/failure.ts";
+import type { FailureReason } from "../model/failure.ts";
 import type { ModelProvider } from "../model/provider.ts";
 import type { Finish, Lease, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
@@ -75,13 +77,19 @@ async function parentOf({ task }: Lease, store: Store): Promise<{ parent_id?: st
   return first === undefined ? {} : { parent_id: first.event.event_id };
 }
 
+/** A wrong key stays wrong; what a provider does not explain may be over later, and so may its time-out. */
+function mayHelp(reason: FailureReason | undefined): boolean {
+  return reason === undefined || reason === "breaker_open" || REASONS[reason].retry;
+}
+
 function finishFor({ outcome, answer, error }: AgentOutcome, lease: Lease, options: RunTaskOptions): Finish {
   const { limits, clock } = options;
   if (outcome === "parked") return { outcome: "parked" };
   if (outcome === "completed") return { outcome: "done", reply: answer };
   const message = `${error?.code ?? "InternalError"}: ${error?.message ?? "the agent gave no reason"}`;
   if (outcome === "cancelled") return { outcome: "cancelled", error: message };
-  if (error?.code !== "ModelFailed") return { outcome: "failed", error: message, reply: message };
+  if (error?.code !== "ModelFailed" || !mayHelp(error.reason))
+    return { outcome: "failed", error: message, reply: message };
   // A model that did not answer may answer later; nothing else is mended by trying again.
   if (lease.attempt >= limits.max_attempts) return { outcome: "dead", error: message, reply: message };
   const wait = backoffMs(lease.attempt, { baseMs: limits.retry_base_ms, random: Math.random });

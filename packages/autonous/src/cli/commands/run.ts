@@ -1,4 +1,5 @@
 import { ERRORS } from "@autonous/runtime";
+import { REASONS } from "../../model/failure.ts";
 import { createProvider } from "../../model/choose.ts";
 import type { ModelProvider } from "../../model/provider.ts";
 import { openSession } from "../agent-session.ts";
@@ -108,5 +109,5 @@ export function report(asked: Asked, { runtime: { run_id }, view }: AgentSession
     print.note(`${count(unasked.length, "call")} needed approval, and nobody was asked: see above`);
   if (error === undefined) return;
   print.note(`${error.code}: ${error.message}`);
-  print.note(ERRORS[error.code].hint);
+  print.note(error.reason === undefined ? ERRORS[error.code].hint : REASONS[error.reason].hint);
 }
