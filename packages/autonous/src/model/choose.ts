@@ -46,7 +46,10 @@ export async function createProvider(
   }
   const forms = SERVED.map(({ form }) => form).join(", ");
   const message = `Cannot use the model "${withoutPassword(setting)}": AUTONOUS_MODEL is one of ${forms}`;
-  throw new ToolError("InvalidArguments", message, { setting: withoutPassword(setting) });
+  throw new ToolError("InvalidArguments", message, {
+    setting: withoutPassword(setting),
+    hint: "Set AUTONOUS_MODEL, or --model, to one of these.",
+  });
 }
 
 interface Remote extends Pick<AiSdkOptions, "kind" | "protocol"> {

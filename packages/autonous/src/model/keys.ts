@@ -45,6 +45,7 @@ export function readAccess(name: AccessName, environment: Environment, server?: 
     const alternatives = row.keys.join(" or ");
     throw new ToolError("InvalidArguments", `Cannot use a model of ${name}: no key is set; set ${alternatives}`, {
       variable: row.keys[0],
+      hint: "Keys come from the environment, and from nowhere else.",
     });
   }
   if (key !== undefined && !KEY.test(key)) {
