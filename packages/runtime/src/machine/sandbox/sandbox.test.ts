@@ -62,7 +62,7 @@ const READS = [
   { how: "by another process's folder", line: "cat /proc/*/cwd/state/canary" },
   { how: "by going up",                line: "cat ../state/canary" },
   { how: "by searching",               line: "grep -rs planted-canary {at} /tmp /var/tmp /run" },
-  { how: "by a descriptor left open",  line: "cat /proc/*/fd/* < /dev/null" },
+  { how: "by a descriptor left open",  line: "for fd in /proc/*/fd/*; do timeout 0.3 cat $fd < /dev/null; done" },
 ] as const;
 
 for (const { how, line } of READS) {

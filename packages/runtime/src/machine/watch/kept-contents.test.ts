@@ -15,6 +15,6 @@ test("everything is forgotten but what is still needed", async () => {
 
   expect(hashes.map((each) => kept.has(each))).toEqual([true, false, true]);
   expect(kept.read(hashes[0] ?? "")).toEqual(contents[0]);
-  expect(kept.read(hashes[2] ?? "")).toEqual(contents[2]);
+  expect(kept.read(hashes[2] ?? "")?.equals(contents[2] ?? Buffer.alloc(0))).toBe(true);
   expect(kept.keep(hashes[1] ?? "", contents[1] ?? Buffer.alloc(0))).toBe(true);
 });
