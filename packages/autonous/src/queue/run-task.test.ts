@@ -10,7 +10,7 @@ import type { Finish } from "../store/store.ts";
 import { runTask } from "./run-task.ts";
 
 /** How a task is finished whose model fails in this way. */
-async function finishAfter(error: Error): Promise<Finish> {
+async function finishAfter(failure: Error): Promise<Finish> {
   const folder = mkdtempSync(join(tmpdir(), "autonous-test-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const store = await openStore({ file: join(folder, "state", "autonous.db"), clock: Date.now });
@@ -27,7 +27,7 @@ async function finishAfter(error: Error): Promise<Finish> {
         run_id,
         openJournal: () => Promise.resolve(store.journal(run_id, lease)),
       }),
-    provider: { name: "failing", complete: () => Promise.reject(error) },
+    provider: { name: "failing", complete: () => Promise.reject(failure) },
     limits: { max_turns: 3, max_attempts: 3, retry_base_ms: 10 },
     clock: Date.now,
   });
