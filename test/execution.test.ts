@@ -131,7 +131,7 @@ test.skipIf(!hasSandbox)(
  * of such space the highest mark is what the program holds on to.
  */
 const LITTLE_GARBAGE = { NODE_OPTIONS: "--max-semi-space-size=4" };
-const MOST_GROWTH_KB = 96 * 1024;
+const MOST_GROWTH_KB = 64 * 1024;
 
 // oxfmt-ignore
 const FLOODS = [
