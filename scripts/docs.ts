@@ -5,6 +5,8 @@ import { ERRORS, EVENTS, createRuntime } from "@autonous/runtime";
 import { COMMANDS } from "../packages/autonous/src/cli/all.ts";
 import { makeConfigurationSchema } from "../packages/autonous/src/config/schema.ts";
 import { FROM_PROJECT, SETTINGS } from "../packages/autonous/src/config/settings.ts";
+import { schemaOf } from "../packages/runtime/src/contract/tool.ts";
+import { BUILT_IN } from "../packages/runtime/src/tools/all.ts";
 
 const root = join(import.meta.dirname, "..");
 
@@ -87,12 +89,21 @@ async function tools(): Promise<string> {
   return `# Tools\n\n${parts.join("\n")}`;
 }
 
+function argsSchemas(): string {
+  const rows = BUILT_IN.map(({ name, args }) => `  ${name}: ${JSON.stringify(schemaOf(args))},`);
+  const about =
+    "/** What callers have to send to each built-in tool: made of their `args` by `npm run docs`, and held to them by a check. */";
+  const head = `import type { JsonSchema } from "../contract/tool.ts";\n\n${about}\n// oxfmt-ignore`;
+  return `${head}\nexport const ARGS_SCHEMAS: Readonly<Record<string, JsonSchema>> = {\n${rows.join("\n")}\n};\n`;
+}
+
 const pages: Readonly<Record<string, string>> = {
   "docs/errors.md": errors(),
   "docs/events.md": events(),
   "docs/settings.md": settings(),
   "docs/commands.md": commands(),
   "docs/tools.md": await tools(),
+  "packages/runtime/src/tools/schemas.ts": argsSchemas(),
   "packages/autonous/schema/config.schema.json": `${JSON.stringify(makeConfigurationSchema(), null, 2)}\n`,
 };
 

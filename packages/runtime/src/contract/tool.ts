@@ -185,10 +185,10 @@ export function defineTool<Args extends Schema, Returns extends Schema>(
       return returns();
     },
     get args_schema() {
-      return (argsSchema ??= z.toJSONSchema(args(), { io: "input" }));
+      return (argsSchema ??= schemaOf(args()));
     },
     get return_schema() {
-      return (returnSchema ??= z.toJSONSchema(returns(), { io: "input" }));
+      return (returnSchema ??= schemaOf(returns()));
     },
     required_permissions: declaration.required_permissions,
     side_effects: declaration.side_effects,
@@ -214,6 +214,11 @@ export function defineTool<Args extends Schema, Returns extends Schema>(
     revert: revert && ((undo, context) => revert.call(declaration, undo, context)),
     execute: (given, context) => execute.call(declaration, given as Given, context),
   };
+}
+
+/** What callers have to send, for them to see. */
+export function schemaOf(schema: Schema): JsonSchema {
+  return z.toJSONSchema(schema, { io: "input" });
 }
 
 function strictOnce(given: Schema | (() => Schema)): () => Schema {
