@@ -2,7 +2,8 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { build } from "rolldown";
+import { build, rolldown } from "rolldown";
+import type { InputOptions } from "rolldown";
 
 const root = join(import.meta.dirname, "..");
 const compiler = join(root, "node_modules/.bin/tsc");
@@ -31,14 +32,52 @@ const lightHeaders = {
 };
 
 const product = join(root, "packages/autonous");
-rmSync(join(product, "dist/cli"), { recursive: true, force: true });
-await build({
-  input: { autonous: join(product, "src/cli/bin.ts") },
+const program = join(product, "src/cli/bin.ts");
+const source: InputOptions = {
+  input: { autonous: program },
   platform: "node",
   plugins: [lightHeaders],
   // It finds its binary beside itself.
   external: ["@vscode/ripgrep"],
   resolve: { conditionNames: ["@autonous/source", "import", "node", "default"] },
+  preserveEntrySignatures: false,
+  logLevel: "warn",
+};
+
+/**
+ * What each of these needs is one file, but for what those before it need: every file more takes time at every start,
+ * and so does code that is not used.
+ */
+const STARTS = ["cli/main.ts", "cli/commands/redact.ts", "cli/commands/call.ts", "cli/commands/run.ts"] as const;
+
+interface Group {
+  readonly name: string;
+  readonly test: (id: string) => boolean;
+  readonly priority: number;
+}
+
+async function findGroups(): Promise<Group[]> {
+  const bundle = await rolldown({ ...source, logLevel: "silent" });
+  const { output } = await bundle.generate({ format: "cjs" });
+  await bundle.close();
+  const chunks = new Map(output.filter((part) => part.type === "chunk").map((chunk) => [chunk.fileName, chunk]));
+  return STARTS.map((start, i) => {
+    const files = new Set(
+      [...chunks.values()]
+        .filter(({ facadeModuleId }) => facadeModuleId?.endsWith(start))
+        .map((chunk) => chunk.fileName),
+    );
+    if (files.size === 0) throw new Error(`No part of the program begins with "${start}"`);
+    for (const file of files) for (const needed of chunks.get(file)?.imports ?? []) files.add(needed);
+    const modules = new Set([...files].flatMap((file) => chunks.get(file)?.moduleIds ?? []));
+    const name = start.replace(/^.*\/|\.ts$/g, "");
+    return { name, test: (id) => modules.has(id) && id !== program, priority: STARTS.length - i };
+  });
+}
+
+rmSync(join(product, "dist/cli"), { recursive: true, force: true });
+await build({
+  ...source,
   output: {
     // Node makes a facade of every built-in module that ES modules import; CommonJS does without.
     format: "cjs",
@@ -48,8 +87,8 @@ await build({
     // One letter beyond ASCII makes a file twice as large in memory, and it is read whole at every start.
     charset: "ascii",
     minify: { mangle: false, compress: true, codegen: true },
+    codeSplitting: { groups: await findGroups(), includeDependenciesRecursively: false },
   },
-  logLevel: "warn",
 });
 writeFileSync(join(product, "dist/bin/package.json"), '{ "type": "commonjs" }\n');
 chmodSync(join(product, "dist/bin/autonous.js"), 0o755);
