@@ -44,8 +44,10 @@ async function makeCalls(run: Run, calls: readonly AskedCall[], parent_id: strin
   const who = { ...(chat === undefined ? {} : { chat }), ...(user === undefined ? {} : { user }) };
   const { onProgress, callSignal } = run.options;
   const told = onProgress === undefined ? {} : { onProgress };
-  const stop = callSignal === undefined ? signal : AbortSignal.any([signal, callSignal()]);
-  const results = await run.meter.waiting(() => runtime.callAll(requests, { signal: stop, ...who, ...told }));
+  const stops = callSignal === undefined ? [signal] : [signal, callSignal()];
+  const results = await run.meter.waiting((timeIsOver) =>
+    runtime.callAll(requests, { signal: AbortSignal.any([...stops, timeIsOver]), ...who, ...told }),
+  );
   return calls.map((call, index) => ({ call, result: need(results[index], call.tool_call_id) }));
 }
 

@@ -2,6 +2,7 @@ import { ToolError } from "@autonous/runtime";
 import type { ErrorCode } from "@autonous/runtime";
 import type { ModelReply, ModelRequest, ModelUsage } from "../model/provider.ts";
 import { ChantWatch } from "./chanting.ts";
+import { LONGEST_MS } from "./meter.ts";
 import type { Run } from "./run.ts";
 import { estimateTokens, requestTokens } from "./tokens.ts";
 
@@ -18,9 +19,6 @@ export interface Consulted {
     readonly latency_ms: number;
   };
 }
-
-/** The longest that a timer can wait. */
-const LONGEST_MS = 2_147_483_647;
 
 /** There is no reply, and why. */
 export class NoReply extends Error {

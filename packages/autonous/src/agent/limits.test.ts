@@ -127,6 +127,18 @@ test("a model that thinks longer than the run may work is given up, and the proc
   expect(exitCodeOf("Timeout")).toBe(124);
 });
 
+test("a command that runs longer than the run may work is stopped, and the run with it", async () => {
+  const sleeping = { kind: "native", calls: [{ id: "a", name: "bash", input: '{"cmd":"sleep 300"}' }] } as const;
+  const { outcome, world } = await start({
+    provider: answering([sleeping, { text: "done" }]),
+    limits: { max_turns: 9, max_wall_time_seconds: 0.2 },
+  });
+  expect(outcome).toMatchObject({ turns: 1, error: { code: "Timeout", message: /max_wall_time_seconds/ } });
+  expect(world.events.find(({ type }) => type === "tool_call.failed")?.payload).toMatchObject({
+    error: { code: "Cancelled" },
+  });
+});
+
 test("time in which a person is waited for does not count", async () => {
   const world = await makeWorld();
   let now = Date.parse("2026-01-01T00:00:00Z");

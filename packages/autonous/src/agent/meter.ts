@@ -15,6 +15,8 @@ export interface Totals {
 }
 
 const NOTHING: Totals = { input_tokens: 0, output_tokens: 0, cached_input_tokens: 0, cost: 0 };
+/** The longest that a timer can wait. */
+export const LONGEST_MS = 2_147_483_647;
 /** A shorter round of calls is not looked through for somebody who was waited for. */
 const SHORTEST_WAIT_MS = 1000;
 
@@ -74,13 +76,48 @@ export class Meter {
     this.#lastSeq = seq ?? this.#lastSeq;
   }
 
-  /** Does what may have a person asked, and does not count how long they took. */
-  async waiting<T>(work: () => Promise<T>): Promise<T> {
+  /**
+   * Does what may have a person asked, and does not count how long they took. The signal is aborted when the time of the
+   * run is over.
+   */
+  async waiting<T>(work: (timeIsOver: AbortSignal) => Promise<T>): Promise<T> {
     const began = this.#clock();
-    const done = await work();
+    const over = new AbortController();
+    const stopWatching = this.#watchTime(over);
+    let done: T;
+    try {
+      done = await work(over.signal);
+    } finally {
+      stopWatching();
+    }
     const isLong = this.#clock() - began >= SHORTEST_WAIT_MS;
     if (isLong && this.#limits.max_wall_time_seconds !== undefined) this.#waitedMs += waitedMs(await this.#newEvents());
     return done;
+  }
+
+  /** Looks when the time would be over, and where a person was waited for meanwhile, again when it is then. */
+  #watchTime(over: AbortController): () => void {
+    if (this.#limits.max_wall_time_seconds === undefined) return () => undefined;
+    let isWatched = true;
+    let timer: NodeJS.Timeout | undefined;
+    const lookIn = (delayMs: number): void => {
+      timer = setTimeout(
+        () => void look().catch((problem: unknown) => over.abort(problem)),
+        Math.min(delayMs, LONGEST_MS),
+      );
+    };
+    const look = async (): Promise<void> => {
+      const waited = waitedMs(await this.#newEvents(), this.#clock());
+      if (!isWatched) return;
+      const left = this.remainingMs + waited;
+      if (left > 0) lookIn(left);
+      else over.abort(new Error("The time of the run is over"));
+    };
+    lookIn(Math.max(0, this.remainingMs));
+    return () => {
+      isWatched = false;
+      clearTimeout(timer);
+    };
   }
 
   async #newEvents(): Promise<readonly RuntimeEvent[]> {

@@ -27,3 +27,7 @@ for (const { title, of, waited, worked } of CASES) {
     expect(workedMs(of)).toBe(worked * 1000);
   });
 }
+
+test("a person who has not answered is waited for until now", () => {
+  expect(waitedMs(events([0, "agent.started"], [1, "approval_required", "a"]), 31_000)).toBe(30_000);
+});

@@ -5,8 +5,11 @@ interface Span {
   readonly to: number;
 }
 
-/** How long a person was waited for in these events. Calls that wait side by side wait only once. */
-export function waitedMs(events: readonly RuntimeEvent[]): number {
+/**
+ * How long a person was waited for in these events, and on to `until` where nobody has answered yet. Calls that wait side
+ * by side wait only once.
+ */
+export function waitedMs(events: readonly RuntimeEvent[], until: number = Date.parse(events.at(-1)?.ts ?? "")): number {
   const asked = new Map<string, number>();
   const waits: Span[] = [];
   for (const { type, payload, ts } of events) {
@@ -19,8 +22,7 @@ export function waitedMs(events: readonly RuntimeEvent[]): number {
     }
   }
   // Nobody has answered yet: what was written meanwhile is of others.
-  const last = Date.parse(events.at(-1)?.ts ?? "");
-  for (const from of asked.values()) waits.push({ from, to: last });
+  for (const from of asked.values()) waits.push({ from, to: until });
   return lengthOf(waits);
 }
 
