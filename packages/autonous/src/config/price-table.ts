@@ -4,13 +4,21 @@ interface Price {
   readonly output_per_million: number;
   /** Of input that the provider had in its cache. */
   readonly cached_input_per_million?: number;
+  /** Of input that the provider put into its cache. */
+  readonly cache_write_per_million?: number;
 }
 
 /** By the model as `AUTONOUS_MODEL` names it, or by what follows its provider. */
 export type PriceTable = Readonly<Record<string, Price>>;
 
 /** What each price holds, and whether it has to. */
-const FIELDS = { input_per_million: true, output_per_million: true, cached_input_per_million: false } as const;
+// oxfmt-ignore
+const FIELDS = {
+  input_per_million:        true,
+  output_per_million:       true,
+  cached_input_per_million: false,
+  cache_write_per_million:  false,
+} as const;
 const MOST = 1_000_000;
 
 /** `prices` of a configuration file, checked. Each problem begins with the part that it is about. */

@@ -163,10 +163,11 @@ function readParts(blocks: readonly Block[], calls: readonly NativeCall[]): read
 function readUsage(usage: LanguageModelV4Usage | undefined): ModelUsage | undefined {
   const { inputTokens, outputTokens } = usage ?? {};
   if (inputTokens?.total === undefined && outputTokens?.total === undefined) return undefined;
-  const cached = inputTokens?.cacheRead;
+  const { cacheRead: cached, cacheWrite: written } = inputTokens ?? {};
   return {
     input_tokens: inputTokens?.total ?? 0,
     output_tokens: outputTokens?.total ?? 0,
     ...(cached === undefined ? {} : { cached_input_tokens: cached }),
+    ...(written === undefined || written === 0 ? {} : { cache_write_tokens: written }),
   };
 }

@@ -169,7 +169,12 @@ for (const [kind, format] of Object.entries(FORMATS)) {
       ["read", { path: "a.ts" }],
       ["read", { path: "b.ts" }],
     ]);
-    expect(reply.usage).toEqual({ input_tokens: 45, output_tokens: 9, cached_input_tokens: 30 });
+    expect(reply.usage).toEqual({
+      input_tokens: 45,
+      output_tokens: 9,
+      cached_input_tokens: 30,
+      ...(kind === "anthropic" ? { cache_write_tokens: 5 } : {}),
+    });
     const shown = (kind: string): string => deltas.flatMap((each) => (each.kind === kind ? [each.text] : [])).join("");
     expect(shown("text")).toBe("Let me look.");
     expect(shown("reasoning")).toBe(kind === "openai-chat" ? "" : "Hm.");

@@ -2,7 +2,12 @@ import { expect, test } from "vitest";
 import { costOf } from "./prices.ts";
 
 const TABLE = {
-  "claude-x": { input_per_million: 3, output_per_million: 15, cached_input_per_million: 0.3 },
+  "claude-x": {
+    input_per_million: 3,
+    output_per_million: 15,
+    cached_input_per_million: 0.3,
+    cache_write_per_million: 3.75,
+  },
   "openai:gpt-x": { input_per_million: 2, output_per_million: 8 },
   "org/m@1": { input_per_million: 1, output_per_million: 1 },
 };
@@ -13,6 +18,9 @@ const COSTS = [
   { model: "anthropic:claude-x",                usage: { input_tokens: 0, output_tokens: 1_000_000 },                             cost: 15 },
   { model: "anthropic:claude-x",                usage: { input_tokens: 1_000_000, output_tokens: 0, cached_input_tokens: 500_000 }, cost: 1.65 },
   { model: "anthropic:claude-x",                usage: { input_tokens: 10, output_tokens: 0, cached_input_tokens: 1_000_000 },    cost: 0.000_003 },
+  { model: "anthropic:claude-x",                usage: { input_tokens: 1_000_000, output_tokens: 0, cache_write_tokens: 500_000 }, cost: 3.375 },
+  { model: "anthropic:claude-x",                usage: { input_tokens: 1_000_000, output_tokens: 0, cached_input_tokens: 800_000, cache_write_tokens: 900_000 }, cost: 0.99 },
+  { model: "openai:gpt-x",                      usage: { input_tokens: 1_000_000, output_tokens: 0, cache_write_tokens: 500_000 }, cost: 2 },
   { model: "openai:gpt-x",                      usage: { input_tokens: 500_000, output_tokens: 0, cached_input_tokens: 500_000 }, cost: 1 },
   { model: "openai-chat:gpt-x",                 usage: { input_tokens: 1, output_tokens: 1 },                                     cost: undefined },
   { model: "compatible:org/m@1@http://h:1/v1",  usage: { input_tokens: 1_000_000, output_tokens: 1_000_000 },                     cost: 2 },

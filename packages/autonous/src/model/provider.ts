@@ -53,6 +53,8 @@ export interface ModelUsage {
   readonly output_tokens: number;
   /** Of the input: read from the provider's cache. */
   readonly cached_input_tokens?: number;
+  /** Of the input: put into the provider's cache, which some charge more for. */
+  readonly cache_write_tokens?: number;
 }
 
 /** A call in a native reply. `input` is JSON text as the model wrote it: it may be broken. */
