@@ -40,8 +40,12 @@ const KEYWORDS: Readonly<Record<string, Check>> = {
       ([name, schema]) => !Object.hasOwn(value, name) || fitsSchema(value[name], schema),
     ),
   additionalProperties: (wanted, value, { properties = {} }) => {
-    if (wanted !== false) throw new Error("Only closed objects are known here");
-    return !isObject(value) || Object.keys(value).every((name) => Object.hasOwn(properties as object, name));
+    const others = isObject(value)
+      ? Object.entries(value).filter(([name]) => !Object.hasOwn(properties as object, name))
+      : [];
+    if (wanted === false) return others.length === 0;
+    if (!isObject(wanted)) throw new Error("What the other properties of an object may be is said by a schema here");
+    return others.every(([, other]) => fitsSchema(other, wanted));
   },
   allOf: (schemas, value) => all(schemas).every((schema) => fitsSchema(value, schema)),
   anyOf: (schemas, value) => all(schemas).some((schema) => fitsSchema(value, schema)),
