@@ -60,6 +60,7 @@ export function sharedParts(options: RuntimeOptions, made: Made): DecidingParts 
     policyVersion: () => versionOf(settings),
     approvals,
     session: options.session,
+    memory: options.memory,
     quotas: new Quotas({ quotas: configuration.quotas, keeper, clock }),
     host_keeps: { approvals: options.approvals !== undefined, quotas: options.quotas !== undefined },
     replay_options: options.replay_options ?? [],

@@ -16,6 +16,7 @@ export type { ToolContext, ToolFiles } from "./contract/context.ts";
 export type { SkillEntry, SkillIdentity, SkillIndex } from "./contract/skills.ts";
 export type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "./contract/host.ts";
 export type { ApprovalFilter, ApprovalKeeper } from "./contract/approvals.ts";
+export type { MemoryEntry, MemoryKeeper, MemoryPage } from "./contract/memory.ts";
 export type { AppendOptions, Journal, OpenJournal, StartCommit } from "./contract/journal.ts";
 export { COUNTED } from "./protocol/counted.ts";
 export type { Counts, QuotaHolder, QuotaKeeper, QuotaUse } from "./contract/quotas.ts";
@@ -43,6 +44,7 @@ export type {
   GrantPattern,
   ReverseThinking,
 } from "./protocol/approval.ts";
+export type { AttachedFile } from "./protocol/attachment.ts";
 export { makeInputSchema } from "./protocol/call.ts";
 export { toolCallResult } from "./protocol/result.ts";
 export type { CallError, ToolCallResult } from "./protocol/result.ts";
@@ -58,20 +60,29 @@ export type {
   SandboxMode,
 } from "./protocol/configuration.ts";
 
-export { writeRunApprovals } from "./journal/approval-file.ts";
+export { forgetOpenApprovals, hasOpenApproval, writeRunApprovals } from "./journal/approval-file.ts";
 export { chainEvents, EMPTY_TAIL } from "./journal/hash-chain.ts";
-export { headsFolder } from "./journal/heads.ts";
+export { headsFolder, readHead, removeHead, replaceHead, runsWithHeads } from "./journal/heads.ts";
 export { JsonlJournal } from "./journal/jsonl-journal.ts";
 export { readLines } from "./journal/lines.ts";
-export { runPath } from "./journal/run-folder.ts";
+export { Prunings, pruningsFolder, readPrunings } from "./journal/prunings.ts";
+export type { Gone, PrunedRun, RestoredPayload } from "./journal/prunings.ts";
+export { isRunId, runPath, syncFolder } from "./journal/run-folder.ts";
 export { buildTree } from "./journal/tree.ts";
 export type { EventNode } from "./journal/tree.ts";
-export { verifyAudit, verifyEvents } from "./journal/verify.ts";
+export { summarizeRun, verifyAudit, verifyEvents } from "./journal/verify.ts";
 export type { AuditProblem, AuditVerdict } from "./journal/verify.ts";
 
+export {
+  countChanges,
+  listUndoLogs,
+  pruneUndoLog,
+  removeOldPruned,
+  sweepUndoObjects,
+} from "./machine/files/prune-undo.ts";
 export { checkRoots, splitRoots } from "./machine/files/roots.ts";
 export { configurationFolder } from "./machine/skills/places.ts";
-export { isRunByCall } from "./machine/processes/marks.ts";
+export { endOwnCommands, isRunByCall, sweepLost } from "./machine/processes/marks.ts";
 export { findOnPath, findProgram, PROGRAMS } from "./machine/processes/programs.ts";
 export type { ProgramName } from "./machine/processes/programs.ts";
 export { isInside } from "./paths/inside.ts";

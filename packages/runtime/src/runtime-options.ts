@@ -2,6 +2,7 @@ import type { ApprovalKeeper } from "./contract/approvals.ts";
 import type { OutputLimits } from "./contract/context.ts";
 import type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "./contract/host.ts";
 import type { Journal, OpenJournal } from "./contract/journal.ts";
+import type { MemoryKeeper } from "./contract/memory.ts";
 import type { Counts, QuotaHolder, QuotaKeeper } from "./contract/quotas.ts";
 import type { Tool } from "./contract/tool.ts";
 import type { CallOptions } from "./gate/call.ts";
@@ -59,6 +60,8 @@ export interface RuntimeOptions {
   readonly session?: string;
   /** Where use is counted that quotas limit. Default: in memory, for as long as the runtime lives. */
   readonly quotas?: QuotaKeeper;
+  /** Where what is learnt is kept for later runs. Default: nowhere, and `update_memory` is not offered. */
+  readonly memory?: MemoryKeeper;
   /** Where the record goes instead of a file. */
   readonly openJournal?: OpenJournal;
   readonly clock?: Clock;

@@ -1,6 +1,5 @@
 import { Commands } from "./commands.ts";
 import type { OpenJournal } from "./contract/journal.ts";
-import type { Tool } from "./contract/tool.ts";
 import type { Replay } from "./gate/decide-again.ts";
 import { batchesOf } from "./gate/batches.ts";
 import type { CallOptions, DecidingParts } from "./gate/call.ts";
@@ -31,6 +30,7 @@ import { prepareStart } from "./start.ts";
 import { describeTool } from "./tool-info.ts";
 import type { ToolInfo } from "./tool-info.ts";
 import { BUILT_IN } from "./tools/all.ts";
+import { updateMemory } from "./tools/update-memory.ts";
 
 /** A governed runtime on a workspace. Nothing global; `close()` ends it. Throws `ToolError` when the options cannot work. */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
@@ -46,7 +46,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const commands = await openCommands(options, first);
   const openFile: OpenJournal = (run_id) => openJsonl({ state_dir, run_id, heads }, clock);
   const runs = new Runs(state_dir, telling(options.openJournal ?? openFile, options.onEvent));
-  const registry = registryOf(BUILT_IN);
+  const registry = registryOf(options);
   const approvals = options.approvals ?? openApprovals({ state_dir, clock });
   const shared = sharedParts(options, { ...first, registry, commands, approvals });
   const run_id = options.run_id ?? makeId("run", clock());
@@ -94,9 +94,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   };
 }
 
-function registryOf(tools: readonly Tool[]): Registry {
+/** A tool for what the host has no place for is not one of them. */
+function registryOf({ memory }: RuntimeOptions): Registry {
   const registry = new Registry();
-  for (const tool of tools) registry.register(tool);
+  for (const tool of BUILT_IN) if (tool !== updateMemory || memory !== undefined) registry.register(tool);
   return registry;
 }
 

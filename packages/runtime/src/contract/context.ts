@@ -1,3 +1,5 @@
+import type { AttachedFile } from "../protocol/attachment.ts";
+import type { MemoryKeeper } from "./memory.ts";
 import type { ToolNetwork } from "./network.ts";
 import type { CallProcesses } from "./processes.ts";
 import type { ToolSearch } from "./search.ts";
@@ -15,6 +17,8 @@ export interface ToolContext {
   readonly processes: CallProcesses;
   readonly network: ToolNetwork;
   readonly skills: ToolSkills;
+  /** What was learnt before, for later. Redacts what it is given to keep. Undefined where the host keeps nothing. */
+  readonly memory: MemoryKeeper | undefined;
   /** The tools in force, for the one that looks for others. */
   tools(): readonly OfferedTool[];
   /** What this run put aside because it was too long to show. */
@@ -23,6 +27,8 @@ export interface ToolContext {
   readonly undo: Undoing;
   /** For output that comes in pieces and may be endless. */
   openTranscript(): Transcript;
+  /** Begins a copy of a file for whoever asked. It goes out when the call is on record as done, and not before. */
+  openAttachment(file: AttachmentStart): AttachmentWriter;
   /** How much output a caller gets to see at once. */
   readonly limits: OutputLimits;
   readonly cursors: Cursors;
@@ -77,6 +83,23 @@ export interface TranscriptEnd {
   readonly redacted: boolean;
   /** Where something was left out: the whole output, up to a bound. */
   readonly aside?: { readonly storage_ref: string; readonly sha256: string };
+}
+
+export interface AttachmentStart {
+  /** As the receiver sees it. */
+  readonly name: string;
+  readonly media_type: string;
+  /** How its text is written, so that it can be redacted on the way. Null: it is no text. */
+  readonly encoding: "utf8" | "latin1" | "utf16le" | "utf16be" | null;
+  readonly caption?: string;
+}
+
+/** Takes a file piece by piece. Who opened it ends it or drops it. */
+export interface AttachmentWriter {
+  write(piece: Uint8Array): void;
+  /** Throws `FileTooLarge`, and then nothing is attached. */
+  end(): { readonly file: AttachedFile; readonly redacted: boolean };
+  drop(): void;
 }
 
 export interface OutputLimits {

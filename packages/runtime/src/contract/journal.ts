@@ -48,12 +48,22 @@ export interface AsideWriter {
   close(): void;
 }
 
-/** Where a run puts what is too long to be shown. */
+/** A file in `artifacts/` that is being written; it has no name there before it is whole. Who writes it ends it. */
+export interface ArtifactWriter {
+  write(bytes: Uint8Array): void;
+  /** Survives a power cut when this returns. Gives its place in the run's folder. */
+  keep(name: string): string;
+  drop(): void;
+}
+
+/** Where a run puts what is too long to be shown, and what is for whoever asked. */
 export interface RunFolder {
   /** Writes the text to `observations/` and gives its reference and the hash of its bytes. */
   putAside(name: string, text: string): { readonly storage_ref: string; readonly sha256: string };
   /** The same for what comes in pieces. */
   openAside(name: string): AsideWriter;
+  /** `id`: whose file it is. A file of the same that was left half written is begun anew. */
+  openArtifact(id: string): ArtifactWriter;
   /** Where that is. Throws `NotFound` where the run put nothing aside under that reference. */
   pathOf(storage_ref: string): string;
 }

@@ -91,6 +91,11 @@ export interface ToolDeclaration<Args extends Schema, Returns extends Schema> {
   readonly touches?: (args: z.output<Args>) => readonly (Touch | CommandTouch | AddressTouch)[];
   /** Which recorded changes the call takes back: the gate looks up what they touch and judges that too. */
   readonly undoes?: (args: z.output<Args>) => UndoTarget;
+  /**
+   * Whether a call with these arguments changes nothing, where only some calls of the tool do. Such a call is judged as
+   * one that looks; the tool is offered wherever those may be made.
+   */
+  readonly only_looks?: (args: z.output<Args>) => boolean;
   readonly permission_class?: PermissionClass;
   readonly audit_operation?: string;
   readonly concurrency_safe?: boolean;
@@ -133,6 +138,7 @@ export interface Tool {
   readonly return_schema: JsonSchema;
   readonly required_permissions: readonly Permission[];
   readonly side_effects: readonly SideEffect[];
+  readonly only_looks: ((args: Readonly<Record<string, unknown>>) => boolean) | undefined;
   readonly permission_class: PermissionClass;
   readonly audit_operation: string;
   readonly concurrency_safe: boolean;
@@ -167,7 +173,7 @@ export function defineTool<Args extends Schema, Returns extends Schema>(
   declaration: ToolDeclaration<Args, Returns>,
 ): Tool {
   refuseBadDeclaration(declaration);
-  const { risk = "high", touches, undoes, runs_script, description, execute, revert } = declaration;
+  const { risk = "high", touches, undoes, only_looks, runs_script, description, execute, revert } = declaration;
   const args = strictOnce(declaration.args);
   const returns = strictOnce(declaration.returns);
   let argsSchema: JsonSchema | undefined;
@@ -209,6 +215,7 @@ export function defineTool<Args extends Schema, Returns extends Schema>(
     // The gate calls these only with what the schema above let through, so the types are those of the declaration.
     riskOf: (given) => (typeof risk === "function" ? risk(given as Given) : risk),
     touches: (given) => touches?.(given as Given) ?? [],
+    only_looks: only_looks && ((given) => only_looks(given as Given)),
     undoes: undoes && ((given) => undoes(given as Given)),
     runs_script: runs_script && ((given) => runs_script(given as Given)),
     revert: revert && ((undo, context) => revert.call(declaration, undo, context)),

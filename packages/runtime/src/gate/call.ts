@@ -1,5 +1,7 @@
 import type { ApprovalKeeper } from "../contract/approvals.ts";
 import type { Cursors, OpenedFile, OutputLimits, PlannedFile, ToolContext } from "../contract/context.ts";
+import type { MemoryKeeper } from "../contract/memory.ts";
+import type { AttachedFile } from "../protocol/attachment.ts";
 import type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "../contract/host.ts";
 import type { Journal, RunFolder } from "../contract/journal.ts";
 import type { FoundScript } from "../contract/skills.ts";
@@ -43,6 +45,8 @@ export interface GateParts {
   /** Whose grants count beside those of the run. Undefined: the run's own. */
   readonly session: string | undefined;
   readonly quotas: Quotas;
+  /** Undefined: nothing is kept for later runs. */
+  readonly memory: MemoryKeeper | undefined;
   /** Whether a journal that commits does so for these keepers: they have to be of the same maker. */
   readonly host_keeps: { readonly approvals: boolean; readonly quotas: boolean };
   /** What the command of a `replay` needs beside the call, word by word. */
@@ -139,6 +143,10 @@ export interface GateCall {
   /** How long a person or a hook was waited for. */
   waited_ms: number;
   bytes_written: number;
+  /** Files for whoever asked. */
+  attachments: readonly AttachedFile[];
+  /** A secret was taken out of one of them. */
+  is_attachment_redacted: boolean;
   reverse_thinking?: ReverseThinking;
   /** `event_id` of `tool_call.started`, once that is on record. */
   started?: string;

@@ -9,6 +9,8 @@ import { factsOf } from "./permit.ts";
 import type { Registry } from "./registry.ts";
 import { staleApproval } from "./stale-approval.ts";
 import { openTranscript } from "./transcript.ts";
+import { openAttachment } from "./attachment.ts";
+import { redactingMemory } from "./redacting-memory.ts";
 
 interface ContextOptions {
   readonly signal: AbortSignal;
@@ -47,6 +49,8 @@ export function createContext(call: GateCall, parts: GateParts, options: Context
         redactor: parts.redactor,
         openAside: () => parts.folder.openAside(`${tool_call_id}.txt`),
       }),
+    memory: parts.memory && redactingMemory(parts.memory, parts.redactor),
+    openAttachment: (file) => openAttachment(file, { call, parts }),
     tools: () => offeredTools(parts),
     observations: { open: async (storage_ref) => await parts.openOwn(parts.folder.pathOf(storage_ref)) },
     undo: {

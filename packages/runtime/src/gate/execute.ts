@@ -5,6 +5,7 @@ import type { GateCall, GateParts } from "./call.ts";
 import { draftEvent, need } from "./call.ts";
 import { createContext } from "./context.ts";
 import { shortenParams } from "./params.ts";
+import { onlyLooks } from "./permit.ts";
 import { quotaHolder } from "./quota.ts";
 
 /** Step 8. If the start cannot be recorded, nothing runs. */
@@ -82,15 +83,15 @@ function startNotRecorded(name: string, error: unknown): ToolError {
 /** Calls that change something are on the disk before they run; for the others surviving the process is enough. */
 export function needsDisk(call: GateCall): boolean {
   const { commands, touches } = call;
-  const onlyLooks =
+  const commandsOnlyLook =
     commands.length > 0 &&
     commands.every(({ read_only, network }) => read_only && !network) &&
     touches.every(({ access }) => access === "read" || access === "list");
-  return hasSideEffects(call) && !onlyLooks;
+  return hasSideEffects(call) && !commandsOnlyLook;
 }
 
 function hasSideEffects(call: GateCall): boolean {
-  return need(call.tool, "tool").side_effects.some((effect) => effect !== "none");
+  return !onlyLooks(call) && need(call.tool, "tool").side_effects.some((effect) => effect !== "none");
 }
 
 export function reasonOf(error: unknown): string {

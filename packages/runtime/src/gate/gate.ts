@@ -98,6 +98,8 @@ function newCall(request: ToolCallRequest, options: CallOptions, opened_ms: numb
     is_edited: false,
     waited_ms: 0,
     bytes_written: 0,
+    attachments: [],
+    is_attachment_redacted: false,
   };
 }
 

@@ -1,5 +1,6 @@
 import { decide as judge } from "../policy/decide.ts";
 import type { CallFacts } from "../policy/decide.ts";
+import type { ToolFacts } from "../policy/facts.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { DecidingParts, GateCall } from "./call.ts";
 import { need } from "./call.ts";
@@ -13,9 +14,24 @@ export function decide(call: GateCall, { workspace, settings }: DecidingParts): 
 }
 
 /** What the policy looks at. */
-export function factsOf({ tool, risk, touches, commands, addresses, options: { chat, user } }: GateCall): CallFacts {
+export function factsOf(call: GateCall): CallFacts {
+  const { risk, touches, commands, addresses, options } = call;
+  const { chat, user } = options;
   const who = { ...(chat === undefined ? {} : { chat }), ...(user === undefined ? {} : { user }) };
   const run = commands.length === 0 ? {} : { commands };
   const asked = addresses.length === 0 ? {} : { addresses };
-  return { tool: need(tool, "tool"), risk: need(risk, "risk"), touches, ...run, ...asked, ...who };
+  return { tool: toolAsCalled(call), risk: need(risk, "risk"), touches, ...run, ...asked, ...who };
+}
+
+/** The tool as this call uses it: one that only looks has no side effects, whatever others of the tool have. */
+function toolAsCalled(call: GateCall): ToolFacts {
+  const tool = need(call.tool, "tool");
+  if (tool.only_looks === undefined) return tool;
+  const { name, permission_class, required_permissions, requires_checkpoint } = tool;
+  const side_effects = onlyLooks(call) ? (["none"] as const) : tool.side_effects;
+  return { name, permission_class, required_permissions, requires_checkpoint, side_effects };
+}
+
+export function onlyLooks({ tool, args }: GateCall): boolean {
+  return args !== undefined && tool?.only_looks?.(args) === true;
 }

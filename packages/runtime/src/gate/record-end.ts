@@ -38,11 +38,12 @@ function endEvent(call: GateCall, { result, cause }: Settled, parts: GateParts):
   const { tool_call_id, payload, error } = result;
   const about = { tool_call_id, tool_name };
   if (error === null) {
+    const sent = call.attachments.length === 0 ? {} : { attachments: call.attachments };
     const { exit_code = 0, truncated_lines = false, truncated_bytes = false } = payload ?? {};
     return draftEvent(
       call,
       "tool_call.completed",
-      { ...about, latency_ms: result.duration_ms, exit_code, truncated_lines, truncated_bytes, audit },
+      { ...about, latency_ms: result.duration_ms, exit_code, truncated_lines, truncated_bytes, ...sent, audit },
       now,
     );
   }

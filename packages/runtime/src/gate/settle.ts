@@ -49,7 +49,13 @@ export function settle(call: GateCall, problem: unknown, parts: GateParts): Sett
     error: told?.error ?? null,
     artifacts,
     duration_ms: Math.max(0, parts.clock() - call.opened_ms - call.waited_ms), // waiting is not its time
-    redacted: stdout.redacted || stderr.redacted || rest.redacted || told?.redacted === true || call.params_redacted,
+    redacted:
+      stdout.redacted ||
+      stderr.redacted ||
+      rest.redacted ||
+      told?.redacted === true ||
+      call.params_redacted ||
+      call.is_attachment_redacted,
   };
   const cause =
     error?.code === "InternalError" && error.cause !== undefined

@@ -26,6 +26,7 @@ interface RunApprovals {
 
 const NOTHING: RunApprovals = { approvals: [], grants: [] };
 const FILE = "approvals.json";
+const OPEN = "open-approvals";
 
 /**
  * Requests and grants of a run in its folder, grants of sessions in the state folder. Every change is made under a lock
@@ -38,7 +39,7 @@ export class ApprovalFiles implements ApprovalKeeper {
 
   constructor(options: ApprovalFilesOptions) {
     this.#options = options;
-    this.#open = new OpenApprovals(join(options.state_dir, "open-approvals"));
+    this.#open = new OpenApprovals(join(options.state_dir, OPEN));
     this.#sessions = join(options.state_dir, "grants.json");
   }
 
@@ -190,6 +191,18 @@ export function writeRunApprovals(
   const folder = runPath(run.state_dir, run.run_id);
   makeRunFolder(folder);
   replaceFile(join(folder, FILE), textOf(has));
+}
+
+/** Whether a person may still answer something of the run, or its yes was not used yet. */
+export function hasOpenApproval(run: { readonly state_dir: string; readonly run_id: string }, now: number): boolean {
+  return expireIn(readBook(join(runPath(run.state_dir, run.run_id), FILE)).approvals, now).some(isOpen);
+}
+
+/** For a run that is no longer kept. */
+export function forgetOpenApprovals(state_dir: string, run_ids: ReadonlySet<string>): void {
+  const open = new OpenApprovals(join(state_dir, OPEN));
+  const over = open.entries().filter(({ run_id }) => run_ids.has(run_id));
+  open.removeAll(new Set(over.map(({ approval_id }) => approval_id)));
 }
 
 function namesIn(folder: string): readonly string[] {

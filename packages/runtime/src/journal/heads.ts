@@ -1,8 +1,20 @@
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeSync, constants } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fdatasyncSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { Tail } from "./hash-chain.ts";
-import { isRunId } from "./run-folder.ts";
+import { isRunId, syncFolder } from "./run-folder.ts";
 
 /** What is known, outside the state folder, of how far a run's record goes. */
 export interface Head extends Tail {
@@ -23,13 +35,17 @@ export function headsFolder(environment: NodeJS.ProcessEnv = process.env): strin
  * It may lag the record by the last append, never lead it: so a record that ends before its head was cut.
  */
 export class HeadFile {
+  readonly #folder: string;
   readonly #fd: number;
   readonly #suffix: string;
 
   constructor(folder: string, run_id: string, state_dir: string) {
+    this.#folder = folder;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.#fd = openSync(join(folder, run_id), constants.O_WRONLY | constants.O_CREAT, 0o600);
     this.#suffix = ` ${JSON.stringify(state_dir)}\n`;
+    const bytes = SEQ_DIGITS + 1 + 64 + Buffer.byteLength(this.#suffix);
+    if (fstatSync(this.#fd).size > bytes) ftruncateSync(this.#fd, bytes); // it was kept for a folder of a longer name
   }
 
   write({ seq, hash }: Tail): void {
@@ -40,8 +56,31 @@ export class HeadFile {
     }
   }
 
+  /** On the disk, with its name. */
+  sync(): void {
+    fdatasyncSync(this.#fd);
+    syncFolder(this.#folder);
+  }
+
   close(): void {
     closeSync(this.#fd);
+  }
+}
+
+/** For a run that is no longer kept, when its record elsewhere says so. */
+export function removeHead(folder: string, run_id: string): void {
+  if (isRunId(run_id)) rmSync(join(folder, run_id), { force: true });
+}
+
+/** Puts a head where it was or was not, whatever it said: for one who puts back a record knowingly. */
+export function replaceHead(folder: string, { run_id, seq, hash, state_dir }: Head): void {
+  removeHead(folder, run_id);
+  const file = new HeadFile(folder, run_id, state_dir);
+  try {
+    file.write({ seq, hash });
+    file.sync();
+  } finally {
+    file.close();
   }
 }
 

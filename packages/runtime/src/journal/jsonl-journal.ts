@@ -24,6 +24,8 @@ export interface JsonlOptions {
   readonly state_dir: string;
   readonly run_id: string;
   readonly heads: string;
+  /** Where `events.jsonl` lies. Default: the folder of the run. */
+  readonly folder?: string;
 }
 
 /** Journal on a file: in the library this is the truth. One process writes a run at a time; a second one is noticed. */
@@ -42,9 +44,9 @@ export class JsonlJournal implements Journal {
   #syncingNext: Promise<void> | undefined;
   #closed = false;
 
-  constructor({ state_dir, run_id, heads }: JsonlOptions) {
+  constructor({ state_dir, run_id, heads, folder }: JsonlOptions) {
     this.run_id = run_id;
-    this.#folder = runPath(state_dir, run_id);
+    this.#folder = folder ?? runPath(state_dir, run_id);
     makeRunFolder(this.#folder);
     this.path = join(this.#folder, "events.jsonl");
     this.#fd = openSync(this.path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND, 0o600);
@@ -69,6 +71,11 @@ export class JsonlJournal implements Journal {
     if (this.#syncing === undefined) this.#syncAtOnce();
     else await this.sync();
     return events;
+  }
+
+  /** The head lags by a moment for those who record; whoever removes something because of a record waits for it. */
+  syncHead(): void {
+    this.#head.sync();
   }
 
   /** Those who come while one is under way share the next one: it covers what all of them have written. */

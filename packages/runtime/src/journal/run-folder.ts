@@ -1,7 +1,17 @@
 import { hash } from "node:crypto";
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
-import type { RunFolder } from "../contract/journal.ts";
+import type { ArtifactWriter, RunFolder } from "../contract/journal.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { isStorageRef } from "../protocol/storage-ref.ts";
 
@@ -37,7 +47,7 @@ export function makeRunFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
 }
 
-/** A run's folder on disk: `events.jsonl`, `observations/`. */
+/** A run's folder on disk: `events.jsonl`, `observations/`, `artifacts/`. */
 export function openRunFolder(path: string): RunFolder {
   return {
     putAside(name, text) {
@@ -52,12 +62,11 @@ export function openRunFolder(path: string): RunFolder {
       const fd = openSync(file, "w", 0o600);
       return {
         storage_ref,
-        write(bytes) {
-          for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);
-        },
+        write: (bytes) => writeWhole(fd, bytes),
         close: () => closeSync(fd),
       };
     },
+    openArtifact: (id) => openArtifact(path, id),
     pathOf(storage_ref) {
       const file = join(path, storage_ref);
       if (isStorageRef(storage_ref) && existsSync(file)) return file;
@@ -65,6 +74,37 @@ export function openRunFolder(path: string): RunFolder {
       throw new ToolError("NotFound", `Cannot open ${said}: this run has put nothing aside of that name`, {
         hint: "Use the storage_ref that a result of this run gave; those of other runs are not open to it.",
       });
+    },
+  };
+}
+
+function writeWhole(fd: number, bytes: Uint8Array): void {
+  for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);
+}
+
+function openArtifact(path: string, id: string): ArtifactWriter {
+  const folder = join(path, "artifacts");
+  const unnamed = join(folder, `.${id}.part`);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const fd = openSync(unnamed, "w", 0o600);
+  let isOpen = true;
+  const close = (): void => {
+    if (isOpen) closeSync(fd);
+    isOpen = false;
+  };
+  return {
+    write: (bytes) => writeWhole(fd, bytes),
+    keep(name) {
+      fsyncSync(fd);
+      close();
+      renameSync(unnamed, join(folder, name));
+      syncFolder(folder);
+      syncFolder(path);
+      return `artifacts/${name}`;
+    },
+    drop() {
+      close();
+      rmSync(unnamed, { force: true });
     },
   };
 }

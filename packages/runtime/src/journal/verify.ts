@@ -6,6 +6,9 @@ import type { Tail } from "./hash-chain.ts";
 import { headsFolder, readHead, runsWithHeads } from "./heads.ts";
 import { readLines } from "./lines.ts";
 import type { Line } from "./lines.ts";
+import { chainIdOf, pruningsFile, readPrunings } from "./prunings.ts";
+import type { Gone, PrunedRun, ReadPrunings } from "./prunings.ts";
+import { runPath } from "./run-folder.ts";
 
 export interface AuditProblem {
   /** Where the chain stops being right; 0 where a whole run is meant. */
@@ -18,6 +21,18 @@ export interface AuditVerdict {
   readonly ok: boolean;
   readonly records: number;
   readonly problems: readonly AuditProblem[];
+  /** What is no longer kept, where something is not: the record of that is a part of what was checked. */
+  readonly pruned?: PrunedSummary;
+}
+
+interface PrunedSummary {
+  readonly runs: number;
+  /** Changes that can no longer be taken back. */
+  readonly changes: number;
+  readonly first_ts: string | null;
+  readonly last_ts: string | null;
+  /** How often the folder was put back from a backup, and what that lost. */
+  readonly restores: readonly { readonly ts: string; readonly made_at: string; readonly lost_runs: number }[];
 }
 
 export interface VerifyOptions {
@@ -34,28 +49,51 @@ export async function verifyAudit(path: string, options: VerifyOptions = {}): Pr
   const heads = options.heads ?? headsFolder();
   const verdicts: AuditVerdict[] = [];
   for (const file of recordsAt(path)) verdicts.push(await verifyFile(file, heads));
-  const problems = [...verdicts.flatMap((verdict) => verdict.problems), ...missingRuns(path, heads)];
+  const prunings = isStateFolder(path) ? await readPrunings({ state_dir: path, heads }) : undefined;
+  const missing = prunings === undefined ? [] : missingRuns(path, heads, prunings);
+  const problems = [...verdicts.flatMap((verdict) => verdict.problems), ...missing];
   const records = verdicts.reduce((sum, verdict) => sum + verdict.records, 0);
-  return { ok: problems.length === 0, records, problems };
+  const pruned = prunings && summaryOf(prunings);
+  return { ok: problems.length === 0, records, problems, ...(pruned === undefined ? {} : { pruned }) };
+}
+
+function summaryOf({ runs, changes, first_ts, last_ts, restores }: ReadPrunings): PrunedSummary | undefined {
+  if (last_ts === undefined && restores.length === 0) return undefined;
+  return { runs, changes, first_ts: first_ts ?? null, last_ts: last_ts ?? null, restores };
+}
+
+function isStateFolder(path: string): boolean {
+  return !isFile(path) && !existsSync(join(path, "events.jsonl"));
 }
 
 function recordsAt(path: string): string[] {
   if (isFile(path)) return [path];
   if (existsSync(join(path, "events.jsonl"))) return [join(path, "events.jsonl")];
   const runs = join(path, "runs");
-  if (!existsSync(runs)) return [];
-  const files = readdirSync(runs)
-    .sort()
-    .map((run_id) => join(runs, run_id, "events.jsonl"));
-  return files.filter((file) => existsSync(file));
+  const files = existsSync(runs) ? readdirSync(runs).sort() : [];
+  const ofRuns = files.map((run_id) => join(runs, run_id, "events.jsonl"));
+  return [...ofRuns, pruningsFile(path)].filter((file) => existsSync(file));
 }
 
-/** Runs whose heads say that they were recorded in this state folder, and of which nothing is there. */
-function missingRuns(path: string, heads: string): AuditProblem[] {
-  if (isFile(path) || existsSync(join(path, "events.jsonl"))) return [];
+/** Runs whose heads say that they were recorded in this state folder, of which nothing is there that says why. */
+function missingRuns(path: string, heads: string, { byRun }: ReadPrunings): AuditProblem[] {
+  const chain = chainIdOf(path);
   return runsWithHeads(heads, realPathOf(path))
-    .filter((run_id) => !existsSync(join(path, "runs", run_id, "events.jsonl")))
-    .map((run_id) => ({ seq: 0, run_id, problem: "the record of this run is gone; its head is still known" }));
+    .filter((run_id) => run_id !== chain && !existsSync(join(path, "runs", run_id, "events.jsonl")))
+    .flatMap((run_id) => {
+      const problem = whyMissing(readHead(heads, run_id), byRun.get(run_id));
+      return problem === undefined ? [] : [{ seq: 0, run_id, problem }];
+    });
+}
+
+/** Undefined where the run was pruned, and it is this one that was. */
+function whyMissing(head: HeadFound, gone: Gone | undefined): string | undefined {
+  if (gone === undefined) return "the record of this run is gone; its head is still known";
+  if (!gone.isHeaded) return `the record of this run is gone, and what says that it was pruned (${gone.ts}) is forged`;
+  if (typeof head !== "object") return undefined;
+  // The head may lag the record by the last append.
+  const fits = head.seq === gone.events ? head.hash === gone.last_hash : head.seq < gone.events;
+  return fits ? undefined : `the run that was pruned (${gone.ts}) is not the one whose head was kept`;
 }
 
 function isFile(path: string): boolean {
@@ -70,9 +108,31 @@ function realPathOf(path: string): string {
 }
 
 async function verifyFile(file: string, heads: string): Promise<AuditVerdict> {
+  return (await checkFile(file, heads)).verdict(basename(dirname(file)));
+}
+
+async function checkFile(file: string, heads: string): Promise<ChainCheck> {
   const chain = new ChainCheck((run_id) => readHead(heads, run_id));
   for await (const lines of readLines(file)) for (const line of lines) chain.add(line);
-  return chain.verdict(basename(dirname(file)));
+  return chain;
+}
+
+/** The same for the file of one run, and what would be left of it if it were no longer kept. */
+export async function summarizeRun(
+  { state_dir, run_id }: { readonly state_dir: string; readonly run_id: string },
+  options: VerifyOptions = {},
+): Promise<AuditVerdict & { readonly run: PrunedRun }> {
+  const chain = await checkFile(join(runPath(state_dir, run_id), "events.jsonl"), options.heads ?? headsFolder());
+  const { first, last, records } = chain;
+  const run = {
+    run_id,
+    task_id: first?.task_id ?? null,
+    events: last?.seq ?? records,
+    first_ts: first?.ts ?? null,
+    last_ts: last?.ts ?? null,
+    last_hash: last?.hash ?? EMPTY_TAIL.hash,
+  };
+  return { ...chain.verdict(run_id), run };
 }
 
 /** The same for a record that is kept elsewhere than in a file. */
@@ -93,6 +153,8 @@ class ChainCheck {
   readonly problems: { seq: number; problem: string }[] = [];
   records = 0;
   run_id: string | undefined;
+  first: RuntimeEvent | undefined;
+  last: RuntimeEvent | undefined;
   readonly #findHead: (run_id: string) => HeadFound;
   #tail: Tail = EMPTY_TAIL;
   #head: HeadFound;
@@ -107,6 +169,8 @@ class ChainCheck {
     const event = whole ? parseEvent(text) : undefined;
     if (event === undefined) return this.#tell(expected, whole ? "the line is no event" : tornLine(text));
     this.records++;
+    this.first ??= event;
+    this.last = event;
     if (this.run_id === undefined) this.#begin(event.run_id);
     if (event.run_id !== this.run_id) this.#tell(event.seq, `the event belongs to another run ("${event.run_id}")`);
     if (event.seq !== expected) this.#tell(event.seq, `expected record ${expected} here, found ${event.seq}`);

@@ -9,7 +9,8 @@ import type { ParsedShell } from "../shell/parsed-shell.ts";
 export type ToolFacts = Pick<
   Tool,
   "name" | "permission_class" | "required_permissions" | "side_effects" | "requires_checkpoint"
->;
+> &
+  Partial<Pick<Tool, "only_looks">>;
 
 /** A path that a call names, and where it really leads. */
 export interface ResolvedTouch {

@@ -23,7 +23,8 @@ export function isInForce(tool: ToolFacts, workspace: WorkspaceContext, settings
     return outOfForce(`Cannot use "${name}": the active skill does not list it in allowed-tools`);
   }
   if (runtime_tools?.includes(name) === false) return outOfForce(`Cannot use "${name}": this run leaves it out`);
-  return isReachInForce(name, reachOfTool(tool), settings);
+  // Of a tool some of whose calls only look, each call is judged by what it does.
+  return isReachInForce(name, tool.only_looks === undefined ? reachOfTool(tool) : "look", settings);
 }
 
 /** `narrowBy` has put the tools of both into one list; who is to be asked is told all the same. */

@@ -27,6 +27,8 @@ export const EVENTS = {
   "progress":             "how far a call is",
   "reply.sent":           "a channel took the reply",
   "undo.applied":         "a change was taken back",
+  "upkeep.pruned":        "runs, or what undo needs, are no longer kept; this is what is left of them",
+  "upkeep.restored":      "the state folder was put back from a backup",
 } as const;
 
 export type EventType = keyof typeof EVENTS;

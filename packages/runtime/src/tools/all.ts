@@ -1,5 +1,6 @@
 import type { Tool } from "../contract/tool.ts";
 import { applyPatch } from "./apply-patch.ts";
+import { attach } from "./attach.ts";
 import { backgroundList, backgroundOutput, backgroundStop } from "./background.ts";
 import { bash } from "./bash.ts";
 import { deleteFile } from "./delete-file.ts";
@@ -13,6 +14,7 @@ import { read } from "./read.ts";
 import { runScript } from "./run-script.ts";
 import { ARGS_SCHEMAS } from "./schemas.ts";
 import { toolSearch } from "./tool-search.ts";
+import { updateMemory } from "./update-memory.ts";
 import { undo } from "./undo.ts";
 import { write } from "./write.ts";
 
@@ -32,7 +34,9 @@ const TOOLS: readonly Tool[] = [
   backgroundList,
   runScript,
   networkRequest,
+  updateMemory,
   display,
+  attach,
   toolSearch,
   undo,
 ];

@@ -104,7 +104,7 @@ function endsOpen(bytes: Uint8Array): boolean {
   return bytes.length > 0 && bytes[bytes.length - 1] !== LINE_FEED;
 }
 
-async function letOthersRun(signal: AbortSignal): Promise<void> {
+export async function letOthersRun(signal: AbortSignal): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   signal.throwIfAborted();
 }

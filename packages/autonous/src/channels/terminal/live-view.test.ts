@@ -45,6 +45,7 @@ const SHOWN = [
   { title: "what the model says",        event: event("model.completed", { kind: "tool_calls", progress: "Looking\nnow" }), shows: ["  Looking now"] },
   { title: "not the answer",             event: event("model.completed", { kind: "final", answer: "42" }),        shows: [] },
   { title: "a call that went well",      event: event("tool_call.completed", CALL),                               shows: ['  ok 12 ms  edit {"path":"a.txt"}'] },
+  { title: "where a file is that was attached", event: event("tool_call.completed", { ...CALL, attachments: [{ artifact: "artifacts/00-a.txt", name: "a\u001b.txt", caption: "see" }] }), shows: ['  ok 12 ms  edit {"path":"a.txt"}', "    attached a\\e.txt (see): /state/runs/run_1/artifacts/00-a.txt"] },
   { title: "a call that failed",         event: event("tool_call.failed", { ...CALL, error: { code: "NoMatch", message: "not there" } }), shows: ['  failed 12 ms  edit {"path":"a.txt"}', "    NoMatch: not there"] },
   { title: "how to approve a call",      event: event("tool_call.failed", { ...CALL, error: { code: "ApprovalRequired", message: "m", replay: "autonous call edit '{}' --approve 00" } }), shows: ['  failed 12 ms  edit {"path":"a.txt"}', "    ApprovalRequired: m", "    to approve it: autonous call edit '{}' --approve 00"] },
   { title: "a display",                  event: event("display", { content: "Half of it\nis done", level: "success", title: "Tests", evidence: ["a.log:3"] }), shows: ["  + Tests", "    Half of it", "    is done", "    - a.log:3"] },
@@ -57,7 +58,7 @@ const SHOWN = [
 for (const { title, event: given, shows } of SHOWN) {
   test(`the live view shows ${title}`, () => {
     const seen = look();
-    createLiveView(seen.screen).event(given);
+    createLiveView(seen.screen, { folderOf: (run_id) => `/state/runs/${run_id}` }).event(given);
     expect(seen.text()).toBe(shows.map((line) => `${line}\n`).join(""));
   });
 }

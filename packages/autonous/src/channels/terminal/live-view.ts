@@ -1,5 +1,6 @@
+import { join } from "node:path";
 import { makeVisible } from "@autonous/runtime";
-import type { EventType, Progress, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { AttachedFile, EventType, Progress, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import { callText, problemOf } from "./event-words.ts";
 import { diffLines } from "./diff-lines.ts";
 import { createProgressView } from "./progress-view.ts";
@@ -22,7 +23,12 @@ export interface LiveView {
   readonly isAnswerShown: boolean;
 }
 
-export function createLiveView(screen: Screen): LiveView {
+export interface LiveViewOptions {
+  /** The folder of a run, for what is told of files in it. */
+  readonly folderOf?: (run_id: string) => string;
+}
+
+export function createLiveView(screen: Screen, { folderOf = (run_id) => run_id }: LiveViewOptions = {}): LiveView {
   const running = new Map<string, string>();
   const bar = createProgressView(screen, (tool_call_id) => running.get(tool_call_id) ?? "");
   const stream = createStreamView(screen);
@@ -46,7 +52,7 @@ export function createLiveView(screen: Screen): LiveView {
         running.delete(String(tool_call_id));
         bar.over(String(tool_call_id));
       }
-      screen.print(LIVE[event.type]?.(event.payload, { screen, result }) ?? []);
+      screen.print(LIVE[event.type]?.(event.payload, { screen, result, folder: folderOf(event.run_id) }) ?? []);
       const underWay = UNDER_WAY[event.type]?.(event.payload);
       if (underWay !== undefined) screen.status(fit(screen, `  ${underWay}`));
     },
@@ -65,6 +71,8 @@ export function createLiveView(screen: Screen): LiveView {
 
 interface LiveContext {
   readonly screen: Screen;
+  /** Of the run. */
+  readonly folder: string;
   readonly result: ToolCallResult | undefined;
 }
 
@@ -121,8 +129,20 @@ function modelLines({ kind, progress, message }: Payload, { screen }: LiveContex
   return kind === "tool_calls" && progress !== "" ? [line(screen, undefined, `  ${String(progress)}`)] : [];
 }
 
-function completedLines(payload: Payload, { screen, result }: LiveContext): readonly string[] {
-  return [outcomeLine(payload, { screen, word: "ok", style: "green" }), ...changeLines(screen, result)];
+function completedLines(payload: Payload, { screen, result, folder }: LiveContext): readonly string[] {
+  return [
+    outcomeLine(payload, { screen, word: "ok", style: "green" }),
+    ...changeLines(screen, result),
+    ...attachedLines(payload, folder).map((each) => `    ${each}`),
+  ];
+}
+
+/** Where the files are that a call attached: whole, whatever the width, to be copied from here. */
+export function attachedLines({ attachments = [] }: Payload, folder: string): readonly string[] {
+  return (attachments as readonly AttachedFile[]).map(({ name, artifact, caption }) => {
+    const about = caption === undefined ? "" : ` (${caption})`;
+    return makeVisible(`attached ${name}${about}: ${join(folder, artifact)}`);
+  });
 }
 
 function failedLines(payload: Payload, { screen }: LiveContext): readonly string[] {

@@ -15,7 +15,7 @@ export interface Packed {
 /** Contents up to this size are packed: a file of its own costs a small one more than its bytes do. */
 export const PACKED_BYTES = 64 << 10;
 
-function packPath(state_dir: string, id: string): string {
+export function packPath(state_dir: string, id: string): string {
   return join(stateFolders(state_dir).packs, `${id}.pack`);
 }
 

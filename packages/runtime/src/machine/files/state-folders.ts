@@ -21,6 +21,11 @@ export function stateFolders(state_dir: string): StateFolders {
   };
 }
 
+/** What pruning leaves: what tells of changes that are gone, and contents that are about to go. Made when they are needed. */
+export function prunedFolders(state_dir: string): { readonly pruned: string; readonly condemned: string } {
+  return { pruned: join(state_dir, "undo/pruned"), condemned: join(state_dir, "undo/condemned") };
+}
+
 /** Makes the folders that are missing, so that they outlast a power cut. Done before the first change of a process. */
 export function makeStateFolders(state_dir: string): void {
   const above = new Set<string>();

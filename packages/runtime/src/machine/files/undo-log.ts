@@ -4,8 +4,11 @@ import type { UndoLog, UndoRecord, UndoTarget } from "../../contract/undo.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { closedPath, parseLines, parseLogName } from "./change-log.ts";
 import { readPacked } from "./pack.ts";
+import { findPruned } from "./prune-undo.ts";
+import type { FoundPruned } from "./prune-undo.ts";
 import { stateFolders } from "./state-folders.ts";
 import type { UndoObjects } from "./undo-objects.ts";
+import { recordsIn } from "./undo-records.ts";
 
 /** Reads the logs of all processes that work, or worked, with a state folder. */
 export function createUndoLog(state_dir: string, objects: UndoObjects): UndoLog {
@@ -13,14 +16,39 @@ export function createUndoLog(state_dir: string, objects: UndoObjects): UndoLog 
     // oxlint-disable-next-line typescript/require-await -- see docs/decisions/0004
     async find(target) {
       const records = findRecords(state_dir, target);
-      if (records.length > 0) return records;
       const [name, id] = "undo_id" in target ? ["undo_id", target.undo_id] : ["run_id", target.run_id];
+      // A run that could only be taken back in part is not: what is left of it can be, one change at a time.
+      const pruned = records.length > 0 && "undo_id" in target ? [] : findPruned(state_dir, id);
+      if (pruned.length > 0) throw noLongerKept(id, pruned, records);
+      if (records.length > 0) return records;
       throw new ToolError("NotFound", `Cannot find the change of ${name} "${id}": there is none on record`, {
         [name]: id,
       });
     },
     content: (sha256) => Promise.resolve(objects.read(sha256) ?? findPacked(state_dir, sha256)),
   };
+}
+
+function noLongerKept(id: string, pruned: readonly FoundPruned[], kept: readonly UndoRecord[]): ToolError {
+  const [{ pruned_at, setting, ts, paths, files }] = pruned as readonly [FoundPruned];
+  const more = files > paths.length ? ` and ${files - paths.length} more` : "";
+  const what = paths.length === 0 ? "what was done" : `${paths.map((path) => `"${path}"`).join(", ")}${more}`;
+  const which =
+    pruned.length === 1 && kept.length === 0
+      ? `it was made on ${ts} (${what}) and`
+      : `${pruned.length} of its ${pruned.length + kept.length} changes, the last one on ${ts} (${what}),`;
+  const message = `Cannot take back "${id}": ${which} can no longer be taken back: pruned on ${pruned_at} by ${setting}`;
+  const still = kept.map(({ undo_id }) => undo_id);
+  return new ToolError("NotFound", message, {
+    pruned_at,
+    setting,
+    paths,
+    ...(still.length === 0 ? {} : { still_kept: still }),
+    hint:
+      still.length === 0
+        ? "Changes are kept for AUTONOUS_KEEP_UNDO_DAYS; look for the old content elsewhere, such as in version control."
+        : `What is still kept can be taken back one by one, newest first: ${still.join(", ")}.`,
+  });
 }
 
 function findRecords(state_dir: string, target: UndoTarget): UndoRecord[] {
@@ -50,17 +78,6 @@ function findPacked(state_dir: string, sha256: string): Buffer | undefined {
     }
   }
   return undefined;
-}
-
-/** What took place, whole or in part. */
-function recordsIn(text: string): UndoRecord[] {
-  const records = new Map<string, UndoRecord>();
-  const ended = new Set<string>();
-  for (const line of parseLines(text)) {
-    if ("change" in line) records.set(line.change.undo_id, line.change);
-    if ("ended" in line && line.outcome !== "failed") ended.add(line.ended);
-  }
-  return [...records.values()].filter(({ undo_id }) => ended.has(undo_id));
 }
 
 interface FoundLog {

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { constants, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { AT_ONCE_BYTES, hashPieces, readPieces, readSpan, writeAll } from "./bytes.ts";
-import { stateFolders } from "./state-folders.ts";
+import { prunedFolders, stateFolders } from "./state-folders.ts";
 import type { Syncs } from "./syncs.ts";
 
 const SHA256 = /^[0-9a-f]{64}$/;
@@ -19,9 +19,12 @@ export interface PutOptions {
  */
 export class UndoObjects {
   readonly #folder: string;
+  /** Contents that nobody seemed to need: a change that came to rely on one meanwhile still finds it. */
+  readonly #condemned: string;
 
   constructor(state_dir: string) {
     this.#folder = stateFolders(state_dir).objects;
+    this.#condemned = prunedFolders(state_dir).condemned;
   }
 
   async put(sha256: string, content: Uint8Array, options: PutOptions): Promise<void> {
@@ -50,13 +53,7 @@ export class UndoObjects {
   /** Undefined where it is not kept, or not whole. */
   read(sha256: string): Buffer | undefined {
     if (!SHA256.test(sha256)) return undefined;
-    try {
-      const content = readFileSync(this.#pathOf(sha256));
-      return hash("sha256", content, "hex") === sha256 ? content : undefined;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-      throw error;
-    }
+    return readWhole(this.#pathOf(sha256), sha256) ?? readWhole(join(this.#condemned, sha256), sha256);
   }
 
   #pathOf(sha256: string): string {
@@ -79,6 +76,16 @@ export class UndoObjects {
     syncs.add(fd);
     syncs.add(openSync(folder, "r"));
     return fd;
+  }
+}
+
+function readWhole(path: string, sha256: string): Buffer | undefined {
+  try {
+    const content = readFileSync(path);
+    return hash("sha256", content, "hex") === sha256 ? content : undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
   }
 }
 

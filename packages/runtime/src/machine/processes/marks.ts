@@ -83,13 +83,29 @@ const MOST_ROUNDS = 50;
 
 /**
  * Ends what the commands of a worker left that is gone: killed with no chance to clear up, and without a sandbox that
- * would have died with it. Done when a runtime starts. Gives the processes it ended.
+ * would have died with it. Done when a runtime starts, and by whoever saw the worker end. Gives the processes it ended.
  */
 export function sweepLost(): readonly number[] {
   const lost = allPids().filter((pid) => pid !== process.pid && marksOf(pid).some(isOrphan));
   for (const pid of lost) signalProcess(pid, "SIGSTOP");
   for (const pid of lost) signalProcess(pid, "SIGKILL");
   return lost.filter((pid) => isAlive(pid));
+}
+
+/** Ends what the commands of this process have running, for one that is about to end itself. Looks until there is none. */
+export function endOwnCommands(): void {
+  const ended = new Set<number>();
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const fresh = allPids().filter((pid) => pid !== process.pid && !ended.has(pid) && marksOf(pid).some(isOwn));
+    if (fresh.length === 0) return;
+    for (const pid of fresh) signalProcess(pid, "SIGSTOP");
+    for (const pid of fresh) signalProcess(pid, "SIGKILL");
+    for (const pid of fresh) ended.add(pid);
+  }
+}
+
+function isOwn(mark: string): boolean {
+  return mark.endsWith(`@${ownProcess()}`);
 }
 
 function isOrphan(mark: string): boolean {

@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo, Server } from "node:net";
@@ -11,6 +10,7 @@ import { handoverFolder } from "../processes/launch.ts";
 import { allPids, isAlive, signalProcess } from "../processes/process-tree.ts";
 import { runFresh } from "../processes/run.ts";
 import type { Launch } from "../processes/launch.ts";
+import { newCanary, sweepCanaries } from "./canaries.ts";
 import { ATTEMPTS } from "./escape-attempts.ts";
 import type { Attempt, Planted } from "./escape-attempts.ts";
 import type { Sandbox } from "./sandbox.ts";
@@ -30,6 +30,8 @@ export interface SelfCheckOptions {
   readonly limits: CommandLimits;
 }
 
+/** Where sockets of others usually are, and where one that comes and goes is in nobody's way. */
+const SOCKETS = "/tmp";
 const ATTEMPT_MS = 10_000;
 /** An attempt says a few words; one that gets out of hand does not fill the memory. */
 const PRINTED_LENGTH = 65_536;
@@ -87,23 +89,24 @@ async function tryAttempt(
 }
 
 async function plant({ roots, home, state_dir }: SelfCheckOptions): Promise<Garden> {
-  const word = (): string => `canary${randomBytes(8).toString("hex")}`;
   const folder = handoverFolder(state_dir);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const keys = roots[0] ?? home;
+  sweepCanaries([folder, keys, SOCKETS]);
   const planted = {
-    state_file: join(folder, word()),
-    secret: word(),
-    key_file: join(roots[0] ?? home, `${word()}.pem`),
-    new_files: [home, "/var/tmp", tmpdir(), state_dir].map((each) => join(each, word())),
-    process_word: word(),
-    abstract_socket: word(),
-    // Where sockets of others usually are, and where one that comes and goes is in nobody's way.
-    named_socket: join("/tmp", word()),
-    left_word: word(),
+    state_file: join(folder, newCanary()),
+    secret: newCanary(),
+    key_file: join(keys, `${newCanary()}.pem`),
+    new_files: [home, "/var/tmp", tmpdir(), state_dir].map((each) => join(each, newCanary())),
+    process_word: newCanary(),
+    abstract_socket: newCanary(),
+    named_socket: join(SOCKETS, newCanary()),
+    left_word: newCanary(),
     architecture: process.arch === "arm64" ? ("arm64" as const) : ("x64" as const),
   };
   for (const file of [planted.state_file, planted.key_file]) writeFileSync(file, planted.secret, { mode: 0o600 });
-  const neighbour = spawn("sleep", ["600"], { argv0: planted.process_word, stdio: "ignore" });
+  // It reads from a pipe that only this process holds, so that it ends with it, however that ends.
+  const neighbour = spawn("cat", [], { argv0: planted.process_word, stdio: ["pipe", "ignore", "ignore"] });
   let connections = 0;
   const listen = async (place: string | undefined): Promise<Server> => {
     const server = createServer((socket) => {

@@ -1,0 +1,238 @@
+import { closeSync, existsSync, ftruncateSync, openSync, readSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "../contract/host.ts";
+import type { RuntimeEvent } from "../protocol/event-record.ts";
+import { makeId, makeTraceId } from "../protocol/ids.ts";
+import { hashOfEvent } from "./hash-chain.ts";
+import { readHead } from "./heads.ts";
+import { JsonlJournal } from "./jsonl-journal.ts";
+import { readLines } from "./lines.ts";
+
+/** What is left of a run whose record is gone. */
+export interface PrunedRun {
+  readonly run_id: string;
+  readonly task_id: string | null;
+  readonly events: number;
+  readonly first_ts: string | null;
+  readonly last_ts: string | null;
+  readonly last_hash: string;
+}
+
+/** `upkeep.pruned`. */
+interface PrunedPayload {
+  /** The setting by which it was time, as `AUTONOUS_KEEP_DAYS=30`. */
+  readonly setting: string;
+  readonly runs: readonly PrunedRun[];
+  /** Logs of changes that can no longer be taken back. */
+  readonly undo?: { readonly logs: readonly string[]; readonly changes: number };
+}
+
+/** `upkeep.restored`. */
+export interface RestoredPayload {
+  readonly backup: string;
+  /** When the backup was made, ISO 8601. */
+  readonly made_at: string;
+  /** Runs of which nothing is in the backup. */
+  readonly lost: readonly PrunedRun[];
+  /** Runs that had gone on after the backup was made. */
+  readonly cut: readonly { readonly run_id: string; readonly events: number; readonly kept: number }[];
+}
+
+export interface PruningsPlace {
+  readonly state_dir: string;
+  /** Where the heads of the chains are kept. */
+  readonly heads: string;
+}
+
+/** The record of what is no longer kept: a chain like that of a run, in a folder of its own, and never pruned itself. */
+export function pruningsFolder(state_dir: string): string {
+  return join(state_dir, "pruned");
+}
+
+export function pruningsFile(state_dir: string): string {
+  return join(pruningsFolder(state_dir), "events.jsonl");
+}
+
+/** Writes the record of prunings, which is made with the first one. One process at a time: the caller sees to that. */
+export class Prunings {
+  readonly #place: PruningsPlace;
+  readonly #clock: Clock;
+  #last: RuntimeEvent | undefined;
+  #journal: JsonlJournal | undefined;
+
+  private constructor(place: PruningsPlace, clock: Clock, last: RuntimeEvent | undefined) {
+    this.#place = place;
+    this.#clock = clock;
+    this.#last = last;
+  }
+
+  /** Throws when the record is not the one whose head was kept: nothing may be removed on the strength of it then. */
+  static async open(place: PruningsPlace, clock: Clock): Promise<Prunings> {
+    const { state_dir, heads } = place;
+    const last = await takeOffUnheaded(pruningsFile(state_dir), readHead(heads, chainIdOf(state_dir) ?? ""));
+    return new Prunings(place, clock, last);
+  }
+
+  /** What was recorded last: what it tells of may not be removed yet. */
+  get last(): PrunedPayload | undefined {
+    return this.#last?.type === "upkeep.pruned" ? (this.#last.payload as unknown as PrunedPayload) : undefined;
+  }
+
+  /** On the disk, and its head too, when this is done: only then may be removed what it tells of. */
+  async record(...entry: ["upkeep.pruned", PrunedPayload] | ["upkeep.restored", RestoredPayload]): Promise<void> {
+    const [type, payload] = entry;
+    const { state_dir, heads } = this.#place;
+    const now = this.#clock();
+    const run_id = this.#last?.run_id ?? makeId("prune", now);
+    const journal = (this.#journal ??= new JsonlJournal({
+      state_dir,
+      run_id,
+      heads,
+      folder: pruningsFolder(state_dir),
+    }));
+    const about = { trace_id: makeTraceId(), task_id: null, run_id, parent_id: null };
+    const draft = { event_id: makeId("evt", now), ts: new Date(now).toISOString(), type, ...about };
+    const [event] = await journal.append([{ ...draft, payload: { ...payload } }], { durable: true });
+    journal.syncHead();
+    this.#last = event;
+  }
+
+  async close(): Promise<void> {
+    await this.#journal?.close();
+  }
+}
+
+/**
+ * Nothing is removed before the head is written. So what goes beyond the head was cut short there, or somebody else
+ * added it: either way it tells of nothing that happened.
+ */
+async function takeOffUnheaded(file: string, head: ReturnType<typeof readHead>): Promise<RuntimeEvent | undefined> {
+  if (head === "damaged") throw changed(file);
+  let last: RuntimeEvent | undefined;
+  let size = 0;
+  if (existsSync(file))
+    for await (const lines of readLines(file))
+      for (const { text, whole } of lines) {
+        if (head !== undefined && last?.seq === head.seq) continue;
+        if (whole) size += Buffer.byteLength(text) + 1;
+        last = whole ? parse(text) : last;
+      }
+  if (head === undefined) return last;
+  if (last?.seq !== head.seq || last.hash !== head.hash || hashOfEvent(last) !== head.hash) throw changed(file);
+  const fd = openSync(file, "r+");
+  try {
+    ftruncateSync(fd, size);
+  } finally {
+    closeSync(fd);
+  }
+  return last;
+}
+
+function changed(file: string): Error {
+  return new Error(
+    `Cannot add to the record of prunings: "${file}" is not as it was left; look at it with "autonous audit verify"`,
+  );
+}
+
+/** The name by which the head of this record is kept: what its first event says. */
+export function chainIdOf(state_dir: string): string | undefined {
+  const file = pruningsFile(state_dir);
+  if (!existsSync(file)) return undefined;
+  const fd = openSync(file, "r");
+  try {
+    const first = parse(firstLine(fd));
+    return typeof first?.run_id === "string" ? first.run_id : undefined;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const BLOCK = 65_536;
+
+function firstLine(fd: number): string {
+  const blocks: Buffer[] = [];
+  for (;;) {
+    const block = Buffer.alloc(BLOCK);
+    const size = readSync(fd, block, 0, BLOCK, null);
+    const end = block.subarray(0, size).indexOf(10);
+    blocks.push(block.subarray(0, end < 0 ? size : end));
+    if (end >= 0 || size === 0) return Buffer.concat(blocks).toString("utf8");
+  }
+}
+
+/** What became of a run that is no longer there. */
+export interface Gone extends PrunedRun {
+  readonly by: "pruning" | "restore";
+  readonly ts: string;
+  /** The setting, or the backup. */
+  readonly why: string;
+  /** The head that is kept outside reaches it. */
+  readonly isHeaded: boolean;
+}
+
+interface Restored {
+  readonly ts: string;
+  readonly made_at: string;
+  readonly lost_runs: number;
+}
+
+export interface ReadPrunings {
+  readonly byRun: ReadonlyMap<string, Gone>;
+  readonly runs: number;
+  readonly changes: number;
+  readonly first_ts: string | undefined;
+  readonly last_ts: string | undefined;
+  readonly restores: readonly Restored[];
+}
+
+/** The whole record, as it says; whether that is true is for `verifyAudit` to find. */
+export async function readPrunings({ state_dir, heads }: PruningsPlace): Promise<ReadPrunings> {
+  const byRun = new Map<string, Gone>();
+  const restores: Restored[] = [];
+  const file = pruningsFile(state_dir);
+  const found = {
+    runs: 0,
+    changes: 0,
+    first_ts: undefined as string | undefined,
+    last_ts: undefined as string | undefined,
+  };
+  const head = readHead(heads, chainIdOf(state_dir) ?? "");
+  const headSeq = typeof head === "object" ? head.seq : head === "damaged" ? 0 : Number.POSITIVE_INFINITY;
+  if (existsSync(file))
+    for await (const lines of readLines(file))
+      for (const { text } of lines) {
+        const event = parse(text);
+        const isHeaded = (event?.seq ?? 0) <= headSeq;
+        if (event?.type === "upkeep.pruned") {
+          const { setting = "", undo } = event.payload as Partial<PrunedPayload>;
+          const runs = runsIn(event.payload["runs"]);
+          for (const run of runs)
+            byRun.set(run.run_id, { ...run, by: "pruning", ts: event.ts, why: setting, isHeaded });
+          found.runs += runs.length;
+          found.changes += undo?.changes ?? 0;
+          found.first_ts ??= event.ts;
+          found.last_ts = event.ts;
+        } else if (event?.type === "upkeep.restored") {
+          const { backup = "", made_at = "" } = event.payload as Partial<RestoredPayload>;
+          const lost = runsIn(event.payload["lost"]);
+          for (const run of lost) byRun.set(run.run_id, { ...run, by: "restore", ts: event.ts, why: backup, isHeaded });
+          restores.push({ ts: event.ts, made_at, lost_runs: lost.length });
+        }
+      }
+  return { byRun, restores, ...found };
+}
+
+function parse(text: string): RuntimeEvent | undefined {
+  try {
+    const event = JSON.parse(text) as RuntimeEvent | null;
+    return typeof event?.payload === "object" && event.payload !== null ? event : undefined;
+  } catch {
+    return undefined; // torn, or no event: `verifyAudit` tells of it
+  }
+}
+
+/** Whoever forged or broke a line is told of by its hash; here it is passed over. */
+function runsIn(value: unknown): readonly PrunedRun[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter((run: Partial<PrunedRun> | null): run is PrunedRun => typeof run?.run_id === "string");
+}

@@ -1,0 +1,196 @@
+import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { UndoRecord } from "../../contract/undo.ts";
+import { closedPath } from "./change-log.ts";
+import { packPath } from "./pack.ts";
+import { prunedFolders, stateFolders } from "./state-folders.ts";
+import { recordsIn } from "./undo-records.ts";
+
+/** A log of changes that nobody writes any more. */
+export interface OldUndoLog {
+  readonly id: string;
+  /** When its last change was made. */
+  readonly lastMs: number;
+  readonly bytes: number;
+}
+
+/** Logs that are put away, oldest first. Those of processes that may still write are not among them. */
+export function listUndoLogs(state_dir: string): readonly OldUndoLog[] {
+  const names = namesIn(stateFolders(state_dir).closed).filter((name) => name.endsWith(".jsonl"));
+  const logs = names.flatMap((name) => {
+    const id = basename(name, ".jsonl");
+    const stats = statSync(closedPath(state_dir, { id }), { throwIfNoEntry: false });
+    const pack = statSync(packPath(state_dir, id), { throwIfNoEntry: false });
+    return stats === undefined ? [] : [{ id, lastMs: stats.mtimeMs, bytes: stats.size + (pack?.size ?? 0) }];
+  });
+  return logs.sort((one, other) => one.lastMs - other.lastMs);
+}
+
+/** How many files of a change are named in what is left of it. */
+const NAMED_FILES = 5;
+
+/** What is left of a change that can no longer be taken back. */
+interface PrunedChange {
+  readonly undo_id: string;
+  readonly run_id: string;
+  readonly ts: string;
+  readonly files: number;
+  readonly paths: readonly string[];
+}
+
+interface PrunedLog {
+  readonly pruned_at: string;
+  readonly setting: string;
+  readonly changes: readonly PrunedChange[];
+}
+
+export interface PruneUndoOptions {
+  readonly now: number;
+  /** By which setting, for whoever asks for one of its changes. */
+  readonly setting: string;
+}
+
+/** How many changes a log holds that could be taken back. */
+export function countChanges(state_dir: string, id: string): number {
+  return recordsIn(readOrEmpty(closedPath(state_dir, { id }))).length;
+}
+
+/**
+ * Removes a log that is put away, and its pack. What its changes were stays, and is on the disk before: a crash leaves
+ * the whole log, or what tells of it. Doing it again finishes what was cut short.
+ */
+export function pruneUndoLog(state_dir: string, id: string, { now, setting }: PruneUndoOptions): void {
+  const log = closedPath(state_dir, { id });
+  const text = readOrEmpty(log);
+  if (text !== "") {
+    const left: PrunedLog = { pruned_at: new Date(now).toISOString(), setting, changes: recordsIn(text).map(leftOf) };
+    if (left.changes.length > 0) writeLeft(state_dir, id, left);
+  }
+  // In this order: a log that is there has all that it tells of.
+  rmSync(log, { force: true });
+  rmSync(packPath(state_dir, id), { force: true });
+}
+
+function leftOf({ undo_id, run_id, ts, files }: UndoRecord): PrunedChange {
+  return { undo_id, run_id, ts, files: files.length, paths: files.slice(0, NAMED_FILES).map(({ path }) => path) };
+}
+
+function writeLeft(state_dir: string, id: string, left: PrunedLog): void {
+  const folder = prunedFolders(state_dir).pruned;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, `${id}.json`);
+  const fd = openSync(`${path}.new`, "w", 0o600);
+  try {
+    writeFileSync(fd, JSON.stringify(left));
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(`${path}.new`, path);
+  const folderFd = openSync(folder, "r");
+  try {
+    fsyncSync(folderFd);
+  } finally {
+    closeSync(folderFd);
+  }
+}
+
+export interface FoundPruned extends PrunedChange {
+  readonly pruned_at: string;
+  readonly setting: string;
+}
+
+/** Changes that were pruned, of one id or of a whole run, newest first. */
+export function findPruned(state_dir: string, id: string): readonly FoundPruned[] {
+  const { pruned } = prunedFolders(state_dir);
+  const found = new Map<string, FoundPruned>();
+  for (const name of namesIn(pruned).filter((each) => each.endsWith(".json"))) {
+    const text = readOrEmpty(join(pruned, name));
+    if (!text.includes(JSON.stringify(id))) continue;
+    const { pruned_at, setting, changes } = JSON.parse(text) as PrunedLog;
+    for (const change of changes)
+      if (change.undo_id === id || change.run_id === id) found.set(change.undo_id, { ...change, pruned_at, setting });
+  }
+  return [...found.values()].sort((one, other) => (one.undo_id < other.undo_id ? 1 : -1));
+}
+
+/** Removes what tells of pruned changes that were pruned before this time. Gives the number of logs. */
+export function removeOldPruned(state_dir: string, beforeMs: number): number {
+  const { pruned } = prunedFolders(state_dir);
+  const old = namesIn(pruned).filter((name) => {
+    const stats = statSync(join(pruned, name), { throwIfNoEntry: false });
+    return stats !== undefined && stats.mtimeMs < beforeMs;
+  });
+  for (const name of old) rmSync(join(pruned, name), { force: true });
+  return old.length;
+}
+
+/** A change that relies on a content may be under way and not on record yet; none takes this long. */
+const CONDEMNED_MS = 24 * 3_600_000;
+const SHA256 = /[0-9a-f]{64}/g;
+const TURN_MS = 8;
+
+/**
+ * Removes large contents that no log tells of. In two steps, a day apart: first they are put aside, where a change that
+ * comes after finds them no more and writes its own; then those that a change came to rely on meanwhile are put back,
+ * and the others removed. Gives the bytes that were freed.
+ */
+export async function sweepUndoObjects(state_dir: string, now: number): Promise<number> {
+  const { objects } = stateFolders(state_dir);
+  const { condemned } = prunedFolders(state_dir);
+  const kept = namesIn(objects).filter((name) => name.length === 2);
+  const there = new Map(kept.flatMap((name) => namesIn(join(objects, name)).map((sha256) => [sha256, name] as const)));
+  const aside = namesIn(condemned);
+  if (there.size === 0 && aside.length === 0) return 0;
+  const needed = await neededAmong(state_dir, new Set([...there.keys(), ...aside]));
+  mkdirSync(condemned, { recursive: true, mode: 0o700 });
+  for (const sha256 of aside.filter((each) => needed.has(each))) {
+    mkdirSync(join(objects, sha256.slice(0, 2)), { recursive: true, mode: 0o700 });
+    renameSync(join(condemned, sha256), join(objects, sha256.slice(0, 2), sha256)); // the same bytes, if it is there again
+  }
+  let freed = 0;
+  for (const sha256 of aside.filter((each) => !needed.has(each))) {
+    const path = join(condemned, sha256);
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats === undefined || now - stats.ctimeMs < CONDEMNED_MS) continue; // its status changed when it was put aside
+    rmSync(path, { force: true });
+    freed += stats.size;
+  }
+  for (const [sha256, name] of there) {
+    if (needed.has(sha256) || aside.includes(sha256)) continue;
+    renameSync(join(objects, name, sha256), join(condemned, sha256));
+  }
+  return freed;
+}
+
+/** Those of the hashes that some log tells of. */
+async function neededAmong(state_dir: string, hashes: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+  const { open, closed } = stateFolders(state_dir);
+  const needed = new Set<string>();
+  let turnMs = performance.now() + TURN_MS;
+  // Open logs are looked at first: one that is put away meanwhile is then found in its new place.
+  for (const folder of [open, closed])
+    for (const name of namesIn(folder)) {
+      for (const [sha256] of readOrEmpty(join(folder, name)).matchAll(SHA256))
+        if (hashes.has(sha256)) needed.add(sha256);
+      if (performance.now() < turnMs) continue;
+      await new Promise(setImmediate);
+      turnMs = performance.now() + TURN_MS;
+    }
+  return needed;
+}
+
+/** None where there is no such folder yet; nobody removes one. */
+function namesIn(folder: string): readonly string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
+}
+
+function readOrEmpty(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
+    throw error;
+  }
+}
