@@ -33,6 +33,8 @@ interface AgentTask {
   readonly user?: string;
   /** What was said before in the same conversation, oldest first: `messages` of an earlier outcome. Redacted already. */
   readonly history?: readonly Message[];
+  /** Model rounds of the conversation before it, which a script of replies goes on from. Default: 0. */
+  readonly rounds_before?: number;
 }
 
 export interface AgentOptions {
@@ -137,7 +139,7 @@ export async function openRun(options: AgentOptions): Promise<Run> {
   const record = await readRecord(runtime.journal, task_id);
   const trace_id = record.started?.trace_id ?? task.trace_id ?? makeTraceId();
   const redact = (text: string): string => runtime.redact(text.toWellFormed()).text;
-  const messages: Message[] = [...(task.history ?? []), { role: "user", text: redact(task.text) }];
+  const messages: Message[] = [...historyOf(options, record), { role: "user", text: redact(task.text) }];
   const meter = new Meter(options, record.worked_ms);
   let current: RoundState | undefined;
   return {
@@ -156,7 +158,7 @@ export async function openRun(options: AgentOptions): Promise<Run> {
     watch: new ProgressWatch(),
     isWarned: false,
     turns: 0,
-    rounds: (task.history ?? []).filter(({ role }) => role === "assistant").length,
+    rounds: task.rounds_before ?? 0,
     invalidInARow: 0,
     now: clock,
     redact,
@@ -174,6 +176,16 @@ export async function openRun(options: AgentOptions): Promise<Run> {
       return event_id;
     },
   };
+}
+
+/** Places in the record count from the beginning of the history: what is no longer kept of it keeps its place. */
+function historyOf({ task: { history = [] } }: AgentOptions, { started }: AgentRecord): readonly Message[] {
+  const began = Number(started?.payload["history"] ?? history.length);
+  const missing = Array.from({ length: Math.max(0, began - history.length) }, (_, index): Message => {
+    const role = (began - index) % 2 === 0 ? "user" : "assistant";
+    return { role, text: "(This is no longer kept.)" };
+  });
+  return [...missing, ...history.slice(Math.max(0, history.length - began))];
 }
 
 /** As it was when the run began: the model goes on with what it was told then. */

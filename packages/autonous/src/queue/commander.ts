@@ -1,7 +1,33 @@
+import type { OutboxRow } from "../store/store.ts";
+
 /** What the queue asks of a channel. Each channel is one. */
 export interface Commander {
   /** The name that its tasks carry as their `source`. */
   readonly channel: string;
-  /** Sends a reply. Returns when the channel has taken it; throws when it has not, and is asked again later. */
-  send(reply: { readonly chat: string; readonly task_id: string; readonly text: string }): Promise<void>;
+  /**
+   * Sends what stands in the outbox. Gives when the channel has taken it, with a receipt where it will be needed (to
+   * change a question once it is answered); throws when it has not, and is asked again later: `NotSent` says when, and
+   * whether at all.
+   */
+  send(row: OutboxRow): Promise<{ readonly receipt?: string }>;
+}
+
+interface NotSentOptions {
+  /** The channel asked to be left alone for so long. */
+  readonly retryAfterMs?: number;
+  /** It will never be taken: the chat is gone, or the person has shut the door. */
+  readonly forGood?: boolean;
+  readonly cause?: unknown;
+}
+
+/** Why a channel did not take something. */
+export class NotSent extends Error {
+  readonly retryAfterMs: number | undefined;
+  readonly forGood: boolean;
+
+  constructor(message: string, { retryAfterMs, forGood = false, cause }: NotSentOptions = {}) {
+    super(message, { cause });
+    this.retryAfterMs = retryAfterMs;
+    this.forGood = forGood;
+  }
 }

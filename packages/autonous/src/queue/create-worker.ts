@@ -2,6 +2,7 @@ import { createRuntime } from "@autonous/runtime";
 import type { Runtime, RuntimeOptions, Tool } from "@autonous/runtime";
 import { createReverseThinker } from "../agent/reverse-thinking.ts";
 import type { ModelProvider } from "../model/provider.ts";
+import { toolMemory } from "../store/tool-memory.ts";
 import { runTask } from "./run-task.ts";
 import type { RunTaskOptions, TaskLimits } from "./run-task.ts";
 import { Worker } from "./worker.ts";
@@ -43,6 +44,7 @@ export function createWorker({
             openJournal: (run_id) => Promise.resolve(store.journal(run_id, lease)),
             approvals: store.approvals,
             quotas: store.quotas,
+            memory: toolMemory((work) => work(store.memory)),
             session: task.lane,
             // The answer may take hours: the task waits without a worker. A call whose arguments the record does not keep
             // could not be made then.

@@ -1,37 +1,169 @@
-import type { Store } from "../store/store.ts";
+import type { OutboxRow, Store } from "../store/store.ts";
+import { backoffMs } from "./backoff.ts";
+import type { Bell } from "./bell.ts";
+import { NotSent } from "./commander.ts";
 import type { Commander } from "./commander.ts";
+import { Troubles } from "./troubles.ts";
 
 export interface DeliverOptions {
   readonly store: Store;
-  readonly commanders: readonly Commander[];
+  readonly commander: Commander;
+  /** Rung when something was recorded; it is rung here when something went out, or did not. */
+  readonly bell: Bell;
+  readonly log: (line: string) => void;
+  readonly clock: () => number;
 }
 
-const A_ROUND = 100;
+/** So many chats are sent to at the same time: a large file to one of them holds up few others. */
+const SIDE_BY_SIDE = 8;
+const A_LOOK = 100;
+const LOOK_MS = 500;
+/** The first wait after a failure; doubled up to about a minute, so that a channel that is back is soon noticed. */
+const RETRY_BASE_MS = 1000;
+const MOST_DOUBLED = 7;
+/** How long what is on its way at the end is waited for. What is cut off is sent again at the next start. */
+const LEAVE_MS = 5000;
 
-interface Delivered {
-  /** How many replies the channels took. */
-  readonly sent: number;
-  /** Why others were not taken. They are tried again at the next round. */
-  readonly problems: readonly unknown[];
+/**
+ * Sends what stands in the outbox for one channel, until stopped and then once more. Each chat gets its own strictly in
+ * order: what is not taken is tried again later, and what follows it waits for it. Never throws: troubles are told.
+ */
+export async function deliver(stopped: AbortSignal, options: DeliverOptions): Promise<void> {
+  const { bell } = options;
+  const delivery = new Delivery(options);
+  while (!stopped.aborted) {
+    const rung = bell.wait(LOOK_MS); // before looking, so that no ring gets lost in between
+    const waitMs = await delivery.look();
+    await (waitMs < LOOK_MS ? Promise.race([rung, bell.wait(waitMs)]) : rung);
+  }
+  await delivery.finish(LEAVE_MS);
 }
 
-/** Sends what waits in the outbox, in order within each chat. */
-export async function deliver({ store, commanders }: DeliverOptions): Promise<Delivered> {
-  let sent = 0;
-  const problems: unknown[] = [];
-  for (const commander of commanders) {
-    const held = new Set<string>(); // chats whose earlier reply did not go out: the later ones wait for it
-    for (const row of await store.outbox.pending({ limit: A_ROUND, channel: commander.channel })) {
-      if (held.has(row.chat)) continue;
-      try {
-        await commander.send({ chat: row.chat, task_id: row.task_id, text: row.body });
-        await store.outbox.markSent(row.id);
-        sent++;
-      } catch (problem) {
-        held.add(row.chat);
-        problems.push(problem);
-      }
+class Delivery {
+  readonly #options: DeliverOptions;
+  readonly #troubles: Troubles;
+  /** Chats to be sent to, each with its first rows. */
+  readonly #ready: (readonly OutboxRow[])[] = [];
+  /** Those that are ready, and those that are being sent to. */
+  readonly #busy = new Set<string>();
+  readonly #senders = new Set<Promise<void>>();
+  /** Taken by the channel and not recorded yet, because the store failed: not to be sent again. */
+  readonly #taken = new Map<number, { readonly receipt?: string }>();
+  #isOver = false;
+
+  constructor(options: DeliverOptions) {
+    this.#options = options;
+    this.#troubles = new Troubles(`Replies cannot be sent by ${options.commander.channel}`, options.log);
+  }
+
+  /** Starts to send what is due. Gives how long there is nothing else to do, unless the bell is rung. */
+  async look(): Promise<number> {
+    try {
+      if (this.#ready.length === 0) await this.#load();
+      while (this.#ready.length > 0 && this.#senders.size < SIDE_BY_SIDE) this.#startSender();
+      const waitMs = this.#senders.size > 0 ? LOOK_MS : await this.#untilDue();
+      this.#troubles.over("");
+      return waitMs;
+    } catch (error) {
+      this.#troubles.tell("", (error as Error).message);
+      return LOOK_MS;
     }
   }
-  return { sent, problems };
+
+  /** Sends what is due now, for so long at most. */
+  async finish(atMostMs: number): Promise<void> {
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, atMostMs);
+    const emptying = async (): Promise<void> => {
+      do {
+        await this.look();
+        await Promise.all(this.#senders);
+      } while (!this.#isOver && this.#ready.length > 0);
+    };
+    await Promise.race([emptying(), late]);
+    this.#isOver = true;
+    clearTimeout(timer);
+  }
+
+  async #load(): Promise<void> {
+    const { store, commander } = this.#options;
+    const rows = await store.outbox.pending({ limit: A_LOOK, channel: commander.channel });
+    for (const [chat, ofChat] of Map.groupBy(rows, (row) => row.chat)) {
+      if (this.#busy.has(chat)) continue;
+      this.#busy.add(chat);
+      this.#ready.push(ofChat);
+    }
+  }
+
+  async #untilDue(): Promise<number> {
+    const { store, commander, clock } = this.#options;
+    const due = await store.outbox.nextDueAt(commander.channel);
+    if (due === null) return LOOK_MS;
+    return Math.min(Math.max(due - clock(), 1), LOOK_MS);
+  }
+
+  #startSender(): void {
+    const sending = this.#sendReady().finally(() => {
+      this.#senders.delete(sending);
+    });
+    this.#senders.add(sending);
+  }
+
+  /** Sends to one chat after the other until none is ready. */
+  async #sendReady(): Promise<void> {
+    let isStored = true;
+    for (let rows = this.#ready.shift(); rows !== undefined; rows = this.#ready.shift()) {
+      const chat = rows[0]?.chat ?? "";
+      try {
+        await this.#sendAll(rows);
+      } catch (error) {
+        isStored = false;
+        if (!this.#isOver) this.#troubles.tell(chat, (error as Error).message);
+      } finally {
+        this.#busy.delete(chat);
+      }
+    }
+    if (isStored) this.#options.bell.ring(); // there may be more; while the store fails, only time helps
+  }
+
+  /** Throws when the store does not keep what became of it. */
+  async #sendAll(rows: readonly OutboxRow[]): Promise<void> {
+    for (const row of rows) {
+      if (this.#isOver || !(await this.#sendOne(row))) return;
+    }
+  }
+
+  /** Gives whether the next of the chat may be sent. */
+  async #sendOne(row: OutboxRow): Promise<boolean> {
+    const { store, commander, bell } = this.#options;
+    let taken = this.#taken.get(row.id);
+    try {
+      taken ??= await commander.send(row);
+    } catch (problem) {
+      return await this.#notTaken(row, problem as Error);
+    }
+    this.#taken.set(row.id, taken);
+    await store.outbox.markSent(row.id, taken.receipt);
+    this.#taken.delete(row.id);
+    this.#troubles.over(row.chat);
+    bell.ring(); // who follows the task sees that its reply went out
+    return true;
+  }
+
+  async #notTaken({ id, chat, attempts, task_id, content }: OutboxRow, problem: Error): Promise<boolean> {
+    const { store, commander, clock, log } = this.#options;
+    const { retryAfterMs, forGood } = problem instanceof NotSent ? problem : new NotSent(problem.message);
+    if (forGood) {
+      await store.outbox.giveUp(id, problem.message);
+      this.#troubles.over(chat);
+      const what = { text: "The reply", file: "A file", approval: "A question" }[content.kind];
+      log(`${what} of task ${task_id} can never be sent by ${commander.channel} and is given up: ${problem.message}`);
+      return true;
+    }
+    const doubled = Math.min(attempts + 1, MOST_DOUBLED);
+    const waitMs = retryAfterMs ?? backoffMs(doubled, { baseMs: RETRY_BASE_MS, random: Math.random });
+    await store.outbox.markFailed(id, { error: problem.message, next_at: clock() + waitMs });
+    this.#troubles.tell(chat, problem.message);
+    return false;
+  }
 }

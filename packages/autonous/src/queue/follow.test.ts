@@ -3,8 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../store/open-store.ts";
-import type { Store } from "../store/store.ts";
+import type { OutboxRow, Store } from "../store/store.ts";
 import { Bell } from "./bell.ts";
+import { NotSent } from "./commander.ts";
+import type { Commander } from "./commander.ts";
 import { followRecord } from "./follow.ts";
 import { Mirror } from "./mirror.ts";
 
@@ -31,48 +33,177 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
+interface Following {
+  readonly sent: string[];
+  readonly lines: string[];
+  readonly bell: Bell;
+  stop(): Promise<void>;
+}
+
+/** Sends by `send` until the test is over. */
+async function follow(
+  { store, mirror, lines }: Awaited<ReturnType<typeof setUp>>,
+  send: (row: OutboxRow) => Promise<unknown> | undefined,
+): Promise<Following> {
+  const sent: string[] = [];
+  const commander: Commander = {
+    channel: "test",
+    async send(row) {
+      await send(row);
+      sent.push(row.content.kind === "text" ? row.content.text : row.content.kind);
+      return { receipt: `message ${row.id}` };
+    },
+  };
+  const bell = new Bell();
+  const stopped = new AbortController();
+  const log = (line: string): void => void lines.push(line);
+  const following = followRecord(stopped.signal, { store, bell, mirror, commanders: [commander], log });
+  const stop = async (): Promise<void> => {
+    stopped.abort();
+    bell.ring();
+    await following;
+  };
+  onTestFinished(stop);
+  return { sent, lines, bell, stop };
+}
+
+/** The network is down until it is up again. It says when to come back, so that the test need not wait. */
+function outage(concerns: (row: OutboxRow) => boolean = () => true) {
+  const state = { isDown: true, failures: 0 };
+  const send = (row: OutboxRow): undefined => {
+    if (!state.isDown || !concerns(row)) return undefined;
+    state.failures++;
+    throw new NotSent("the network is down", { retryAfterMs: 1 });
+  };
+  return { state, send };
+}
+
 test("a chat whose reply is not taken waits with what follows it; the others do not, and it is told once", async () => {
-  const { store, mirror, lines } = await setUp();
-  await reply(store, [
+  const place = await setUp();
+  await reply(place.store, [
     ["a", "a1"],
     ["a", "a2"],
     ["b", "b1"],
     ["a", "a3"],
     ["b", "b2"],
   ]);
-  const sent: string[] = [];
-  let isDown = true;
-  let failures = 0;
-  const commander = {
-    channel: "test",
-    async send({ chat, text }: { chat: string; text: string }) {
-      if (chat === "a" && isDown && ++failures > 0) throw new Error("the network is down");
-      sent.push(text);
-    },
-  };
-  const bell = new Bell();
-  const stopped = new AbortController();
-  const following = followRecord(stopped.signal, {
-    store,
-    bell,
-    mirror,
-    commanders: [commander],
-    log: (line) => lines.push(line),
+  const { state, send } = outage(({ chat }) => chat === "a");
+  const { sent, lines } = await follow(place, send);
+  await until(() => state.failures > 3);
+  expect(sent).toEqual(["b1", "b2"]);
+  expect(lines).toEqual(["Replies cannot be sent by test: the network is down"]);
+  state.isDown = false;
+  await until(() => lines.length === 2);
+  await until(() => sent.length === 5);
+  expect(sent).toEqual(["b1", "b2", "a1", "a2", "a3"]);
+  expect(lines[1]).toBe("Replies cannot be sent by test: that is over");
+});
+
+test("a channel that is down is left alone until the next attempt is due, however often the bell is rung", async () => {
+  const place = await setUp();
+  await reply(place.store, [["a", "a1"]]);
+  let attempts = 0;
+  const { bell } = await follow(place, () => {
+    attempts++;
+    throw new NotSent("come back later", { retryAfterMs: 3_600_000 });
   });
+  await until(() => attempts === 1);
+  for (let i = 0; i < 20; i++) {
+    bell.ring();
+    await new Promise(setImmediate);
+  }
+  const due = await place.store.outbox.nextDueAt("test");
+  expect(attempts).toBe(1);
+  expect(due ?? 0).toBeGreaterThan(Date.now() + 3_500_000);
+});
+
+test("what can never be sent is given up and told; what stands behind it goes out", async () => {
+  const place = await setUp();
+  await reply(place.store, [
+    ["a", "a1"],
+    ["a", "a2"],
+  ]);
+  const { sent, lines } = await follow(place, ({ content }) => {
+    if (content.kind === "text" && content.text === "a1") throw new NotSent("the chat is gone", { forGood: true });
+    return undefined;
+  });
+  await until(() => sent.length === 1);
+  const [task] = (await place.store.tasks.list({ limit: 9 })).tasks.toReversed();
+  expect(sent).toEqual(["a2"]);
+  expect(lines).toEqual([
+    `The reply of task ${task?.task_id} can never be sent by test and is given up: the chat is gone`,
+  ]);
+  const details = await place.store.tasks.get(task?.task_id ?? "");
+  expect(details).toMatchObject({
+    reply: "a1",
+    reply_sent_at: null,
+    unsent: [{ kind: "text", channel: "test", attempts: 1, error: "the chat is gone", next_at: null }],
+  });
+  expect(details?.audit.at(-1)?.message).toBe("the reply could not be sent by test and was given up: the chat is gone");
+});
+
+test("one that takes long holds up its own chat and no other", async () => {
+  const place = await setUp();
+  const { promise: slow, resolve } = Promise.withResolvers<void>();
+  await reply(place.store, [
+    ["a", "a1"],
+    ["a", "a2"],
+  ]);
+  const { sent, bell } = await follow(place, ({ chat }) => (chat === "a" ? slow : undefined));
+  for (const text of ["b1", "b2", "b3"]) {
+    await reply(place.store, [["b", text]]);
+    bell.ring();
+    await until(() => sent.includes(text));
+  }
+  expect(sent).toEqual(["b1", "b2", "b3"]);
+  resolve();
+  await until(() => sent.length === 5);
+  expect(sent).toEqual(["b1", "b2", "b3", "a1", "a2"]);
+});
+
+test("what the channel took is not sent again because the store could not record it", async () => {
+  const place = await setUp();
+  await reply(place.store, [["a", "a1"]]);
+  let refusals = 0;
+  const markSent: Store["outbox"]["markSent"] = (...row) =>
+    refusals++ < 2 ? Promise.reject(new Error("the store is locked")) : place.store.outbox.markSent(...row);
+  const store = { ...place.store, outbox: { ...place.store.outbox, markSent } };
+  const { sent, lines, bell } = await follow({ ...place, store }, () => undefined);
   await until(() => {
     bell.ring();
-    return failures > 3;
+    return lines.length === 2;
   });
-  expect(sent).toEqual(["b1", "b2"]);
-  expect(lines).toEqual(["Replies cannot be sent: the network is down"]);
-  isDown = false;
-  bell.ring();
-  await until(() => lines.length === 2);
-  expect(sent).toEqual(["b1", "b2", "a1", "a2", "a3"]);
-  expect(lines[1]).toBe("Replies cannot be sent: that is over");
-  stopped.abort();
-  bell.ring();
-  await following;
+  expect(sent).toEqual(["a1"]);
+  expect(lines).toEqual([
+    "Replies cannot be sent by test: the store is locked",
+    "Replies cannot be sent by test: that is over",
+  ]);
+  expect(await place.store.outbox.pending({ limit: 1 })).toEqual([]);
+});
+
+test("many replies to many chats all go out, each chat's in order", async () => {
+  const place = await setUp();
+  const replies = Array.from({ length: 200 }, (_, at) => [`chat ${at % 20}`, `${at}`] as const);
+  await reply(place.store, replies);
+  const chats = new Map<string, number[]>();
+  const { sent } = await follow(place, async ({ chat, content }) => {
+    await new Promise(setImmediate);
+    chats.set(chat, [...(chats.get(chat) ?? []), Number(content.kind === "text" ? content.text : Number.NaN)]);
+  });
+  await until(() => sent.length === 200);
+  for (const numbers of chats.values()) expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
+});
+
+test("what is due when the following is stopped is sent before it ends", async () => {
+  const place = await setUp();
+  const { sent, stop } = await follow(place, () => undefined);
+  await reply(place.store, [
+    ["a", "a1"],
+    ["b", "b1"],
+    ["a", "a2"],
+  ]);
+  await stop();
+  expect(sent.toSorted()).toEqual(["a1", "a2", "b1"]);
 });
 
 test("a store that fails is told of once, and does not end the following", async () => {
@@ -85,7 +216,7 @@ test("a store that fails is told of once, and does not end the following", async
   };
   const locked: Store = { ...store, outbox: { ...store.outbox, pending: failing } };
   const stopped = new AbortController();
-  const commanders = [{ channel: "test", send: () => Promise.resolve() }];
+  const commanders = [{ channel: "test", send: () => Promise.resolve({}) }];
   const options = { store: locked, bell, mirror, commanders, log: (line: string) => void lines.push(line) };
   const following = followRecord(stopped.signal, options);
   await until(() => {
@@ -95,5 +226,5 @@ test("a store that fails is told of once, and does not end the following", async
   stopped.abort();
   bell.ring();
   await following;
-  expect(lines).toEqual(["Replies cannot be sent: the store is locked"]);
+  expect(lines).toEqual(["Replies cannot be sent by test: the store is locked"]);
 });

@@ -3,6 +3,7 @@ import type { Bell } from "./bell.ts";
 import type { Commander } from "./commander.ts";
 import { deliver } from "./deliver.ts";
 import type { Mirror } from "./mirror.ts";
+import { Troubles } from "./troubles.ts";
 
 export interface FollowOptions {
   readonly store: Store;
@@ -11,46 +12,39 @@ export interface FollowOptions {
   readonly mirror: Mirror;
   readonly commanders: readonly Commander[];
   readonly log: (line: string) => void;
+  /** Default: the time of day. */
+  readonly clock?: () => number;
 }
 
 const LOOK_MS = 500;
 
 /**
- * Sees to what follows a commit: replies are sent and the runs' files brought up to date. Goes on until stopped, and
- * then once more. What fails is told, and tried again at the next round.
+ * Sees to what follows a commit: replies are sent and the runs' files brought up to date, side by side, so that no
+ * channel waits for another. Goes on until stopped, and then once more. What fails is told, and tried again.
  */
 export async function followRecord(stopped: AbortSignal, options: FollowOptions): Promise<void> {
-  const { store, bell, mirror, commanders, log } = options;
-  const sending = tellingOnce("Replies cannot be sent", log);
-  const mirroring = tellingOnce("The files of the runs cannot follow the record", log);
-  for (;;) {
+  const { store, bell, mirror, commanders, log, clock = Date.now } = options;
+  const mirroring = telling(new Troubles("The files of the runs cannot follow the record", log));
+  const sent = Promise.all(commanders.map((commander) => deliver(stopped, { store, commander, bell, log, clock })));
+  while (!stopped.aborted) {
     const rung = bell.wait(LOOK_MS);
-    const isLast = stopped.aborted;
-    await sending(async () => {
-      const { sent, problems } = await deliver({ store, commanders });
-      if (sent > 0) bell.ring(); // who follows the task sees that its reply went out
-      if (problems.length > 0) throw problems[0];
-    });
-    await mirroring(async () => {
-      await mirror.catchUp();
-      if (isLast) await mirror.save();
-    });
-    if (isLast) return;
+    await mirroring(() => mirror.catchUp());
     await rung;
   }
+  await sent; // the last replies are on record too
+  await mirroring(async () => {
+    await mirror.catchUp();
+    await mirror.save();
+  });
 }
 
-/** Does something again and again; says what is wrong when that changes, and when it is over. */
-function tellingOnce(what: string, log: (line: string) => void): (work: () => Promise<void>) => Promise<void> {
-  let told = "";
+function telling(troubles: Troubles): (work: () => Promise<void>) => Promise<void> {
   return async (work) => {
-    let problem = "";
     try {
       await work();
+      troubles.over("");
     } catch (error) {
-      problem = (error as Error).message;
+      troubles.tell("", (error as Error).message);
     }
-    if (problem !== told) log(problem === "" ? `${what}: that is over` : `${what}: ${problem}`);
-    told = problem;
   };
 }

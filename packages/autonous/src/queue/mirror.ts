@@ -8,6 +8,8 @@ export interface MirrorOptions {
   /** Where the heads of the chains are kept. */
   readonly heads: string;
   readonly clock: () => number;
+  /** Told of every event once, in the order of recording; those since the last start's end come again after a crash. */
+  readonly onEvents?: (events: readonly RuntimeEvent[]) => void;
   /** Told when a run's file cannot be written, and when it can again. */
   readonly log: (line: string) => void;
 }
@@ -71,7 +73,9 @@ export class Mirror {
       const recorded = await store.events.read({ after: state.position, limit: A_READ });
       const last = recorded.at(-1);
       if (last === undefined) return state.position > before;
-      for (const [run_id, events] of byRun(recorded.map(({ event }) => event))) {
+      const all = recorded.map(({ event }) => event);
+      this.#options.onEvents?.(all);
+      for (const [run_id, events] of byRun(all)) {
         if (state.behind.has(run_id)) continue;
         const problem = await this.#write(run_id, [events]);
         if (problem === undefined) continue;
@@ -86,6 +90,10 @@ export class Mirror {
     const { store, clock, log } = this.#options;
     if (behind.size === 0 || clock() < this.#retryAt) return;
     for (const run_id of behind) {
+      if ((await store.events.read({ run_id, limit: 1 })).length === 0) {
+        behind.delete(run_id); // it is no longer kept
+        continue;
+      }
       const problem = await this.#write(run_id, pagesOf(store.journal(run_id).read()));
       if (problem === undefined) {
         behind.delete(run_id);

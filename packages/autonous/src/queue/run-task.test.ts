@@ -2,35 +2,52 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRuntime, ToolError } from "@autonous/runtime";
+import type { Journal } from "@autonous/runtime";
 import { expect, onTestFinished, test } from "vitest";
 import { modelFailed } from "../model/failure.ts";
 import type { FailureReason } from "../model/failure.ts";
+import type { Message, ModelProvider } from "../model/provider.ts";
 import { openStore } from "../store/open-store.ts";
-import type { Finish } from "../store/store.ts";
+import type { Finish, Lease, Store } from "../store/store.ts";
 import { runTask } from "./run-task.ts";
+
+interface World {
+  readonly store: Store;
+  /** Takes this message in, does it, and gives how it is to be finished. */
+  ask(text: string, provider: ModelProvider): Promise<{ readonly lease: Lease; readonly finish: Finish }>;
+}
+
+async function makeWorld(): Promise<World> {
+  const folder = mkdtempSync(join(tmpdir(), "autonous-test-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const state_dir = join(folder, "state");
+  const store = await openStore({ file: join(state_dir, "autonous.db"), clock: Date.now });
+  onTestFinished(() => store.close());
+  return {
+    store,
+    async ask(text, provider) {
+      await store.inbox.ingest({ source: "test", lane: "chat", text });
+      const [lease] = await store.inbox.claim("w", 1);
+      if (lease === undefined) throw new Error("nothing to claim");
+      const { run_id } = lease.task;
+      const openJournal = (): Promise<Journal> => Promise.resolve(store.journal(run_id, lease));
+      const finish = await runTask(lease, new AbortController().signal, {
+        store,
+        openRuntime: () => createRuntime({ roots: [folder], state_dir, run_id, openJournal }),
+        provider,
+        limits: { max_turns: 3, max_attempts: 3, retry_base_ms: 10 },
+        clock: Date.now,
+      });
+      return { lease, finish };
+    },
+  };
+}
 
 /** How a task is finished whose model fails in this way. */
 async function finishAfter(failure: Error): Promise<Finish> {
-  const folder = mkdtempSync(join(tmpdir(), "autonous-test-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const store = await openStore({ file: join(folder, "state", "autonous.db"), clock: Date.now });
-  onTestFinished(() => store.close());
-  await store.inbox.ingest({ source: "test", lane: "chat", text: "hello" });
-  const [lease] = await store.inbox.claim("w", 1);
-  if (lease === undefined) throw new Error("nothing to claim");
-  return await runTask(lease, new AbortController().signal, {
-    store,
-    openRuntime: ({ task: { run_id } }) =>
-      createRuntime({
-        roots: [folder],
-        state_dir: join(folder, "state"),
-        run_id,
-        openJournal: () => Promise.resolve(store.journal(run_id, lease)),
-      }),
-    provider: { name: "failing", complete: () => Promise.reject(failure) },
-    limits: { max_turns: 3, max_attempts: 3, retry_base_ms: 10 },
-    clock: Date.now,
-  });
+  const { ask } = await makeWorld();
+  const { finish } = await ask("hello", { name: "failing", complete: () => Promise.reject(failure) });
+  return finish;
 }
 
 // oxfmt-ignore
@@ -52,4 +69,50 @@ test.each(REASONS)("a task whose model fails by %s is to %s", async (reason, out
 
 test("a failure that nobody explains is tried again", async () => {
   expect(await finishAfter(new ToolError("ModelFailed", "who knows"))).toMatchObject({ outcome: "retry" });
+});
+
+test("the model is told what was said in the chat before, question and answer in turn", async () => {
+  const { store, ask } = await makeWorld();
+  const told: (readonly Message[])[] = [];
+  const provider: ModelProvider = {
+    name: "listening",
+    protocol: "native",
+    complete: ({ messages, rounds }) => {
+      expect(rounds).toBe(0);
+      told.push([...messages]);
+      return Promise.resolve({ kind: "native", text: `answer ${told.length}`, calls: [], finish: "stop" });
+    },
+  };
+  const first = await ask("one", provider);
+  await store.inbox.finish(first.lease, first.finish);
+  const second = await ask("two", provider);
+  await store.inbox.finish(second.lease, { outcome: "cancelled", error: "Cancelled: by a person" });
+  await ask("three", provider);
+
+  expect(told.at(-1)?.map(({ role, text }) => `${role}: ${text}`)).toEqual([
+    "user: one",
+    "assistant: answer 1",
+    "user: two",
+    "assistant: (This ended without an answer.)",
+    "user: three",
+  ]);
+});
+
+test("of a long chat the model is told the end, beginning with a question", async () => {
+  const { store, ask } = await makeWorld();
+  let told: readonly Message[] = [];
+  const provider: ModelProvider = {
+    name: "listening",
+    protocol: "native",
+    complete: ({ messages }) => {
+      told = [...messages];
+      return Promise.resolve({ kind: "native", text: "yes", calls: [], finish: "stop" });
+    },
+  };
+  for (let index = 0; index < 25; index++) {
+    const { lease, finish } = await ask(`question ${index}`, provider);
+    await store.inbox.finish(lease, finish);
+  }
+  expect(told[0]).toMatchObject({ role: "user", text: "question 4" });
+  expect(told).toHaveLength(41);
 });

@@ -5,7 +5,7 @@ import type { AgentLimits } from "../agent/limits.ts";
 import type { AgentOptions, AgentOutcome } from "../agent/run.ts";
 import { REASONS } from "../model/failure.ts";
 import type { FailureReason } from "../model/failure.ts";
-import type { ModelProvider } from "../model/provider.ts";
+import type { Message, ModelProvider } from "../model/provider.ts";
 import type { Finish, Lease, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { backoffMs } from "./backoff.ts";
@@ -54,6 +54,7 @@ async function askAgent(lease: Lease, signal: AbortSignal, options: RunTaskOptio
         chat: task.lane,
         ...(task.user === null ? {} : { user: task.user }),
         ...(await parentOf(lease, store)),
+        history: await readHistory(lease, store),
       },
       limits: agentLimits(limits),
       ...(await options.readAsking?.()),
@@ -70,6 +71,21 @@ async function askAgent(lease: Lease, signal: AbortSignal, options: RunTaskOptio
 function agentLimits({ max_attempts: _attempts, retry_base_ms: _base, ...limits }: TaskLimits): AgentLimits {
   return limits;
 }
+
+/** So much of what was said in a chat before is told to the model: twenty questions with their answers. */
+const HISTORY = 40;
+
+/** Every provider wants question and answer in turn. */
+async function readHistory({ task }: Lease, store: Store): Promise<readonly Message[]> {
+  const rows = await store.history.recent(task.lane, HISTORY, { before: task.task_id });
+  return rows.flatMap(({ role, text }, index): Message[] => {
+    if (role === "assistant") return index === 0 ? [] : [{ role, text }]; // its question is too long ago
+    const isAnswered = rows[index + 1]?.role === "assistant";
+    return [{ role, text }, ...(isAnswered ? [] : [{ role: "assistant" as const, text: UNANSWERED }])];
+  });
+}
+
+const UNANSWERED = "(This ended without an answer.)";
 
 /** The agent's part of the tree hangs below the event that made the task. */
 async function parentOf({ task }: Lease, store: Store): Promise<{ parent_id?: string }> {

@@ -2,6 +2,7 @@ import { chainEvents, EMPTY_TAIL, makeId } from "@autonous/runtime";
 import type { EventDraft, EventType, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import { recordCall } from "./calls.ts";
 import type { Queries } from "./database.ts";
+import { putAttachments } from "./put-outgoing.ts";
 import type { Task } from "./store.ts";
 import { auditEvent } from "./task-audit.ts";
 
@@ -31,6 +32,7 @@ export async function appendEvents(queries: Queries, append: Append): Promise<re
     await insertEvent(queries, event);
     await recordCall(queries, event, result);
     await auditEvent(queries, event);
+    await putAttachments(queries, event);
     events.push(event);
   }
   return events;

@@ -9,6 +9,7 @@ import type {
   Grant,
 } from "@autonous/runtime";
 import type { Database, Queries } from "./database.ts";
+import { putQuestion } from "./put-outgoing.ts";
 import { wakeWaiting } from "./waiting.ts";
 
 const COLUMNS = "approval_id, run_id, state, request_json, answer_json, answered_at";
@@ -95,6 +96,11 @@ export async function expireOverdue(queries: Queries, now: number): Promise<numb
   return overdue.length;
 }
 
+/** Nobody will go on with this run: what it asked, and what was granted and not used, is over. */
+export async function withdrawAll(queries: Queries, run_id: string, now: number): Promise<void> {
+  for (const row of await queries.all<Row>(OF_RUN, [run_id])) await move(queries, row, { state: "withdrawn", now });
+}
+
 /** For the call that is about to begin: true exactly once. */
 export async function useApproval(queries: Queries, approval_id: string, now: number): Promise<boolean> {
   const row = await find(queries, approval_id);
@@ -117,6 +123,7 @@ async function open(queries: Queries, request: ApprovalRequest, now: number): Pr
   }
   const text = JSON.stringify(request);
   await queries.run(INSERT, [approval_id, run_id, tool_call_id, digest, text, Date.parse(expires_at)]);
+  await putQuestion(queries, request, now);
   return { request, state: "pending" };
 }
 

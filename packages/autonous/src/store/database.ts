@@ -22,6 +22,12 @@ export interface Database {
   transaction<Result>(doing: string, work: (queries: Queries) => Promise<Result>): Promise<Result>;
   /** For reading: all statements see the same state. */
   read<Result>(doing: string, work: (queries: Queries) => Promise<Result>): Promise<Result>;
+  /** A whole copy as of one instant, while others write. The file may not be there yet. */
+  copyTo(file: string): Promise<void>;
+  /** How much of the disk the rows take. */
+  usedBytes(): Promise<number>;
+  /** Gives free space back to the file system, a little at a time. */
+  shrink(): Promise<void>;
   /** Waits for what was begun. */
   close(): Promise<void>;
 }

@@ -22,8 +22,11 @@ const ENDS = {
 export interface Ending {
   readonly outcome: keyof typeof ENDS;
   readonly error: string | null;
-  readonly reply: string | undefined;
-  readonly token: number;
+  readonly reply?: string | undefined;
+  /** Of the lease under which it ends; a reply carries it. */
+  readonly token?: number;
+  /** More that its last event says: who stopped it. */
+  readonly details?: Readonly<Record<string, unknown>>;
   readonly now: number;
 }
 
@@ -39,7 +42,7 @@ export async function moveTask(queries: Queries, task: Task, to: TaskState): Pro
 
 /** Nobody comes back to this task: its reply, its last event and what was said are stored with it. */
 export async function endTask(queries: Queries, task: Task, ending: Ending): Promise<void> {
-  const { outcome, error, reply, token, now } = ending;
+  const { outcome, error, reply, token = 0, details, now } = ending;
   const { by, type } = ENDS[outcome];
   let { state } = task;
   for (const next of by) {
@@ -49,7 +52,7 @@ export async function endTask(queries: Queries, task: Task, ending: Ending): Pro
   }
   if (reply !== undefined) await putReply(queries, task, { body: reply, token, now });
   const { attempts, crashes } = task;
-  const payload = error === null ? { attempts, crashes } : { attempts, crashes, error };
+  const payload = { attempts, crashes, ...(error === null ? {} : { error }), ...details };
   await appendTaskEvent(queries, task, { type, payload, now });
   await rememberExchange(queries, task, { reply, now });
   await queries.run(END, [state, error, now, task.task_id]);

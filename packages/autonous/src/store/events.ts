@@ -2,6 +2,7 @@ import { ToolError } from "@autonous/runtime";
 import type { AppendOptions, EventDraft, Journal, RuntimeEvent, StartCommit } from "@autonous/runtime";
 import { appendEvents } from "./append-events.ts";
 import { useApproval } from "./approvals.ts";
+import { findAudits } from "./audits.ts";
 import type { Database, Queries, SqlValue } from "./database.ts";
 import { requireLease } from "./lanes.ts";
 import { charge } from "./quotas.ts";
@@ -98,6 +99,7 @@ export function createEvents(database: Database): Events {
         return rows.map(recordedEvent).reverse();
       });
     },
+    audits: (filter) => database.read("search the audit records", (queries) => findAudits(queries, filter)),
   };
 }
 

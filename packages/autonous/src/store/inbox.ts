@@ -3,11 +3,21 @@ import { appendEvents, appendTaskEvent } from "./append-events.ts";
 import type { Database, Queries } from "./database.ts";
 import { endTask, moveTask, putBack } from "./end-task.ts";
 import { expireOverdue } from "./approvals.ts";
-import { beat, freeWorker, knowWorker, markReady, requireLease, restLane, silentWorkers } from "./lanes.ts";
+import {
+  beat,
+  freeWorker,
+  knowWorker,
+  markReady,
+  nextReadyAt,
+  requireLease,
+  restLane,
+  silentWorkers,
+} from "./lanes.ts";
 import type { Finish, Inbox, Ingested, Lease, Message, Task } from "./store.ts";
 import { takeNext } from "./take-task.ts";
 import type { WorkingState } from "./task-states.ts";
-import { findTask, headOf } from "./tasks.ts";
+import { endStopped } from "./stop-task.ts";
+import { findTask, headOf } from "./find-task.ts";
 import { parkTask } from "./waiting.ts";
 
 const KNOWN = "select task_id, run_id from inbox where source = ? and external_id = ?";
@@ -31,8 +41,11 @@ export function createInbox(database: Database, clock: () => number): Inbox {
     },
     heartbeat: (worker, held) =>
       database.transaction("record a heartbeat", (queries) => beat(queries, { worker, held, now: clock() })),
-    releaseWorker: (worker) =>
-      database.transaction(`free the lanes of worker "${worker}"`, (queries) => freeWorker(queries, worker, clock())),
+    releaseWorker: (worker, { blameless = false } = {}) =>
+      database.transaction(`free the lanes of worker "${worker}"`, (queries) =>
+        freeWorker(queries, { worker, blameless, now: clock() }),
+      ),
+    nextReadyAt: () => database.read("see when the next task may begin", nextReadyAt),
     recover: (leaseMs) =>
       database.transaction("free the lanes of lost workers", (queries) => recover(queries, leaseMs, clock())),
   };
@@ -92,7 +105,9 @@ async function finish(
 ): Promise<{ readonly next: Lease | undefined }> {
   const task = await heldTask(queries, lease, doing);
   if (end.events !== undefined) await appendEvents(queries, { run_id: task.run_id, drafts: end.events });
-  if (end.outcome === "parked") {
+  // Stopped is stopped, whatever came of it in the meantime.
+  if (task.cancel_by !== null) await endStopped(queries, task, { by: task.cancel_by, now });
+  else if (end.outcome === "parked") {
     await parkTask(queries, task, now);
   } else if (end.outcome === "retry") {
     await putBack(queries, task, { error: end.error, retry_at: end.retry_at, now });
@@ -100,7 +115,7 @@ async function finish(
     const error = end.outcome === "done" ? null : end.error;
     await endTask(queries, task, { outcome: end.outcome, error, reply: end.reply, token: lease.token, now });
   }
-  if (end.outcome !== "parked") {
+  if (end.outcome !== "parked" || task.cancel_by !== null) {
     const head = await headOf(queries, lease.lane);
     // Ready from now, not from when its head came: a chat with a long backlog goes behind the others that wait.
     await restLane(queries, lease.lane, head === undefined ? null : Math.max(head.run_at, now));
@@ -110,6 +125,7 @@ async function finish(
 
 async function recover(queries: Queries, leaseMs: number, now: number): Promise<number> {
   let freed = await expireOverdue(queries, now);
-  for (const worker of await silentWorkers(queries, now - leaseMs)) freed += await freeWorker(queries, worker, now);
+  for (const worker of await silentWorkers(queries, now - leaseMs))
+    freed += await freeWorker(queries, { worker, blameless: false, now });
   return freed;
 }

@@ -2,22 +2,29 @@ import { hash } from "node:crypto";
 import type { Database, Queries } from "./database.ts";
 import { TABLES } from "./migrations/0001-tables.ts";
 import { APPROVALS } from "./migrations/0002-approvals.ts";
+import { SERVICE } from "./migrations/0003-service.ts";
 import { StoreError } from "./store-error.ts";
 
 export interface Migration {
   readonly version: number;
   readonly name: string;
   readonly sql: string;
+  /** What an older version does not know how to use. A copy of what was there is kept, for whoever wants to go back. */
+  readonly breaking?: true;
 }
 
 /** In order, without gaps. One that was released is never changed: the next one mends it. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "tables", sql: TABLES },
   { version: 2, name: "approvals", sql: APPROVALS },
+  { version: 3, name: "service", sql: SERVICE, breaking: true },
 ];
 
 const CREATE = `create table if not exists migrations (
   version integer primary key, name text not null, checksum text not null, applied_at integer not null) strict`;
+/** Those of a virtual table count with it. */
+const TABLE_NAMES = `select name from pragma_table_list
+  where schema = 'main' and type = 'table' and name not like 'sqlite_%' order by name`;
 const APPLIED = "select version, name, checksum from migrations order by version";
 const RECORD = "insert into migrations (version, name, checksum, applied_at) values (?, ?, ?, ?)";
 
@@ -30,11 +37,45 @@ interface Applied {
 export interface MigrateOptions {
   readonly migrations: readonly Migration[];
   readonly clock: () => number;
+  /** Asked before anything is changed, where a breaking step is to come and there is data. What it throws stops all. */
+  readonly beforeBreaking?: (migration: Migration) => Promise<void>;
+}
+
+export interface PendingMigrations {
+  readonly pending: readonly Migration[];
+  /** Somebody's rows are in it. */
+  readonly hasData: boolean;
+}
+
+/** What `migrate` would do. Changes nothing; throws what `migrate` would refuse. */
+export async function findPending(database: Database, migrations: readonly Migration[]): Promise<PendingMigrations> {
+  return await database.read("look at the database", async (queries) => {
+    const tables = (await queries.all<{ readonly name: string }>(TABLE_NAMES)).map(({ name }) => name);
+    if (!tables.includes("migrations")) return { pending: migrations, hasData: tables.length > 0 };
+    const applied = await readApplied(queries, database.name, migrations);
+    return {
+      pending: migrations.filter((migration) => !isAmong(applied, migration)),
+      hasData: await hasRows(queries, tables),
+    };
+  });
+}
+
+async function hasRows(queries: Queries, tables: readonly string[]): Promise<boolean> {
+  for (const name of tables) {
+    if (name === "migrations") continue;
+    if ((await queries.one(`select 1 from "${name}" limit 1`)) !== undefined) return true;
+  }
+  return false;
 }
 
 /** Brings the tables up to date, each step in a transaction of its own. Several processes may do so at the same time. */
-export async function migrate(database: Database, { migrations, clock }: MigrateOptions): Promise<void> {
+export async function migrate(database: Database, options: MigrateOptions): Promise<void> {
+  const { migrations, clock, beforeBreaking } = options;
   const doing = "bring the database up to date";
+  const { pending, hasData } = await findPending(database, migrations);
+  if (pending.length === 0) return;
+  const breaking = pending.find((migration) => migration.breaking === true);
+  if (breaking !== undefined && hasData) await beforeBreaking?.(breaking);
   const before = await database.transaction(doing, async (queries) => {
     await queries.script(CREATE);
     return await readApplied(queries, database.name, migrations);

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Database } from "./database.ts";
 import { createApprovals } from "./approvals.ts";
 import { createCalls } from "./calls.ts";
@@ -6,12 +6,18 @@ import { createEvents, TableJournal } from "./events.ts";
 import { createHistory } from "./history.ts";
 import { createInbox } from "./inbox.ts";
 import { createKeyValues } from "./kv.ts";
+import { createMemory } from "./memory.ts";
+import { keepCopy } from "./keep-copy.ts";
 import { migrate, MIGRATIONS } from "./migrate.ts";
+import type { Migration } from "./migrate.ts";
 import { createOutbox } from "./outbox.ts";
 import { createQuotas } from "./quotas.ts";
 import { openSqlite } from "./sqlite.ts";
+import { isStateFolderLocked, lockHolder } from "./state-lock.ts";
+import { StoreError } from "./store-error.ts";
 import type { Store } from "./store.ts";
 import { createTasks } from "./tasks.ts";
+import { createUpkeep } from "./upkeep.ts";
 
 export interface OpenStoreOptions {
   /** The database file; it and its folder are made when they are not there. */
@@ -19,6 +25,8 @@ export interface OpenStoreOptions {
   readonly clock: () => number;
   /** How long to wait for another process that is writing. Default: 5000. */
   readonly busyMs?: number;
+  /** For the one that holds the state folder: what it is told of a step that an older version cannot follow. */
+  readonly service?: { readonly onCopy: (copy: string) => void };
 }
 
 /** The service's store in a state folder. */
@@ -27,10 +35,15 @@ export function databaseFile(state_dir: string): string {
 }
 
 /** Opens the store on one file and brings its tables up to date. The caller closes it. */
-export async function openStore({ file, clock, busyMs }: OpenStoreOptions): Promise<Store> {
+export async function openStore({ file, clock, busyMs, service }: OpenStoreOptions): Promise<Store> {
   const database = await openSqlite(busyMs === undefined ? { file } : { file, busyMs });
   try {
-    await migrate(database, { migrations: MIGRATIONS, clock });
+    const beforeBreaking = async (migration: Migration): Promise<void> => {
+      if (service === undefined) refuseUnderService(file, migration);
+      const copy = await keepCopy(database, { version: migration.version, clock });
+      service?.onCopy(copy);
+    };
+    await migrate(database, { migrations: MIGRATIONS, clock, beforeBreaking });
   } catch (error) {
     await database.close();
     throw error;
@@ -38,17 +51,27 @@ export async function openStore({ file, clock, busyMs }: OpenStoreOptions): Prom
   return storeOn(database, clock);
 }
 
+/** A service that was started by an older version goes on using the tables as it knows them. */
+function refuseUnderService(file: string, { version, name }: Migration): void {
+  const state_dir = dirname(file);
+  if (!isStateFolderLocked(state_dir)) return;
+  const why = `"${file}" needs migration ${version} ("${name}"), and ${lockHolder(state_dir)} serves from it with an older version. Stop that service, and start it with this version`;
+  throw new StoreError("Busy", { doing: "bring the database up to date", why });
+}
+
 /** The store on a database whose tables are up to date. */
 function storeOn(database: Database, clock: () => number): Store {
   return {
     inbox: createInbox(database, clock),
     outbox: createOutbox(database, clock),
-    tasks: createTasks(database),
+    tasks: createTasks(database, clock),
     events: createEvents(database),
     calls: createCalls(database),
     history: createHistory(database),
     approvals: createApprovals(database, clock),
     quotas: createQuotas(database),
+    memory: createMemory(database, clock),
+    upkeep: createUpkeep(database, clock),
     kv: createKeyValues(database, clock),
     journal: (run_id, lease) => new TableJournal(database, { run_id, lease, clock }),
     close: () => database.close(),

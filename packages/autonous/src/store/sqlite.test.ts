@@ -86,7 +86,8 @@ test("nobody sees the half of a transaction, on the same connection neither", as
   });
   const reading = namesIn(database);
   await writing;
-  expect(await reading).toEqual(["a", "b"]);
+  expect(await reading).toEqual([]);
+  expect(await namesIn(database)).toEqual(["a", "b"]);
 });
 
 test("two connections of one process take turns instead of waiting for each other for ever", async () => {
@@ -174,7 +175,7 @@ test("a disk without room is told, nothing is stored by half, and work goes on w
   const pages =
     (await database.read("count", (queries) => queries.one<{ page_count: number }>("pragma page_count")))?.page_count ??
     0;
-  await database.read("limit", (queries) => queries.one(`pragma max_page_count = ${pages + 2}`));
+  await database.transaction("limit", (queries) => queries.one(`pragma max_page_count = ${pages + 2}`));
 
   const full = database.transaction("add much", async (queries) => {
     for (let i = 0; i < 100; i++) await queries.run(ADD, [`${i} ${"x".repeat(1000)}`]);
@@ -185,7 +186,7 @@ test("a disk without room is told, nothing is stored by half, and work goes on w
     message: expect.stringMatching(/^Cannot add much: there is no room left for ".+"/),
   });
   expect(await namesIn(database)).toEqual([]);
-  await database.read("lift the limit", (queries) => queries.one("pragma max_page_count = 1000000"));
+  await database.transaction("lift the limit", (queries) => queries.one("pragma max_page_count = 1000000"));
   await database.transaction("add", (queries) => queries.run(ADD, ["a"]));
   expect(await namesIn(database)).toEqual(["a"]);
 });
@@ -193,7 +194,7 @@ test("a disk without room is told, nothing is stored by half, and work goes on w
 test("a database that may not be written is told, and can still be read", async () => {
   const database = await scratchDatabase();
   await database.transaction("make", make);
-  await database.read("close it to writers", (queries) => queries.one("pragma query_only = on"));
+  await database.transaction("close it to writers", (queries) => queries.one("pragma query_only = on"));
   const adding = database.transaction("add", (queries) => queries.run(ADD, ["a"]));
   await expect(adding).rejects.toMatchObject({ code: "ReadOnly", message: expect.stringMatching(/^Cannot add: /) });
   expect(await namesIn(database)).toEqual([]);
@@ -257,4 +258,108 @@ test("a file that may not grow further (a quota of the system) is told, and what
   expect(told).toMatchObject({ code: "Unavailable", message: expect.stringMatching(/^Cannot add: /) });
   expect(told.stored).toBeGreaterThan(0);
   expect(await namesIn(await scratchDatabase(file))).toHaveLength(told.stored);
+});
+
+test("those who write at the same time share a commit, and one that throws takes back only its own", async () => {
+  const database = await scratchDatabase();
+  await database.transaction("make", make);
+  const commits = async (): Promise<number> => {
+    // Counted by another connection: it changes with every commit of the others.
+    const row = await watcher.read("look", (queries) => queries.one<{ data_version: number }>("pragma data_version"));
+    return row?.data_version ?? 0;
+  };
+  const watcher = await scratchDatabase(database.name);
+  const before = await commits();
+
+  const all = Array.from({ length: 20 }, (_, i) =>
+    database.transaction(`add ${i}`, async (queries) => {
+      await queries.run(ADD, [`a${i}`]);
+      await queries.run(ADD, [`b${i}`]);
+      if (i % 5 === 3) throw new Error(`not ${i}`);
+      return i;
+    }),
+  );
+  const told = await Promise.allSettled(all);
+
+  expect(told.map((each) => (each.status === "fulfilled" ? each.value : (each.reason as Error).message))).toEqual(
+    Array.from({ length: 20 }, (_, i) => (i % 5 === 3 ? `not ${i}` : i)),
+  );
+  expect(await namesIn(database)).toHaveLength(32);
+  expect((await commits()) - before).toBe(1);
+});
+
+test("the first of those who share a commit can throw, too", async () => {
+  const database = await scratchDatabase();
+  await database.transaction("make", make);
+  const first = database.transaction("add", async (queries) => {
+    await queries.run(ADD, ["a"]);
+    throw new Error("not me");
+  });
+  const others = ["b", "c"].map((name) => database.transaction("add", (queries) => queries.run(ADD, [name])));
+  await expect(first).rejects.toThrow("not me");
+  expect(await Promise.all(others)).toEqual([1, 1]);
+  expect(await namesIn(database)).toEqual(["b", "c"]);
+});
+
+test("when their commit fails all who shared it are told, each in its own words, and nothing of it is stored", async () => {
+  const database = await scratchDatabase();
+  await database.transaction("make", (queries) =>
+    queries.script(
+      `${MAKE}; create table parts (name text references things (name) deferrable initially deferred) strict`,
+    ),
+  );
+  const one = database.transaction("add one", (queries) => queries.run(ADD, ["a"]));
+  const other = database.transaction("add a part", (queries) => queries.run("insert into parts values ('nothing')"));
+  const told = await Promise.allSettled([one, other]);
+  expect(told.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(await namesIn(database)).toEqual([]);
+  expect(await database.transaction("add", (queries) => queries.run(ADD, ["b"]))).toBe(1);
+});
+
+test("what was written is there for whoever reads after it, and is not before", async () => {
+  const database = await scratchDatabase();
+  await database.transaction("make", make);
+  for (let i = 0; i < 50; i++) {
+    const early = namesIn(database);
+    await database.transaction("add", (queries) => queries.run(ADD, [`${i}`.padStart(2, "0")]));
+    expect(await namesIn(database)).toHaveLength(i + 1);
+    expect((await early).length).toBeLessThanOrEqual(i + 1);
+  }
+});
+
+test("four processes that write as hard as they can meet no lock, and none of them starves", async () => {
+  const file = join(scratchFolder(), "a.db");
+  const database = await scratchDatabase(file);
+  await database.transaction("make", make);
+  const script = `
+    import { openSqlite } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, "sqlite.ts")).href)};
+    const database = await openSqlite({ file: ${JSON.stringify(file)} });
+    const end = Date.now() + 2500;
+    let count = 0, longest = 0;
+    async function write(name) {
+      while (Date.now() < end) {
+        const start = performance.now();
+        await database.transaction("add", (queries) => queries.run(${JSON.stringify(ADD)}, [name + count++]));
+        longest = Math.max(longest, performance.now() - start);
+      }
+    }
+    await Promise.all(Array.from({ length: 10 }, (_, i) => write(process.pid + " " + i + " ")));
+    await database.close();
+    console.log(JSON.stringify({ count, longest }));`;
+  const told = await Promise.all(
+    [1, 2, 3, 4].map(async () => {
+      const child = spawn(process.execPath, ["--input-type=module-typescript", "--eval", script], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      let output = "";
+      child.stdout.on("data", (data: Buffer) => (output += data.toString()));
+      await once(child, "close");
+      return JSON.parse(output) as { count: number; longest: number };
+    }),
+  );
+
+  const total = told.reduce((sum, { count }) => sum + count, 0);
+  expect(await namesIn(database)).toHaveLength(total);
+  const least = Math.min(...told.map(({ count }) => count));
+  expect(least, JSON.stringify(told)).toBeGreaterThan(total / 4 / 10);
 });

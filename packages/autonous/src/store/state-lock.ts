@@ -3,6 +3,8 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 const BUSY = 5;
+/** Whoever only looks whether the folder is held has it for less. */
+const LOOKED_AT_MS = 250;
 
 /**
  * Holds the state folder for one service: two would write the same files. Gives the function that lets go; undefined
@@ -11,18 +13,43 @@ const BUSY = 5;
  * number of a process says nothing.
  */
 export function lockStateFolder(state_dir: string): (() => void) | undefined {
-  const path = join(state_dir, "serve.lock");
+  const unlock = tryHoldFile(lockFile(state_dir));
+  if (unlock !== undefined) writeFileSync(holderFile(state_dir), `${process.pid}\n`, { mode: 0o600 });
+  return unlock;
+}
+
+/** The same for any file, which is made when it is not there. */
+export function tryHoldFile(path: string): (() => void) | undefined {
   closeSync(openSync(path, "a", 0o600));
-  const lock = new DatabaseSync(path, { timeout: 0 });
+  const lock = new DatabaseSync(path, { timeout: LOOKED_AT_MS });
   try {
     lock.exec("begin exclusive");
-    writeFileSync(holderFile(state_dir), `${process.pid}\n`, { mode: 0o600 });
   } catch (error) {
     lock.close();
     if ((error as { readonly errcode?: number }).errcode === BUSY) return undefined;
     throw error;
   }
   return () => lock.close();
+}
+
+/** Whether a service runs on the state folder, this process's own included. */
+export function isStateFolderLocked(state_dir: string): boolean {
+  const path = lockFile(state_dir);
+  if (!existsSync(path)) return false;
+  const lock = new DatabaseSync(path, { timeout: 0 });
+  try {
+    lock.exec("begin exclusive");
+    return false;
+  } catch (error) {
+    if ((error as { readonly errcode?: number }).errcode === BUSY) return true;
+    throw error;
+  } finally {
+    lock.close();
+  }
+}
+
+function lockFile(state_dir: string): string {
+  return join(state_dir, "serve.lock");
 }
 
 /** Long enough for a few who each write a file. */

@@ -1,57 +1,20 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { chainEvents, EMPTY_TAIL, makeId } from "@autonous/runtime";
 import type { EventDraft, EventType, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
-import * as fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { openStore } from "./open-store.ts";
-import type { Finish, Lease, Store } from "./store.ts";
+import { ScratchStore, START_MS, STORE_KINDS } from "../../../../test/support/store-places.ts";
+import type { Finish, HistoryRow, Lease, OutboxRow, Store } from "./store.ts";
 
-type Clock = () => number;
-
-/** A place for one database. `open` gives one more connection to it; `remove` comes after all are closed. */
-interface Place {
-  open(clock: Clock): Promise<Store>;
-  remove(): void;
-}
-
-const START_MS = Date.UTC(2030, 0, 1);
-
-storeContract("SQLite", () => {
-  const folder = mkdtempSync(join(tmpdir(), "store-"));
-  return {
-    open: (clock) => openStore({ file: join(folder, "autonous.db"), clock }),
-    remove: () => rmSync(folder, { recursive: true }),
-  };
-});
+for (const kind of STORE_KINDS) storeContract(kind);
 
 /** What every store promises, whatever it is made of. */
-function storeContract(name: string, makePlace: () => Place): void {
-  class Scratch {
-    now = START_MS;
-    readonly #place = makePlace();
-    readonly #stores: Store[] = [];
-
-    async open(): Promise<Store> {
-      const store = await this.#place.open(() => this.now);
-      this.#stores.push(store);
-      return store;
-    }
-
-    async close(): Promise<void> {
-      for (const store of this.#stores) await store.close();
-      this.#place.remove();
-    }
-  }
-
-  async function scratch(): Promise<{ readonly at: Scratch; readonly store: Store }> {
-    const at = new Scratch();
+function storeContract(kind: (typeof STORE_KINDS)[number]): void {
+  async function scratch(): Promise<{ readonly at: ScratchStore; readonly store: Store }> {
+    const at = new ScratchStore(kind);
     onTestFinished(() => at.close());
     return { at, store: await at.open() };
   }
 
-  describe(`store on ${name}`, () => {
+  describe(`store on ${kind.name}`, () => {
     describe("ingest", () => {
       test("makes a task with a run, whose chain begins with task.queued", async () => {
         const { store } = await scratch();
@@ -231,7 +194,7 @@ function storeContract(name: string, makePlace: () => Place): void {
           expect(details?.audit.map(({ phase }) => phase)).toEqual(audit);
           expect(await typesOf(store, lease)).toEqual(["task.queued", "task.started", type]);
           const replies = await store.outbox.pending({ limit: 10 });
-          expect(replies.map(({ body }) => body)).toEqual(reply === null ? [] : [reply]);
+          expect(replies.map(textOf)).toEqual(reply === null ? [] : [reply]);
           expect((await store.history.recent("chat", 10)).map(({ text }) => text)).toEqual(said);
           expect(await store.inbox.claim("w", 1)).toHaveLength(end.outcome === "retry" ? 1 : 0);
         },
@@ -326,7 +289,7 @@ function storeContract(name: string, makePlace: () => Place): void {
           store.journal(zombie.task.run_id, zombie).append([draftFor(zombie, "display")]),
         ).rejects.toMatchObject(fenced);
         await other.inbox.finish(lease, { outcome: "done", reply: "once" });
-        expect((await store.outbox.pending({ limit: 9 })).map(({ body }) => body)).toEqual(["once"]);
+        expect((await store.outbox.pending({ limit: 9 })).map(textOf)).toEqual(["once"]);
         expect(await typesOf(store, lease)).toEqual(["task.queued", "task.started", "task.resumed", "task.completed"]);
       });
 
@@ -362,13 +325,13 @@ function storeContract(name: string, makePlace: () => Place): void {
         if (quiet === undefined || alive === undefined) throw new Error("nothing to claim");
 
         at.now += 4000;
-        expect(await store.inbox.heartbeat("alive", [alive])).toEqual([]);
+        expect(await store.inbox.heartbeat("alive", [alive])).toEqual({ lost: [], cancelled: [] });
         expect(await store.inbox.recover(5000)).toBe(0);
         at.now += 1001;
         expect(await store.inbox.recover(5000)).toBe(1);
 
-        expect(await store.inbox.heartbeat("quiet", [quiet])).toEqual([quiet]);
-        expect(await store.inbox.heartbeat("alive", [alive])).toEqual([]);
+        expect(await store.inbox.heartbeat("quiet", [quiet])).toEqual({ lost: [quiet], cancelled: [] });
+        expect(await store.inbox.heartbeat("alive", [alive])).toEqual({ lost: [], cancelled: [] });
         expect((await store.inbox.claim("new", 9)).map(({ lane }) => lane)).toEqual(["a"]);
       });
 
@@ -553,7 +516,7 @@ function storeContract(name: string, makePlace: () => Place): void {
           await answer(store, reply.slice(0, 2), reply);
 
         const bodies = async (options: { limit: number; channel?: string }): Promise<string[]> =>
-          (await store.outbox.pending(options)).map(({ body }) => body);
+          (await store.outbox.pending(options)).map(textOf);
 
         expect(await bodies({ limit: 10 })).toEqual(["t1 a", "c2 a", "t3 a", "t1 b", "c2 b", "t1 c"]);
         expect(await bodies({ limit: 2 })).toEqual(["t1 a", "c2 a"]);
@@ -630,13 +593,13 @@ function storeContract(name: string, makePlace: () => Place): void {
           await store.inbox.finish(lease, { outcome: "done", reply: `${text}!` });
         }
         await store.inbox.ingest({ ...message("elsewhere"), lane: "other" });
-        const rows = await store.history.recent("chat", 4);
-        expect(rows.map(({ role, text }) => `${role}: ${text}`)).toEqual([
-          "user: two",
-          "assistant: two!",
-          "user: three",
-          "assistant: three!",
-        ]);
+        const last = await begin(store, "four");
+        await store.inbox.finish(last, { outcome: "done", reply: "four!" });
+        const asLines = (rows: readonly HistoryRow[]): string[] => rows.map(({ role, text }) => `${role}: ${text}`);
+        const before = await store.history.recent("chat", 4, { before: last.task.task_id });
+        expect(asLines(before)).toEqual(["user: two", "assistant: two!", "user: three", "assistant: three!"]);
+        const all = await store.history.recent("chat", 3);
+        expect(asLines(all)).toEqual(["assistant: three!", "user: four", "assistant: four!"]);
       });
 
       test("values are kept by key, for every connection", async () => {
@@ -648,139 +611,11 @@ function storeContract(name: string, makePlace: () => Place): void {
         expect(await other.kv.get("nothing")).toBeUndefined();
       });
     });
-
-    test("whatever workers do, no task is lost, run twice at a time, out of order or answered twice", async () => {
-      const step = fc.oneof(
-        fc.record({
-          do: fc.constant("ingest" as const),
-          lane: fc.constantFrom("a", "b", "c"),
-          delay: fc.constantFrom(0, 0, 5),
-        }),
-        fc.record({
-          do: fc.constant("claim" as const),
-          worker: fc.constantFrom("w1", "w2"),
-          slots: fc.integer({ min: 1, max: 3 }),
-        }),
-        fc.record({
-          do: fc.constant("finish" as const),
-          pick: fc.nat(),
-          how: fc.constantFrom("done", "failed", "retry", "dead"),
-          next: fc.boolean(),
-        }),
-        fc.record({ do: fc.constant("crash" as const), worker: fc.constantFrom("w1", "w2") }),
-        fc.record({ do: fc.constant("beat" as const), worker: fc.constantFrom("w1", "w2"), forgets: fc.boolean() }),
-        fc.record({ do: fc.constant("wait" as const), ms: fc.integer({ min: 1, max: 6 }) }),
-      );
-      await fc.assert(
-        fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-          const at = new Scratch();
-          try {
-            const run = new Campaign(at, await at.open());
-            for (const each of steps) await run.take(each);
-            await run.drain();
-            await run.check();
-          } finally {
-            await at.close();
-          }
-        }),
-        { numRuns: 40 },
-      );
-    });
   });
+}
 
-  type Step =
-    | { do: "ingest"; lane: string; delay: number }
-    | { do: "claim"; worker: string; slots: number }
-    | { do: "finish"; pick: number; how: string; next: boolean }
-    | { do: "crash"; worker: string }
-    | { do: "beat"; worker: string; forgets: boolean }
-    | { do: "wait"; ms: number };
-
-  /** Plays two workers, zombies among them, and remembers what must come out. */
-  class Campaign {
-    readonly #at: Scratch;
-    readonly #store: Store;
-    readonly #sent = new Map<string, string[]>();
-    readonly #begun = new Map<string, string[]>();
-    /** Every lease ever given, lost ones too: the dead come back and try. */
-    readonly #leases: Lease[] = [];
-
-    constructor(at: Scratch, store: Store) {
-      this.#at = at;
-      this.#store = store;
-    }
-
-    async take(step: Step): Promise<void> {
-      const { inbox } = this.#store;
-      if (step.do === "ingest") {
-        const { task_id } = await inbox.ingest({ ...message("?"), lane: step.lane, run_at: this.#at.now + step.delay });
-        this.#sent.set(step.lane, [...(this.#sent.get(step.lane) ?? []), task_id]);
-      } else if (step.do === "claim") {
-        for (const lease of await inbox.claim(step.worker, step.slots)) this.#note(lease);
-      } else if (step.do === "finish") {
-        const lease = this.#leases[step.pick % Math.max(1, this.#leases.length)];
-        if (lease !== undefined) await this.#finish(lease, step);
-      } else if (step.do === "crash") {
-        await inbox.releaseWorker(step.worker);
-      } else if (step.do === "beat") {
-        await inbox.heartbeat(
-          step.worker,
-          step.forgets ? [] : this.#leases.filter(({ worker }) => worker === step.worker),
-        );
-      } else {
-        this.#at.now += step.ms;
-      }
-    }
-
-    async #finish(lease: Lease, { how, next }: { how: string; next: boolean }): Promise<void> {
-      const error = "it broke";
-      const end: Finish =
-        how === "retry"
-          ? { outcome: "retry", error, retry_at: this.#at.now + 3 }
-          : how === "done"
-            ? { outcome: "done", reply: "yes" }
-            : { outcome: how === "dead" ? "dead" : "failed", error, reply: "no" };
-      try {
-        const taken = await this.#store.inbox.finish(lease, { ...end, take_next: next });
-        if (taken.next !== undefined) this.#note(taken.next);
-      } catch (error) {
-        expect(error).toMatchObject({ code: "Fenced" });
-      }
-    }
-
-    #note(lease: Lease): void {
-      this.#leases.push(lease);
-      const begun = this.#begun.get(lease.lane) ?? [];
-      if (begun.at(-1) !== lease.task.task_id) begun.push(lease.task.task_id);
-      this.#begun.set(lease.lane, begun);
-    }
-
-    async drain(): Promise<void> {
-      const { inbox } = this.#store;
-      for (const worker of ["w1", "w2"]) await inbox.releaseWorker(worker);
-      this.#at.now += 100;
-      let [lease] = await inbox.claim("w3", 1);
-      while (lease !== undefined) {
-        this.#note(lease);
-        this.#at.now += 100;
-        ({ next: lease } = await inbox.finish(lease, { outcome: "done", reply: "yes", take_next: true }));
-      }
-    }
-
-    async check(): Promise<void> {
-      const { tasks } = await this.#store.tasks.list({ limit: 1000 });
-      expect(tasks.map(({ task_id }) => task_id).toSorted()).toEqual([...this.#sent.values()].flat().toSorted());
-      expect(tasks.every(({ finished_at }) => finished_at !== null)).toBe(true);
-      const replies = await this.#store.outbox.pending({ limit: 1000 });
-      expect(replies.map(({ task_id }) => task_id).toSorted()).toEqual(tasks.map(({ task_id }) => task_id).toSorted());
-      for (const [lane, sent] of this.#sent) {
-        // A task that was given up after its last crash is begun by nobody that time, but every one was begun once.
-        expect(this.#begun.get(lane)).toEqual(sent);
-        expect(replies.filter(({ chat }) => chat === lane).map(({ task_id }) => task_id)).toEqual(sent);
-      }
-      for (const { run_id } of tasks) expectChain(await allOf(this.#store.journal(run_id).read()));
-    }
-  }
+function textOf({ content }: OutboxRow): string {
+  return content.kind === "text" ? content.text : content.kind;
 }
 
 function message(text: string): { source: string; lane: string; text: string } {

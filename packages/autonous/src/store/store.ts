@@ -1,5 +1,18 @@
-import type { ApprovalKeeper, EventDraft, Journal, QuotaKeeper, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type {
+  ApprovalKeeper,
+  AttachedFile,
+  EventDraft,
+  Journal,
+  MemoryKeeper,
+  QuotaKeeper,
+  RuntimeEvent,
+  ToolCallResult,
+} from "@autonous/runtime";
+import type { AuditFilter, AuditPage } from "./audit-filter.ts";
+import type { Upkeep } from "./kept-runs.ts";
 import type { TaskState, WorkingState } from "./task-states.ts";
+
+export type { ForgottenRun, OldRun, Upkeep } from "./kept-runs.ts";
 
 /**
  * What the others ask of the store. Every method is one whole transaction: when it returns, what it did survives kill
@@ -14,6 +27,8 @@ export interface Store {
   readonly history: History;
   readonly approvals: ApprovalKeeper;
   readonly quotas: QuotaKeeper;
+  readonly memory: MemoryKeeper;
+  readonly upkeep: Upkeep;
   readonly kv: KeyValues;
   /** The record of a run. With a lease, appending is refused (`Fenced`) once the lease is lost. */
   journal(run_id: string, lease?: LeaseKey): Journal;
@@ -48,6 +63,8 @@ export interface Task {
   readonly attempts: number;
   readonly crashes: number;
   readonly error: string | null;
+  /** Who asked for it to be stopped. Whatever becomes of it, it is not begun or gone on with again. */
+  readonly cancel_by: string | null;
   readonly run_at: number;
   readonly created_at: number;
   readonly started_at: number | null;
@@ -90,6 +107,13 @@ export type Finish = Closing &
     | { readonly outcome: "retry"; readonly error: string; readonly retry_at: number }
   );
 
+export interface Beat {
+  /** Those of `held` that the worker has no longer. */
+  readonly lost: readonly LeaseKey[];
+  /** Those of `held` whose task a person wants stopped. */
+  readonly cancelled: readonly (LeaseKey & { readonly by: string })[];
+}
+
 export interface Inbox {
   ingest(message: Message): Promise<Ingested>;
   /** Up to `slots` tasks, at most one of each lane, those that waited longest first. */
@@ -101,9 +125,14 @@ export interface Inbox {
    * Says that the worker lives and what it holds; gives those of `held` that it has lost. A lane in its name that it does
    * not know of is freed (a claim that was stored although its answer got lost), at the second beat after it was taken.
    */
-  heartbeat(worker: string, held: readonly LeaseKey[]): Promise<readonly LeaseKey[]>;
-  /** For whoever saw the worker end. Gives the number of lanes that were freed. */
-  releaseWorker(worker: string): Promise<number>;
+  heartbeat(worker: string, held: readonly LeaseKey[]): Promise<Beat>;
+  /**
+   * For whoever saw the worker end. Gives the number of lanes that were freed. `blameless`: it was ended on purpose (a
+   * stop that would not wait), so no task that it held counts a crash.
+   */
+  releaseWorker(worker: string, options?: { readonly blameless?: boolean }): Promise<number>;
+  /** When the next task may begin that nobody holds; null: none waits. For whoever would wait until then. */
+  nextReadyAt(): Promise<number | null>;
   /**
    * Frees the lanes of workers that were silent for longer than this, and ends approvals whose time is over; gives the
    * number of both. Anybody may call it.
@@ -111,20 +140,40 @@ export interface Inbox {
   recover(leaseMs: number): Promise<number>;
 }
 
+/** What is to be sent. Each is recorded in the commit that makes it: an answer, a file, a question. */
+export type Outgoing =
+  | { readonly kind: "text"; readonly text: string }
+  | ({ readonly kind: "file" } & AttachedFile)
+  | { readonly kind: "approval"; readonly approval_id: string };
+
 export interface OutboxRow {
   readonly id: number;
   readonly task_id: string;
+  readonly run_id: string;
   readonly channel: string;
   readonly chat: string;
-  readonly body: string;
+  readonly content: Outgoing;
+  /** How often it was tried in vain. */
+  readonly attempts: number;
   readonly created_at: number;
 }
 
 export interface Outbox {
-  /** Replies still to be sent, in order within each chat; first the first of every chat, then the second of every chat. */
+  /**
+   * What is to be sent and due, in order within each chat; first the first of every chat, then the second of every chat.
+   * What stands behind one that waits for its next attempt waits with it.
+   */
   pending(options: { readonly limit: number; readonly channel?: string }): Promise<readonly OutboxRow[]>;
-  /** The channel took it. Saying so again changes nothing. */
-  markSent(id: number): Promise<void>;
+  /** The channel took it, and gave this receipt. Saying so again changes nothing. */
+  markSent(id: number, receipt?: string): Promise<void>;
+  /** The channel did not take it; it is due again at `next_at`. */
+  markFailed(id: number, failure: { readonly error: string; readonly next_at: number }): Promise<void>;
+  /** It can never be taken (the chat is gone). What stands behind it goes on. */
+  giveUp(id: number, error: string): Promise<void>;
+  /** When the next one is due, over all channels unless one is named; null: none waits. */
+  nextDueAt(channel?: string): Promise<number | null>;
+  /** What the channel gave for the question of this approval. */
+  receiptOf(approval_id: string): Promise<{ readonly chat: string; readonly receipt: string } | undefined>;
 }
 
 export interface TaskPage {
@@ -139,18 +188,61 @@ export interface AuditRow {
   readonly created_at: number;
 }
 
-interface TaskDetails {
+export interface TaskDetails {
   readonly task: Task;
   readonly audit: readonly AuditRow[];
   /** The last reply, whether it was sent already or not. */
   readonly reply: string | null;
   readonly reply_sent_at: number | null;
+  /** What the channel has not taken: answers, files and questions that wait for it, or were given up. */
+  readonly unsent: readonly Unsent[];
+}
+
+/** Something that is not sent. */
+interface Unsent {
+  readonly kind: Outgoing["kind"];
+  readonly channel: string;
+  readonly attempts: number;
+  /** Why the last attempt was in vain; null: there was none. */
+  readonly error: string | null;
+  /** When it is tried next; null: it was given up. */
+  readonly next_at: number | null;
+}
+
+export interface TaskFilter {
+  readonly state?: TaskState;
+  readonly lane?: string;
+  readonly limit: number;
+  readonly after?: number;
+}
+
+/** What became of asking: it is so now; it will be soon (`stopping`: a worker has it in hand); or why not. */
+export type TaskAnswer =
+  | { readonly outcome: "done" | "stopping"; readonly task: Task }
+  | { readonly outcome: "refused"; readonly task: Task; readonly why: string };
+
+/** What the queue holds, for people and for `/metrics`. Its cost does not grow with the tasks that are over. */
+export interface QueueCounts {
+  /** Tasks that are not over, and dead letters. States without any are left out. */
+  readonly by_state: Readonly<Partial<Record<TaskState, number>>>;
+  /** Of the task that has waited longest to begin; null: none waits. */
+  readonly oldest_queued_at: number | null;
+  readonly unsent: number;
+  readonly oldest_unsent_at: number | null;
+  readonly pending_approvals: number;
 }
 
 export interface Tasks {
   /** Newest first. */
-  list(options: { readonly state?: TaskState; readonly limit: number; readonly after?: number }): Promise<TaskPage>;
+  list(options: TaskFilter): Promise<TaskPage>;
   get(task_id: string): Promise<TaskDetails | undefined>;
+  counts(): Promise<QueueCounts>;
+  /** Stops it: at once where nobody has it in hand; else its worker is told. Undefined: there is no such task. */
+  cancel(task_id: string, by: string): Promise<TaskAnswer | undefined>;
+  /** Puts one that failed, was given up or cancelled back into the queue, behind what waits in its chat. */
+  retry(task_id: string, by: string): Promise<TaskAnswer | undefined>;
+  /** A dead letter that nobody will look at again. Its record stays. */
+  drop(task_id: string, by: string): Promise<TaskAnswer | undefined>;
 }
 
 export interface RecordedEvent {
@@ -170,6 +262,8 @@ export interface Events {
   read(filter: EventFilter & { readonly after?: number }): Promise<readonly RecordedEvent[]>;
   /** The last `limit` events, oldest first. */
   last(filter: EventFilter): Promise<readonly RecordedEvent[]>;
+  /** The audit records of calls, newest first. */
+  audits(filter: AuditFilter): Promise<AuditPage>;
 }
 
 export interface Calls {
@@ -185,8 +279,11 @@ export interface HistoryRow {
 }
 
 export interface History {
-  /** The last `limit` things said in a chat, oldest first. Tasks that are not over are not in it. */
-  recent(lane: string, limit: number): Promise<readonly HistoryRow[]>;
+  /**
+   * The last `limit` things said in a chat, oldest first, by tasks that are over; with `before`, by those that came before
+   * this task.
+   */
+  recent(lane: string, limit: number, options?: { readonly before?: string }): Promise<readonly HistoryRow[]>;
 }
 
 export interface KeyValues {

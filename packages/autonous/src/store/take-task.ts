@@ -3,10 +3,11 @@ import type { Queries } from "./database.ts";
 import { endTask, requireMove } from "./end-task.ts";
 import { firstReady, leaseLane, restLane } from "./lanes.ts";
 import type { Lease, LeaseKey, Task } from "./store.ts";
-import { headOf } from "./tasks.ts";
+import { endStopped } from "./stop-task.ts";
+import { headOf } from "./find-task.ts";
 import { waitsForAnswer } from "./waiting.ts";
 
-const START = `update inbox set state = 'in_progress', attempts = ?, crashes = ?, started_at = coalesce(started_at, ?)
+const START = `update inbox set state = 'in_progress', attempts = ?, started_at = coalesce(started_at, ?)
   where task_id = ?`;
 
 /**
@@ -37,6 +38,10 @@ async function takeHead(queries: Queries, lane: LeaseKey, taker: Taker): Promise
       await restLane(queries, lane.lane, head?.run_at ?? null);
       return undefined;
     }
+    if (head.cancel_by !== null) {
+      await endStopped(queries, head, { by: head.cancel_by, now: taker.now });
+      continue;
+    }
     if (await waitsForAnswer(queries, head)) {
       await restLane(queries, lane.lane, null); // something behind it made the lane ready; the answer will
       return undefined;
@@ -44,29 +49,25 @@ async function takeHead(queries: Queries, lane: LeaseKey, taker: Taker): Promise
     // Nobody held it while it waited, so nobody was lost with it.
     if (head.state === "waiting_approval") return await startTask(queries, head, taker);
     if (head.state === "queued") return await startTask(queries, { ...head, attempts: head.attempts + 1 }, taker);
-    const crashed = { ...head, crashes: head.crashes + 1 };
-    if (crashed.crashes < MAX_CRASHES) return await startTask(queries, crashed, taker);
-    await giveUp(queries, crashed, { token: lane.token, now: taker.now });
+    if (head.crashes < MAX_CRASHES) return await startTask(queries, head, taker);
+    await giveUp(queries, head, { token: lane.token, now: taker.now });
   }
 }
 
-/** `task` has its counters raised already, and still the state in which it was found. */
+/** `task` has its attempts counted already, and still the state in which it was found. */
 async function startTask(queries: Queries, task: Task, { worker, now }: Taker): Promise<Lease> {
   const { task_id, lane, attempts, crashes } = task;
   const resumed = task.state !== "queued";
   requireMove(task, "in_progress");
   const token = await leaseLane(queries, lane, { worker, now });
-  await queries.run(START, [attempts, crashes, now, task_id]);
+  await queries.run(START, [attempts, now, task_id]);
   const type = resumed ? "task.resumed" : "task.started";
   await appendTaskEvent(queries, task, { type, payload: { worker, attempt: attempts, crashes }, now });
   const started: Task = { ...task, state: "in_progress", started_at: task.started_at ?? now };
   return { worker, lane, token, task: started, attempt: attempts, resumed };
 }
 
-const COUNT_CRASHES = "update inbox set crashes = ? where task_id = ?";
-
 async function giveUp(queries: Queries, task: Task, { token, now }: { token: number; now: number }): Promise<void> {
   const error = `the worker was lost ${task.crashes} times while it ran this task`;
-  await queries.run(COUNT_CRASHES, [task.crashes, task.task_id]);
   await endTask(queries, task, { outcome: "dead", error, reply: `I gave this task up: ${error}.`, token, now });
 }

@@ -29,11 +29,17 @@ test.each(HELD)("a task in %s can be given up, stopped, tried again and taken up
   }
 });
 
-test("nothing leaves a task that is over, except that a dead letter can be put back", () => {
+test("what is over stays over, except that a person puts back or drops what did not succeed", () => {
   const over = STATES.filter(isOver);
   expect(over).toEqual(["done", "failed", "cancelled", "dead_letter"]);
   const left = over.flatMap((from) => STATES.filter((to) => canMove(from, to)).map((to) => `${from} to ${to}`));
-  expect(left).toEqual(["dead_letter to queued"]);
+  expect(left).toEqual([
+    "failed to queued",
+    "failed to cancelled",
+    "cancelled to queued",
+    "dead_letter to queued",
+    "dead_letter to cancelled",
+  ]);
 });
 
 test("every state can be reached and, unless the task is over, be left", () => {

@@ -11,7 +11,8 @@ interface StateRow {
  *
  * Out of every state in which a worker holds the task: back to `queued` (tried again later), to `in_progress` (taken
  * up again after a crash), to `waiting_approval`, `failed`, `cancelled` and `dead_letter`. `reply_sent` means that the
- * reply is in the outbox and can no longer get lost; a task is `done` only by way of it.
+ * reply is in the outbox and can no longer get lost; a task is `done` only by way of it. A person can put back what
+ * failed, was cancelled or given up, and drop what failed or was given up.
  */
 // oxfmt-ignore
 const TASK_STATES = {
@@ -22,9 +23,9 @@ const TASK_STATES = {
   waiting_approval: { over: false, to: ["model_round", "tool_round", "failed", "cancelled", "dead_letter", "queued", "in_progress"] },
   reply_sent:       { over: false, to: ["done", "failed", "cancelled", "dead_letter", "in_progress"] },
   done:             { over: true,  to: [] },
-  failed:           { over: true,  to: [] },
-  cancelled:        { over: true,  to: [] },
-  dead_letter:      { over: true,  to: ["queued"] },
+  failed:           { over: true,  to: ["queued", "cancelled"] },
+  cancelled:        { over: true,  to: ["queued"] },
+  dead_letter:      { over: true,  to: ["queued", "cancelled"] },
 } as const satisfies Record<string, StateRow>;
 
 export type TaskState = keyof typeof TASK_STATES;

@@ -1,0 +1,243 @@
+import { expect, onTestFinished, test } from "vitest";
+import { ScratchStore, STORE_KINDS } from "../../../../test/support/store-places.ts";
+import type { Finish, Lease, Store } from "../store/store.ts";
+import { StoreError } from "../store/store-error.ts";
+import { Worker } from "./worker.ts";
+import type { WorkerOptions } from "./worker.ts";
+
+interface Going {
+  readonly worker: Worker;
+  readonly drain: AbortController;
+  readonly ended: Promise<void>;
+}
+
+async function openScratch(): Promise<Store> {
+  const [kind] = STORE_KINDS;
+  if (kind === undefined) throw new Error("there is no store");
+  const at = new ScratchStore(kind);
+  at.now = Date.now(); // a worker waits by the clock on the wall
+  const clock = setInterval(() => (at.now = Date.now()), 1);
+  onTestFinished(async () => {
+    clearInterval(clock);
+    await at.close();
+  });
+  return await at.open();
+}
+
+function start(store: Store, runTask: WorkerOptions["runTask"], more: Partial<WorkerOptions> = {}): Going {
+  const drain = new AbortController();
+  const nothing = (): void => undefined;
+  const over = Promise.withResolvers<Finish>(); // what is still in hand when the test ends
+  const worker = new Worker({
+    store,
+    worker: "w",
+    runTask: (lease, signal) => Promise.race([runTask(lease, signal), over.promise]),
+    onRecorded: nothing,
+    onFinished: nothing,
+    onProblem: nothing,
+    drain: drain.signal,
+    ...more,
+  });
+  const ended = worker.run();
+  onTestFinished(async () => {
+    drain.abort();
+    over.resolve(DONE);
+    await ended.catch(nothing);
+  });
+  return { worker, drain, ended };
+}
+
+async function put(store: Store, lane: string, text = lane): Promise<string> {
+  const { task_id } = await store.inbox.ingest({ source: "test", lane, text });
+  return task_id;
+}
+
+async function stateOf(store: Store, task_id: string): Promise<string | undefined> {
+  return (await store.tasks.get(task_id))?.task.state;
+}
+
+const DONE: Finish = { outcome: "done", reply: "yes" };
+
+/** A task that goes on until it is let go, or its signal is aborted. */
+class Gate {
+  readonly begun: string[] = [];
+  readonly aborted: string[] = [];
+  readonly #open = new Map<string, (finish: Finish) => void>();
+
+  readonly run = async ({ task }: Lease, signal: AbortSignal): Promise<Finish> => {
+    const { promise, resolve } = Promise.withResolvers<Finish>();
+    this.#open.set(task.text, resolve);
+    this.begun.push(task.text);
+    signal.addEventListener("abort", () => {
+      this.aborted.push(`${task.text}: ${(signal.reason as Error).message}`);
+      resolve(DONE);
+    });
+    return await promise;
+  };
+
+  letGo(text: string, finish: Finish = DONE): void {
+    this.#open.get(text)?.(finish);
+  }
+}
+
+test("chats are worked on side by side, as many as there are slots, and one chat in order", async () => {
+  const store = await openScratch();
+  for (const text of ["a1", "a2", "b1", "c1", "d1"]) await put(store, text.slice(0, 1), text);
+  const gate = new Gate();
+  start(store, gate.run, { slots: 3 });
+
+  await expect.poll(() => gate.begun).toEqual(["a1", "b1", "c1"]);
+  gate.letGo("a1");
+  await expect.poll(() => gate.begun).toEqual(["a1", "b1", "c1", "d1"]);
+  gate.letGo("b1");
+  await expect.poll(() => gate.begun).toEqual(["a1", "b1", "c1", "d1", "a2"]);
+});
+
+test("a task that comes while the worker is idle is begun when it is woken, not at the next look", async () => {
+  const store = await openScratch();
+  let looks = 0;
+  const inbox = {
+    ...store.inbox,
+    claim: (...words: Parameters<Store["inbox"]["claim"]>) => (looks++, store.inbox.claim(...words)),
+  };
+  const gate = new Gate();
+  const { worker } = start({ ...store, inbox }, gate.run);
+  await expect.poll(() => looks).toBe(1);
+
+  await put(store, "a");
+  worker.wake();
+
+  await expect.poll(() => gate.begun).toEqual(["a"]);
+  expect(looks).toBe(2);
+});
+
+test("a task for later is begun at its time", async () => {
+  const store = await openScratch();
+  const run_at = Date.now() + 120;
+  await store.inbox.ingest({ source: "test", lane: "a", text: "later", run_at });
+  const begun: number[] = [];
+  start(store, async () => {
+    begun.push(Date.now());
+    return DONE;
+  });
+
+  await expect.poll(() => begun.length).toBe(1);
+  expect(begun[0]).toBeGreaterThanOrEqual(run_at);
+});
+
+test("one that is to stop finishes all that it has in hand and begins nothing", async () => {
+  const store = await openScratch();
+  const ids = [await put(store, "a"), await put(store, "b"), await put(store, "c")];
+  const gate = new Gate();
+  const { drain, ended } = start(store, gate.run, { slots: 2 });
+  await expect.poll(() => gate.begun).toEqual(["a", "b"]);
+
+  drain.abort();
+  gate.letGo("b");
+  await expect.poll(() => stateOf(store, ids[1] ?? "")).toBe("done");
+  gate.letGo("a");
+  await ended;
+
+  expect(await Promise.all(ids.map((id) => stateOf(store, id)))).toEqual(["done", "done", "queued"]);
+  expect(await store.inbox.releaseWorker("w")).toBe(0);
+});
+
+test("a task that a person stops is told so at once, and ends as cancelled whatever it says", async () => {
+  const store = await openScratch();
+  const task_id = await put(store, "a");
+  const neighbour = await put(store, "b");
+  const gate = new Gate();
+  const { worker } = start(store, gate.run, { slots: 2 });
+  await expect.poll(() => gate.begun).toEqual(["a", "b"]);
+
+  expect(await store.tasks.cancel(task_id, "ada")).toMatchObject({ outcome: "stopping", task: { cancel_by: "ada" } });
+  worker.wake();
+
+  await expect.poll(() => stateOf(store, task_id)).toBe("cancelled");
+  expect(gate.aborted).toEqual(["a: Stopped by ada"]);
+  expect(await stateOf(store, neighbour)).toBe("in_progress");
+});
+
+test("a lease that was lost ends its task only, and nothing of it counts", async () => {
+  const store = await openScratch();
+  const [lost, kept] = [await put(store, "a"), await put(store, "b")];
+  const gate = new Gate();
+  start(store, gate.run, { slots: 2 });
+  await expect.poll(() => gate.begun).toEqual(["a", "b"]);
+
+  // Freed as after an answer that got lost, and taken by another worker.
+  const taken = async (): Promise<string | undefined> => {
+    await store.inbox.heartbeat("w", [{ lane: "b", token: 1 }]);
+    return (await store.inbox.claim("other", 1))[0]?.task.task_id;
+  };
+  await expect.poll(taken).toBe(lost);
+
+  await expect.poll(() => gate.aborted).toEqual(["a: The lease was lost"]);
+  gate.letGo("b");
+  await expect.poll(() => stateOf(store, kept)).toBe("done");
+  expect(await stateOf(store, lost)).toBe("in_progress");
+});
+
+test("while another process keeps the store locked a worker says so and goes on from where it was", async () => {
+  const store = await openScratch();
+  const task_id = await put(store, "a");
+  const told: string[] = [];
+  const faults = new Map([
+    ["claim", 1],
+    ["run", 1],
+    ["finish", 2],
+  ]);
+  const fail = (where: string): void => {
+    const left = faults.get(where) ?? 0;
+    faults.set(where, left - 1);
+    if (left > 0) throw new StoreError("Busy", { doing: where, why: "it is locked" });
+  };
+  const inbox: Store["inbox"] = {
+    ...store.inbox,
+    claim: async (...words) => (fail("claim"), await store.inbox.claim(...words)),
+    finish: async (...words) => (fail("finish"), await store.inbox.finish(...words)),
+  };
+  let runs = 0;
+  start({ ...store, inbox }, async () => (runs++, fail("run"), DONE), {
+    onProblem: ({ message }) => told.push(message),
+  });
+
+  await expect.poll(() => stateOf(store, task_id), { timeout: 5000 }).toBe("done");
+  expect(runs).toBe(2);
+  expect(told.map((message) => message.split(":")[0])).toEqual([
+    "Cannot claim",
+    "Cannot run",
+    "Cannot finish",
+    "Cannot finish",
+  ]);
+});
+
+test.each(["claim", "finish"] as const)(
+  "a %s that was stored although its answer got lost loses no task",
+  async (where) => {
+    const store = await openScratch();
+    const ids = await Promise.all(["a", "a", "b"].map((lane, index) => put(store, lane, `${lane}${index}`)));
+    let faults = 1;
+    const lose = async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
+      await answer;
+      if (faults-- > 0) throw new StoreError("Busy", { doing: where, why: "the answer got lost" });
+      return await answer;
+    };
+    const inbox: Store["inbox"] = {
+      ...store.inbox,
+      claim: (...words) => (where === "claim" ? lose(store.inbox.claim(...words)) : store.inbox.claim(...words)),
+      finish: (...words) => (where === "finish" ? lose(store.inbox.finish(...words)) : store.inbox.finish(...words)),
+    };
+    start({ ...store, inbox }, () => Promise.resolve(DONE), { slots: 1 });
+
+    for (const id of ids) await expect.poll(() => stateOf(store, id), { timeout: 8000 }).toBe("done");
+  },
+);
+
+test("a store that cannot be used ends the worker with the reason", async () => {
+  const store = await openScratch();
+  await put(store, "a");
+  const full = new StoreError("Full", { doing: "record events", why: "there is no room left" });
+  const { ended } = start(store, () => Promise.reject(full));
+  await expect(ended).rejects.toBe(full);
+});

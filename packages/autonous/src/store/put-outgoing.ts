@@ -1,0 +1,48 @@
+import type { AttachedFile, RuntimeEvent } from "@autonous/runtime";
+import type { Queries } from "./database.ts";
+import type { Outgoing, Task } from "./store.ts";
+
+const INSERT = `insert into outbox (task_id, channel, chat, kind, body, approval_id, dedupe, created_at)
+  values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (dedupe) do nothing`;
+const ASKED_BY = "select task_id, source, lane from inbox where run_id = ?";
+
+type Receiver = Pick<Task, "task_id" | "source" | "lane">;
+
+interface Putting {
+  readonly content: Outgoing;
+  /** What has the same is the same, and is sent once. */
+  readonly dedupe: string;
+  readonly now: number;
+}
+
+/** For whoever asked for the task, in the commit of what it comes from. */
+export async function putRow(queries: Queries, receiver: Receiver, { content, dedupe, now }: Putting): Promise<void> {
+  const { task_id, source, lane } = receiver;
+  const body = content.kind === "text" ? content.text : JSON.stringify(content);
+  const approval_id = content.kind === "approval" ? content.approval_id : null;
+  await queries.run(INSERT, [task_id, source, lane, content.kind, body, approval_id, dedupe, now]);
+}
+
+/** Puts the question to whoever asked for the task of this run; a run without a task has nobody to be asked so. */
+export async function putQuestion(
+  queries: Queries,
+  { run_id, approval_id }: { readonly run_id: string; readonly approval_id: string },
+  now: number,
+): Promise<void> {
+  const receiver = await queries.one<Receiver>(ASKED_BY, [run_id]);
+  if (receiver === undefined) return;
+  const content: Outgoing = { kind: "approval", approval_id };
+  await putRow(queries, receiver, { content, dedupe: `approval:${approval_id}`, now });
+}
+
+/** Files that a call attached go out with the record of its end: a call that is not on record as done sends nothing. */
+export async function putAttachments(queries: Queries, { type, run_id, payload, ts }: RuntimeEvent): Promise<void> {
+  const files = payload["attachments"];
+  if (type !== "tool_call.completed" || files === undefined) return;
+  const receiver = await queries.one<Receiver>(ASKED_BY, [run_id]);
+  if (receiver === undefined) return;
+  for (const [index, file] of (files as readonly AttachedFile[]).entries()) {
+    const dedupe = `file:${run_id}:${index}:${String(payload["tool_call_id"])}`;
+    await putRow(queries, receiver, { content: { ...file, kind: "file" }, dedupe, now: Date.parse(ts) });
+  }
+}
