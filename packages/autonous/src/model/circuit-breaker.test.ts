@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { CircuitBreaker } from "./circuit-breaker.ts";
+import type { BreakerState } from "./circuit-breaker.ts";
 
 const OPTIONS = { threshold: 3, cooldown_ms: 100, longest_ms: 350 };
 
@@ -79,4 +80,22 @@ test("no breaker stays open longer than its limit", () => {
       }
     }),
   );
+});
+
+test("every change is told once, and nothing else: opened, on trial, opened for longer, closed", () => {
+  let now = 0;
+  const told: string[] = [];
+  const onChange = ({ state, retry_at }: BreakerState): unknown => told.push(`${state} ${retry_at ?? "-"}`);
+  const breaker = new CircuitBreaker("host model", { ...OPTIONS, clock: () => now, onChange });
+  const call = (outcome: Outcome): void => {
+    const passage = breaker.enter();
+    if ("settle" in passage) passage.settle(outcome);
+  };
+  for (const outcome of ["ok", "failed", "failed", "failed", "failed"] as const) call(outcome);
+  now = 100;
+  call("failed");
+  now = 300;
+  call("ok");
+  call("ok");
+  expect(told).toEqual(["open 100", "half_open 100", "open 300", "half_open 300", "closed -"]);
 });

@@ -21,10 +21,12 @@ export interface BreakerOptions {
   readonly cooldown_ms: number;
   readonly longest_ms: number;
   readonly clock: () => number;
+  /** Told when it opens, closes, or lets a call through on trial. */
+  readonly onChange?: (state: BreakerState) => void;
 }
 
 /** As many as one round of retries makes: a round that failed throughout opens it. */
-const BREAKER: Omit<BreakerOptions, "clock"> = { threshold: 5, cooldown_ms: 15_000, longest_ms: 300_000 };
+const BREAKER: Omit<BreakerOptions, "clock" | "onChange"> = { threshold: 5, cooldown_ms: 15_000, longest_ms: 300_000 };
 
 /** What came of a call: `failed` only where the server is to blame; `abandoned` says nothing about it. */
 type BreakerOutcome = "ok" | "failed" | "abandoned";
@@ -58,10 +60,18 @@ export class CircuitBreaker {
     const now = this.#options.clock();
     if (this.#isTrying || now < this.#retryAt) return { retry_at: Math.max(this.#retryAt, now) };
     this.#isTrying = true;
+    this.#options.onChange?.(this.state);
     return { settle: (outcome) => this.#settle(outcome, true) };
   }
 
   #settle(outcome: BreakerOutcome, isTrial: boolean): void {
+    const before = this.state;
+    this.#count(outcome, isTrial);
+    const { state, retry_at } = this.state;
+    if (state !== before.state || retry_at !== before.retry_at) this.#options.onChange?.(this.state);
+  }
+
+  #count(outcome: BreakerOutcome, isTrial: boolean): void {
     if (isTrial) this.#isTrying = false;
     if (outcome === "abandoned") return;
     if (outcome === "ok") {
@@ -80,12 +90,19 @@ export class CircuitBreaker {
 }
 
 const breakers = new Map<string, CircuitBreaker>();
+let watcher: ((state: BreakerState) => void) | undefined;
+
+/** Tells of every change of every breaker in this process, to whoever asked last. */
+export function watchBreakers(onChange: (state: BreakerState) => void): void {
+  watcher = onChange;
+}
 
 /** The one breaker of a provider in this process: all runs share what they find out about it. */
 export function breakerFor(provider: string): CircuitBreaker {
   const known = breakers.get(provider);
   if (known !== undefined) return known;
-  const made = new CircuitBreaker(provider, { ...BREAKER, clock: Date.now });
+  const onChange = (state: BreakerState): void => watcher?.(state);
+  const made = new CircuitBreaker(provider, { ...BREAKER, clock: Date.now, onChange });
   breakers.set(provider, made);
   return made;
 }

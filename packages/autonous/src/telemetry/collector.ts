@@ -1,0 +1,10 @@
+/** Whether the environment names a collector, in the variables that every program with OpenTelemetry knows. */
+export function hasCollector(environment: NodeJS.ProcessEnv): boolean {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: all, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: traces } = environment;
+  const isOff = environment["OTEL_SDK_DISABLED"]?.toLowerCase() === "true";
+  return !isOff && environment["OTEL_TRACES_EXPORTER"] !== "none" && [all, traces].some((each) => isSet(each));
+}
+
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value.trim() !== "";
+}

@@ -1,0 +1,247 @@
+import { hash } from "node:crypto";
+import type { AuditRecord, RuntimeEvent } from "@autonous/runtime";
+
+/** A span before it is put into anybody's format. Times are milliseconds since the epoch. */
+export interface EventSpan {
+  readonly name: string;
+  readonly kind: "internal" | "client";
+  readonly trace_id: string;
+  readonly span_id: string;
+  readonly parent_span_id?: string;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly attributes: Readonly<Record<string, string | number | readonly string[]>>;
+  /** The code of the error, where it ended in one. */
+  readonly error_type?: string;
+}
+
+type Started = Pick<RuntimeEvent, "event_id" | "type" | "ts" | "parent_id"> & {
+  /** Of `agent.started`: who is asked. */
+  readonly provider?: string;
+};
+
+export interface SpanMakerOptions {
+  /** Finds an event of a run that this process has not seen: a task that was begun before it. */
+  readonly findEvent: (run_id: string, event_id: string) => Promise<RuntimeEvent | undefined>;
+}
+
+/** Starts that are remembered; the oldest give way, and are looked up again. */
+const MOST_STARTS = 20_000;
+
+const STARTS = new Set(["agent.started", "turn.started", "tool_call.started"]);
+
+/**
+ * Turns what is recorded into spans after the conventions of OpenTelemetry for generative AI: `invoke_agent` holds
+ * `chat` and `execute_tool`. Ids come from the ids of events: a task that went on after a crash gives one trace,
+ * whichever process tells of it. Holds no text that was said, no arguments and no results.
+ */
+export class SpanMaker {
+  readonly #findEvent: SpanMakerOptions["findEvent"];
+  readonly #starts = new Map<string, Started>();
+
+  constructor({ findEvent }: SpanMakerOptions) {
+    this.#findEvent = findEvent;
+  }
+
+  /** The span that the event ends, if it ends one. Throws when an event has to be looked up and cannot be. */
+  async take(event: RuntimeEvent): Promise<EventSpan | undefined> {
+    if (STARTS.has(event.type)) this.#remember(startOf(event));
+    if (event.type === "turn.completed") this.#forget(event.parent_id);
+    const [what, happened] = event.type.split(".");
+    if (happened !== "completed" && happened !== "failed") return undefined;
+    if (what === "agent") return await this.#agentSpan(event);
+    if (what === "model") return await this.#modelSpan(event);
+    return what === "tool_call" ? await this.#callSpan(event) : undefined;
+  }
+
+  async #agentSpan(event: RuntimeEvent): Promise<EventSpan | undefined> {
+    const agent = await this.#agentAbove(event);
+    if (agent === undefined) return undefined;
+    this.#forget(agent.event_id);
+    return {
+      ...about(event, { name: "invoke_agent autonous", id_of: agent.event_id, startMs: Date.parse(agent.ts) }),
+      kind: "internal",
+      attributes: {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": "autonous",
+        "gen_ai.conversation.id": event.run_id,
+        ...taskOf(event),
+        ...modelOf(agent.provider),
+        ...usageOf(event),
+      },
+      ...errorOf(event.type === "agent.failed" ? (event.payload["code"] ?? "agent_failed") : undefined),
+    };
+  }
+
+  async #modelSpan(event: RuntimeEvent): Promise<EventSpan> {
+    const agent = await this.#agentAbove(event);
+    const { payload } = event;
+    const model = modelOf(agent?.provider);
+    const endMs = Date.parse(event.ts);
+    const latencyMs = typeof payload["latency_ms"] === "number" ? payload["latency_ms"] : 0;
+    const finish = payload["finish"];
+    return {
+      ...about(event, {
+        name: `chat ${model["gen_ai.request.model"] ?? "unknown"}`,
+        id_of: event.event_id,
+        startMs: endMs - latencyMs,
+        parent: agent,
+      }),
+      kind: "client",
+      attributes: {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.conversation.id": event.run_id,
+        ...taskOf(event),
+        ...model,
+        ...usageOf(event),
+        ...(typeof finish === "string" ? { "gen_ai.response.finish_reasons": [finish] } : {}),
+      },
+      ...errorOf(event.type === "model.failed" ? (payload["reason"] ?? payload["code"] ?? "model_failed") : undefined),
+    };
+  }
+
+  async #callSpan(event: RuntimeEvent): Promise<EventSpan> {
+    const { payload } = event;
+    const audit = Object(payload["audit"]) as Partial<AuditRecord>;
+    const started = await this.#startAbove(event, "tool_call.started");
+    const agent = await this.#agentAbove(event);
+    if (started !== undefined) this.#forget(started.event_id);
+    const tool = textOf(payload["tool_name"]) ?? "unknown";
+    const startedAt = started?.ts ?? audit.ts_start ?? event.ts;
+    const { decision, rule } = audit.policy ?? {};
+    return {
+      ...about(event, {
+        name: `execute_tool ${tool}`,
+        id_of: started?.event_id ?? event.event_id,
+        startMs: Date.parse(startedAt),
+        parent: agent,
+      }),
+      kind: "internal",
+      attributes: {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": tool,
+        "gen_ai.tool.type": "function",
+        "gen_ai.tool.call.id": textOf(payload["tool_call_id"]) ?? "",
+        ...taskOf(event),
+        ...(typeof decision === "string" ? { "autonous.policy.decision": decision } : {}),
+        ...(typeof rule === "string" ? { "autonous.policy.rule": rule } : {}),
+      },
+      ...errorOf(event.type === "tool_call.failed" ? (audit.result?.error_code ?? "tool_failed") : undefined),
+    };
+  }
+
+  async #agentAbove(event: RuntimeEvent): Promise<Started | undefined> {
+    return await this.#startAbove(event, "agent.started");
+  }
+
+  /** Goes up by `parent_id` to the next event of that type. */
+  async #startAbove({ run_id, parent_id }: RuntimeEvent, type: string): Promise<Started | undefined> {
+    let above = parent_id;
+    for (let steps = 0; above !== null && steps < MOST_STEPS; steps++) {
+      const started: Started | undefined = this.#starts.get(above) ?? (await this.#lookUp(run_id, above));
+      if (started === undefined || started.type === type) return started;
+      if (type === "tool_call.started") return undefined; // what ends a call stands right below its start
+      above = started.parent_id;
+    }
+    return undefined;
+  }
+
+  async #lookUp(run_id: string, event_id: string): Promise<Started | undefined> {
+    const event = await this.#findEvent(run_id, event_id);
+    if (event === undefined) return undefined;
+    const started = startOf(event);
+    this.#remember(started);
+    return started;
+  }
+
+  #remember(started: Started): void {
+    this.#starts.set(started.event_id, started);
+    const [oldest] = this.#starts.keys();
+    if (this.#starts.size > MOST_STARTS && oldest !== undefined) this.#starts.delete(oldest);
+  }
+
+  #forget(event_id: string | null): void {
+    if (event_id !== null) this.#starts.delete(event_id);
+  }
+}
+
+/** Call, turn, agent, and what they are part of: a chain that is longer was made up. */
+const MOST_STEPS = 10;
+
+function startOf({ event_id, type, ts, parent_id, payload }: RuntimeEvent): Started {
+  const provider = type === "agent.started" ? textOf(payload["provider"]) : undefined;
+  return { event_id, type, ts, parent_id, ...(provider === undefined ? {} : { provider }) };
+}
+
+interface About {
+  readonly name: string;
+  /** The event that the span has its id from. */
+  readonly id_of: string;
+  readonly startMs: number;
+  readonly parent?: Started | undefined;
+}
+
+function about(event: RuntimeEvent, { name, id_of, startMs, parent }: About) {
+  const endMs = Date.parse(event.ts);
+  return {
+    name,
+    trace_id: traceIdOf(event.trace_id),
+    span_id: spanIdOf(id_of),
+    ...(parent === undefined ? {} : { parent_span_id: spanIdOf(parent.event_id) }),
+    startMs: Math.min(startMs, endMs), // a clock may have been set back in between
+    endMs,
+  };
+}
+
+const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
+
+/** Callers may name their traces as they like; what is no trace id becomes one. */
+function traceIdOf(trace_id: string): string {
+  return TRACE_ID.test(trace_id) ? trace_id : hash("sha256", trace_id, "hex").slice(0, 32);
+}
+
+function spanIdOf(event_id: string): string {
+  return hash("sha256", event_id, "hex").slice(0, 16);
+}
+
+/** Our names of providers, as the conventions call them. */
+// oxfmt-ignore
+const PROVIDERS: Readonly<Record<string, string>> = {
+  anthropic:     "anthropic",
+  openai:        "openai",
+  "openai-chat": "openai",
+  google:        "gcp.gemini",
+};
+
+/** `anthropic:claude-x` is the model `claude-x` of anthropic; of `compatible:m@http://…` the server is not told. */
+function modelOf(setting: string | undefined): Readonly<Record<string, string>> {
+  if (setting === undefined) return {};
+  const [, provider = setting, model] = /^([a-z-]+):(.+)$/s.exec(setting) ?? [];
+  const name = model?.replace(/@https?:\/\/.*$/is, "") ?? setting;
+  return { "gen_ai.provider.name": PROVIDERS[provider] ?? provider, "gen_ai.request.model": name };
+}
+
+/** Which attribute tells which count. */
+const USAGE = [
+  ["gen_ai.usage.input_tokens", "input_tokens"],
+  ["gen_ai.usage.output_tokens", "output_tokens"],
+  ["gen_ai.usage.cache_read.input_tokens", "cached_input_tokens"],
+] as const;
+
+function usageOf({ payload }: RuntimeEvent): Readonly<Record<string, number>> {
+  const usage = Object(payload["usage"]) as Readonly<Record<string, unknown>>;
+  const known = USAGE.map(([attribute, field]) => [attribute, usage[field]] as const);
+  return Object.fromEntries(known.filter((each): each is [(typeof each)[0], number] => typeof each[1] === "number"));
+}
+
+function taskOf({ run_id, task_id }: RuntimeEvent): Readonly<Record<string, string>> {
+  return { "autonous.run.id": run_id, ...(task_id === null ? {} : { "autonous.task.id": task_id }) };
+}
+
+function errorOf(type: unknown): { readonly error_type?: string } {
+  return type === undefined ? {} : { error_type: textOf(type) ?? "unknown" };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
