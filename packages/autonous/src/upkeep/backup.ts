@@ -1,0 +1,177 @@
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+import {
+  isInside,
+  pruningsFolder,
+  readHead,
+  replaceHead,
+  runsWithHeads,
+  summarizeRun,
+  syncFolder,
+} from "@autonous/runtime";
+import type { AuditVerdict, RuntimeEvent } from "@autonous/runtime";
+import { Mirror } from "../queue/mirror.ts";
+import { databaseFile, openStore } from "../store/open-store.ts";
+import type { Store } from "../store/store.ts";
+import { copyOne, copyTree, namesIn } from "./copy-tree.ts";
+import type { StatePlace } from "./find-old.ts";
+import { CannotBackUp, writeManifest } from "./manifest.ts";
+import type { Manifest } from "./manifest.ts";
+import { holdUpkeep } from "./prune.ts";
+import { runFolders } from "./run-folders.ts";
+import { verifyState } from "./verify-state.ts";
+import { cutLines, wholeLines } from "./whole-lines.ts";
+
+/** What a backup does not hold, and why. */
+const LEFT_OUT: readonly string[] = [
+  "http.token (a secret; a new one is made at the next start)",
+  "logs/ (the service's own log)",
+  "configuration and trust ($XDG_CONFIG_HOME/autonous), keys in the environment",
+];
+
+/** Beside the database, the runs and what undo needs. */
+const FOLDERS = ["pruned", "open-approvals"] as const;
+const FILES = ["grants.json"] as const;
+
+export interface BackupReport extends Pick<Manifest, "made_at" | "runs" | "records" | "problems" | "left_out"> {
+  readonly folder: string;
+}
+
+/**
+ * Makes a whole copy of a state folder while a service may run on it: the database as of one instant, every run's files
+ * as far as the database goes, and what undo needs. It gets its name when it has been checked. Throws `CannotBackUp`.
+ */
+export async function backUp(place: StatePlace, target: string): Promise<BackupReport> {
+  const folder = join(realpathSync(dirname(resolve(target))), basename(resolve(target)));
+  if (existsSync(folder)) throw new CannotBackUp(`Cannot make the backup "${folder}": there is something of that name`);
+  if (isInside(place.state_dir, folder))
+    throw new CannotBackUp(
+      `Cannot make the backup "${folder}": it would lie in what it is a copy of; choose another place`,
+    );
+  const release = holdUpkeep(place.state_dir);
+  if (release === undefined)
+    throw new CannotBackUp(
+      "Cannot make a backup now: another process removes old runs, or makes one too. Try again in a moment",
+    );
+  const partial = `${folder}.partial-${process.pid}`;
+  try {
+    removeLeftovers(folder);
+    mkdirSync(partial, { mode: 0o700 });
+    const report = await fill(place, partial);
+    renameSync(partial, folder);
+    syncFolder(dirname(folder));
+    return { ...report, folder };
+  } finally {
+    rmSync(partial, { recursive: true, force: true });
+    release();
+  }
+}
+
+/** Of one that was cut off. */
+function removeLeftovers(folder: string): void {
+  const prefix = `${basename(folder)}.partial-`;
+  for (const name of namesIn(dirname(folder))) {
+    const pid = name.startsWith(prefix) ? Number(name.slice(prefix.length)) : Number.NaN;
+    if (Number.isInteger(pid) && !existsSync(`/proc/${pid}`))
+      rmSync(join(dirname(folder), name), { recursive: true, force: true });
+  }
+}
+
+async function fill(place: StatePlace, partial: string): Promise<Omit<BackupReport, "folder">> {
+  const { state_dir, heads, store, clock } = place;
+  const made_at = new Date(clock()).toISOString();
+  const then = mkdtempSync(join(tmpdir(), "autonous-heads-"));
+  try {
+    // How far the chains go before anything is copied: the copy has to reach at least that far.
+    for (const run_id of runsWithHeads(heads, state_dir)) {
+      const head = readHead(heads, run_id);
+      if (typeof head === "object") replaceHead(then, { ...head, state_dir: partial });
+    }
+    await store?.upkeep.backup(databaseFile(partial));
+    await copyFiles(state_dir, partial);
+    const copy = store === undefined ? undefined : await openStore({ file: databaseFile(partial), clock });
+    try {
+      if (copy !== undefined) await levelFiles(copy, partial, { heads: then, clock });
+      const verdict = await verifyState({ state_dir: partial, heads: then, store: copy });
+      return await describe(partial, { verdict, made_at, state_dir });
+    } finally {
+      await copy?.close();
+    }
+  } finally {
+    rmSync(then, { recursive: true, force: true });
+  }
+}
+
+/** What tells of something is copied before that, so that nothing is told of that is not there. */
+async function copyFiles(from: string, to: string): Promise<void> {
+  mkdirSync(join(to, "undo", "logs"), { recursive: true, mode: 0o700 });
+  // A log that is still written becomes one that is put away: a change that was under way is none in the copy.
+  for (const folder of ["open", "logs"])
+    for (const name of namesIn(join(from, "undo", folder))) {
+      const target = join(to, "undo", "logs", `${basename(name, ".jsonl").split("@")[0] ?? name}.jsonl`);
+      if (!existsSync(target)) await copyOne(join(from, "undo", folder, name), target);
+    }
+  for (const folder of ["packs", "objects", "condemned", "pruned"])
+    if (existsSync(join(from, "undo", folder))) await copyTree(join(from, "undo", folder), join(to, "undo", folder));
+  for (const name of namesIn(join(from, "runs"))) {
+    const [source, target] = [join(from, "runs", name), join(to, "runs", name)];
+    mkdirSync(target, { recursive: true, mode: 0o700 });
+    await copyOne(join(source, "events.jsonl"), join(target, "events.jsonl"));
+    await copyTree(source, target, (each) => each !== "events.jsonl");
+    await cutLines(join(target, "events.jsonl")); // the run may have been writing
+  }
+  for (const folder of FOLDERS)
+    if (existsSync(join(from, folder))) await copyTree(join(from, folder), join(to, folder));
+  for (const name of FILES) await copyOne(join(from, name), join(to, name));
+}
+
+/** The database is the truth, as of its instant: files that went on after it are cut, those that lag are completed. */
+async function levelFiles(
+  copy: Store,
+  state_dir: string,
+  { heads, clock }: Pick<StatePlace, "heads" | "clock">,
+): Promise<void> {
+  for await (const { run_id, lastMs } of runFolders(state_dir)) {
+    if (lastMs === undefined || !(await copy.upkeep.knows(run_id))) continue;
+    const last = (await copy.events.last({ run_id, limit: 1 }))[0]?.event.seq ?? 0;
+    await cutLines(join(state_dir, "runs", run_id, "events.jsonl"), last);
+  }
+  const none = mkdtempSync(join(heads, "level-")); // those of the copy are none that anybody keeps
+  // What could not be written is missing in the copy, and is found when it is checked.
+  const mirror = new Mirror({ store: copy, state_dir, heads: none, clock, log: () => undefined });
+  await mirror.catchUp();
+  await mirror.save();
+  rmSync(none, { recursive: true, force: true });
+}
+
+interface Described {
+  readonly verdict: AuditVerdict;
+  readonly made_at: string;
+  readonly state_dir: string;
+}
+
+async function describe(
+  partial: string,
+  { verdict, made_at, state_dir }: Described,
+): Promise<Omit<BackupReport, "folder">> {
+  const none = join(partial, "no-heads");
+  const tails: [string, number, string][] = [];
+  for await (const { run_id, lastMs } of runFolders(partial)) {
+    if (lastMs === undefined) continue;
+    const { run } = await summarizeRun({ state_dir: partial, run_id }, { heads: none });
+    tails.push([run_id, run.events, run.last_hash]);
+  }
+  const runs = tails.length;
+  const { last } = await wholeLines(join(pruningsFolder(partial), "events.jsonl"));
+  if (last !== undefined) tails.push(tailOf(last));
+  const problems = verdict.problems.map(({ run_id = "", seq, problem }) => `${run_id} record ${seq}: ${problem}`);
+  const report = { made_at, runs, records: verdict.records, problems, left_out: LEFT_OUT };
+  writeManifest(partial, { ...report, state_dir, heads: tails });
+  return report;
+}
+
+function tailOf(line: string): [string, number, string] {
+  const { run_id, seq, hash } = JSON.parse(line) as RuntimeEvent;
+  return [run_id, seq, hash];
+}

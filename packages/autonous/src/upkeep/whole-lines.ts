@@ -1,0 +1,27 @@
+import { existsSync, statSync, truncateSync } from "node:fs";
+import { readLines } from "@autonous/runtime";
+
+export interface WholeLines {
+  readonly count: number;
+  readonly bytes: number;
+  readonly last: string | undefined;
+}
+
+/** The first lines of a file that were written to their end, in constant memory. */
+export async function wholeLines(file: string, most = Number.POSITIVE_INFINITY): Promise<WholeLines> {
+  let found: WholeLines = { count: 0, bytes: 0, last: undefined };
+  if (!existsSync(file)) return found;
+  for await (const lines of readLines(file))
+    for (const { text, whole } of lines) {
+      if (!whole || found.count >= most) return found;
+      found = { count: found.count + 1, bytes: found.bytes + Buffer.byteLength(text) + 1, last: text };
+    }
+  return found;
+}
+
+/** Leaves the first lines of a file, and of a last line that is torn nothing. */
+export async function cutLines(file: string, most?: number): Promise<void> {
+  if (!existsSync(file)) return;
+  const { bytes } = await wholeLines(file, most);
+  if (bytes < statSync(file).size) truncateSync(file, bytes);
+}
