@@ -1,11 +1,15 @@
+import type { BreakerState } from "../model/circuit-breaker.ts";
+
 /** What the worker tells its supervisor. */
 export type FromWorker =
-  /** Its loop turns: it does not hang. */
+  /** Its loop turns and the store answers it: it does not hang. */
   | { readonly type: "alive" }
   /** Something was committed that others may be waiting for. */
   | { readonly type: "recorded" }
   /** A task was done, however it ended: this worker works. */
-  | { readonly type: "finished" };
+  | { readonly type: "finished" }
+  /** A circuit breaker of its opened, closed, or lets one call through on trial. */
+  | { readonly type: "breaker"; readonly breaker: BreakerState };
 
 /** What the supervisor tells its worker. */
 export type ToWorker =

@@ -1,16 +1,19 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { createLogger, logFile } from "./logger.ts";
 import { Supervisor } from "./supervisor.ts";
 import type { SupervisorOptions } from "./supervisor.ts";
 
 interface Watched {
   readonly supervisor: Supervisor;
+  /** What people were told. */
   readonly lines: string[];
-  /** Workers that have ended. */
+  /** Workers that have ended; those that no blame falls on are marked. */
   readonly ended: string[];
   readonly recorded: () => number;
+  readonly logged: () => Record<string, unknown>[];
 }
 
 /** A supervisor whose worker is this program. */
@@ -21,23 +24,31 @@ function watch(program: string, options: Partial<SupervisorOptions> = {}): Watch
   const lines: string[] = [];
   const ended: string[] = [];
   let recorded = 0;
+  const logger = createLogger({ folder, redact: (text) => text, tell: (line) => lines.push(line) });
   const supervisor = new Supervisor({
     program: path,
     words: [],
     flags: [],
     environment: process.env,
     onRecorded: () => recorded++,
-    onWorkerEnd: async (worker) => void ended.push(worker),
-    log: (line) => lines.push(line),
+    onWorkerEnd: async (worker, { blameless }) => void ended.push(blameless ? `${worker} blameless` : worker),
+    logger,
+    drainMs: 60_000,
     checkMs: 40,
     ...options,
   });
   onTestFinished(async () => {
     await supervisor.stop(0);
+    logger.close();
     rmSync(folder, { recursive: true });
   });
   supervisor.start();
-  return { supervisor, lines, ended, recorded: () => recorded };
+  const logged = (): Record<string, unknown>[] =>
+    readFileSync(logFile(folder), "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  return { supervisor, lines, ended, recorded: () => recorded, logged };
 }
 
 async function until(condition: () => boolean): Promise<void> {
@@ -45,30 +56,88 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 const ALIVE = "setInterval(() => process.send({ type: 'alive' }), 20); process.on('disconnect', () => process.exit());";
+const DRAINED = "process.on('message', ({ type }) => type === 'drain' && process.exit(0));";
 
-test("a worker that ends at once is started again, with growing waits", async () => {
+test("a worker that ends is followed at once, and with growing waits when the next ones end too", async () => {
   const { lines, ended } = watch("process.exit(3)");
-  await until(() => lines.length === 3);
+  await until(() => lines.length === 4);
   expect(lines).toEqual([
+    "The worker ended (exit code 3); the next one starts at once",
     "The worker ended (exit code 3); the next one starts in 100 ms",
     "The worker ended (exit code 3); the next one starts in 200 ms",
     "The worker ended (exit code 3); the next one starts in 400 ms",
   ]);
-  expect(new Set(ended).size).toBe(3);
+  expect(new Set(ended).size).toBe(4);
 });
 
-test("a worker that ends after it has done a task is followed soon, however often", async () => {
+test("a worker that ends after it has done a task is followed at once, however often", async () => {
   const { lines, recorded } = watch("process.send({ type: 'finished' }, () => process.exit(3))");
   await until(() => lines.length === 4);
-  expect(lines).toEqual(lines.map(() => "The worker ended (exit code 3); the next one starts in 100 ms"));
-  expect(recorded()).toBe(4);
+  expect(lines).toEqual(lines.map(() => "The worker ended (exit code 3); the next one starts at once"));
+  expect(recorded()).toBeGreaterThanOrEqual(4);
 });
 
-test("a worker that hangs is ended and replaced", async () => {
-  const { lines } = watch("process.send({ type: 'alive' }); for (;;);");
+test("a worker that never stays up is given up with its last words, and tried again seldom", async () => {
+  const { supervisor, lines, ended, logged } = watch(
+    "console.error('no disk'); console.error('no luck'); process.exit(3)",
+    {
+      maxEnds: 3,
+      givenUpWaitMs: 200,
+    },
+  );
+  await until(() => ended.length === 3);
+  await until(() => supervisor.status().state === "given_up");
+  const { why, pid } = supervisor.status();
+  expect(pid).toBeNull();
+  expect(why).toBe(
+    "the worker ended 3 times in a row without having done anything, at last by exit code 3; it said: no disk | no luck",
+  );
+  expect(lines.at(-1)).toMatch(
+    /^No task is done: the worker ended 3 times .* every 0.2 seconds; .* SIGHUP to process \d+$/,
+  );
+  expect(logged().at(-1)).toMatchObject({ level: "error", part: "service", how: "exit code 3", ends_in_a_row: 3 });
+  expect(logged().filter(({ part, message }) => part === "worker" && message === "no luck")).toHaveLength(3);
+  await until(() => ended.length === 4);
+  expect(supervisor.status().state).toBe("given_up");
+});
+
+test("a worker that was given up counts as well again once it has done a task", async () => {
+  const script = `
+    import { existsSync, writeFileSync } from "node:fs";
+    const mark = process.argv[1] + ".mended";
+    if (!existsSync(mark)) process.exit(3);
+    ${ALIVE} process.send({ type: 'alive' }); process.on('message', () => process.send({ type: 'finished' }));`;
+  const folder = mkdtempSync(join(tmpdir(), "autonous-mended-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const program = join(folder, "worker.mjs");
+  writeFileSync(program, script);
+  const { supervisor, lines } = watch("", { program, maxEnds: 2, givenUpWaitMs: 3_600_000 });
+  await until(() => supervisor.status().state === "given_up");
+  writeFileSync(`${program}.mended`, "");
+  supervisor.restart(); // by SIGHUP: nobody waits for an hour
+  await until(() => supervisor.status().pid !== null);
+  expect(supervisor.status().state).toBe("given_up"); // it has not shown anything yet
+  await until(() => {
+    supervisor.wake();
+    return supervisor.status().state === "working";
+  });
+  expect(supervisor.status().why).toBeNull();
+  expect(lines.at(-1)).toBe("The worker works again: tasks are done");
+});
+
+// oxfmt-ignore
+const HANGING = [
+  { title: "hangs",                                    program: "process.send({ type: 'alive' }); for (;;);" },
+  { title: "hangs before it was heard of",             program: "for (;;);" },
+  { title: "turns, but is not answered by its store",  program: "setInterval(() => {}, 10)" },
+];
+
+test.each(HANGING)("a worker that $title is ended and replaced", async ({ program }) => {
+  const { lines, ended } = watch(program);
   await until(() => lines.length === 2);
   expect(lines[0]).toContain("The worker hangs");
-  expect(lines[1]).toBe("The worker ended (SIGKILL); the next one starts in 100 ms");
+  expect(lines[1]).toBe("The worker ended (SIGKILL); the next one starts at once");
+  expect(ended[0]).not.toContain("blameless");
 });
 
 test("a supervisor that was asleep itself does not take its worker for hung", async () => {
@@ -84,37 +153,78 @@ test("a worker that cannot be started is tried again", async () => {
   // No argument of a program may be so long.
   const { lines, ended } = watch(ALIVE, { words: ["x".repeat(1_000_000)] });
   await until(() => lines.length === 2);
-  expect(lines[0]).toMatch(/^The worker ended \(it could not be started: .*E2BIG.*\); the next one starts in 100 ms$/);
-  expect(lines[1]).toContain("200 ms");
+  expect(lines[0]).toMatch(/^The worker ended \(it could not be started: .*E2BIG.*\); the next one starts at once$/);
+  expect(lines[1]).toContain("100 ms");
   expect(ended).toHaveLength(2);
 });
 
 test("what goes wrong when a worker is seen off is told, and keeps nobody from starting the next", async () => {
   const { lines } = watch("process.exit(3)", { onWorkerEnd: () => Promise.reject(new Error("the store is locked")) });
-  await until(() => lines.length === 4);
+  await until(() => lines.length === 6);
   expect(lines[0]).toBe("What the ended worker held could not be freed: the store is locked");
-  expect(lines[3]).toContain("200 ms");
+  expect(lines[5]).toContain("200 ms");
 });
 
 test("a supervisor that is stopped asks its worker to end, and starts no other", async () => {
-  const drained = "process.on('message', ({ type }) => type === 'drain' && process.exit(0));";
-  const { supervisor, lines, ended, recorded } = watch(`${ALIVE} ${drained} process.send({ type: 'recorded' })`);
+  const { supervisor, lines, ended, recorded } = watch(`${ALIVE} ${DRAINED} process.send({ type: 'recorded' })`);
   await until(() => recorded() === 1);
   await supervisor.stop(60_000);
   expect(ended).toHaveLength(1);
   expect(lines).toEqual([]);
+  expect(supervisor.status()).toMatchObject({ state: "stopped", pid: null, ends: 0 });
 });
 
-test("a worker that does not end when it is asked to is ended by force", async () => {
+test("a worker that does not end when it is asked to is ended by force, and its tasks are not blamed", async () => {
   const { supervisor, ended, recorded } = watch(`${ALIVE} process.send({ type: 'recorded' })`);
   await until(() => recorded() === 1);
   await supervisor.stop(50);
+  expect(ended).toEqual([expect.stringMatching(/ blameless$/)]);
+});
+
+test("a worker that crashes while it drains is blamed", async () => {
+  const crash = "process.on('message', ({ type }) => type === 'drain' && process.exit(3));";
+  const { supervisor, ended, recorded } = watch(`${ALIVE} ${crash} process.send({ type: 'recorded' })`);
+  await until(() => recorded() === 1);
+  await supervisor.stop(60_000);
+  expect(ended).toEqual([expect.stringMatching(/^[\d-]+$/)]);
+});
+
+test("a worker that is ended at once while it drains keeps nobody waiting", async () => {
+  const { supervisor, ended, recorded } = watch(`${ALIVE} process.send({ type: 'recorded' })`);
+  await until(() => recorded() === 1);
+  const stopped = supervisor.stop(3_600_000);
+  supervisor.kill();
+  await stopped;
+  expect(ended).toEqual([expect.stringMatching(/ blameless$/)]);
+});
+
+test("a worker that is to be replaced finishes first, and the next one starts at once", async () => {
+  const { supervisor, lines, ended, recorded } = watch(`${ALIVE} ${DRAINED} process.send({ type: 'recorded' })`);
+  await until(() => recorded() === 1);
+  const { pid } = supervisor.status();
+  supervisor.restart();
+  supervisor.restart(); // twice does no harm
+  await until(() => recorded() === 2);
+  expect(supervisor.status().pid).not.toBe(pid);
+  expect(supervisor.status()).toMatchObject({ state: "working", ends: 0 });
   expect(ended).toHaveLength(1);
+  expect(lines).toEqual([]);
 });
 
 test("a supervisor that is stopped while it waits for the next start does not start it", async () => {
   const { supervisor, lines, ended } = watch("process.exit(3)");
-  await until(() => lines.length === 1);
+  await until(() => lines.length === 2);
   await supervisor.stop(60_000);
-  expect(ended).toHaveLength(1);
+  supervisor.restart();
+  expect(ended).toHaveLength(2);
+  expect(supervisor.status()).toMatchObject({ state: "stopped", pid: null });
+});
+
+test("what a worker writes is told line by line, whichever output it takes", async () => {
+  const { lines, logged } = watch(
+    `${ALIVE} process.stdout.write("one\\n\\ntw"); console.error("three"); process.stdout.write("o")`,
+  );
+  await until(() => lines.length === 2);
+  expect([...lines].sort()).toEqual(["one", "three"]);
+  expect(logged().find(({ message }) => message === "three")).toMatchObject({ level: "warn", part: "worker" });
 });

@@ -1,20 +1,46 @@
-import { fork } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
-import type { FromWorker, ToWorker } from "./messages.ts";
-import { WORKER_NAME } from "./messages.ts";
+import type { BreakerState } from "../model/circuit-breaker.ts";
+import { startChild } from "./child.ts";
+import type { Child, ChildProgram } from "./child.ts";
+import type { Logger } from "./logger.ts";
+import type { FromWorker } from "./messages.ts";
+import { GIVEN_UP_WAIT_MS, MAX_ENDS, waitBefore } from "./restarts.ts";
 
-export interface SupervisorOptions {
-  /** The program that the worker is, its words, and the flags that Node needs for it. */
-  readonly program: string;
-  readonly words: readonly string[];
-  readonly flags: readonly string[];
-  readonly environment: NodeJS.ProcessEnv;
+export interface SupervisorOptions extends ChildProgram {
   readonly onRecorded: () => void;
-  /** A worker has ended, however; what it held can be given to the next one. */
-  readonly onWorkerEnd: (worker: string) => Promise<void>;
-  readonly log: (line: string) => void;
+  /**
+   * A worker has ended, however; what it held can be given to the next one. `blameless`: it was ended on purpose, and
+   * its tasks had no part in it.
+   */
+  readonly onWorkerEnd: (worker: string, options: { readonly blameless: boolean }) => Promise<void>;
+  /** A circuit breaker of the worker changed. Those of a worker that ended are gone with it. */
+  readonly onBreaker?: (breaker: BreakerState) => void;
+  readonly logger: Logger;
+  /** How long a worker that is replaced may finish what it has in hand. */
+  readonly drainMs: number;
   /** How often the worker is looked at. Default: every second. */
   readonly checkMs?: number;
+  /** After so many ends in a row a worker is given up. */
+  readonly maxEnds?: number;
+  /** How long one that was given up is left alone. */
+  readonly givenUpWaitMs?: number;
+}
+
+/**
+ * starting: a process is there and was not heard of yet → working, waiting.
+ * working: it was heard of → waiting, or starting when it is replaced.
+ * waiting: it has ended; the next one starts soon → starting, given_up.
+ * given_up: so many have ended in a row that the next one starts seldom, or when somebody says so; until one works.
+ * stopped: no other is started.
+ */
+type WorkerState = "starting" | "working" | "waiting" | "given_up" | "stopped";
+
+export interface WorkerStatus {
+  readonly state: WorkerState;
+  readonly pid: number | null;
+  /** How many have ended that should not have. */
+  readonly ends: number;
+  /** Why the last one ended, and what it said. Null when all is well. */
+  readonly why: string | null;
 }
 
 const CHECK_MS = 1000;
@@ -23,26 +49,33 @@ const CHECK_MS = 1000;
  * is not blamed for the time in which this process itself, or the whole machine, was asleep.
  */
 const HUNG_CHECKS = 15;
-const FIRST_WAIT_MS = 100;
-const LONGEST_WAIT_MS = 10_000;
 /** A worker that lived so long did not fail by starting. */
 const STABLE_MS = 30_000;
+/** How many of a worker's last lines are told when it is given up. */
+const LAST_LINES = 5;
 
-interface End {
-  readonly worker: string;
+interface Running {
+  readonly child: Child;
   readonly startedAt: number;
-  readonly how: string;
+  readonly lines: string[];
+  /** It was told to end: the next one is not counted as a restart. */
+  isReplaced: boolean;
+  /** It was ended by us and not by what it did. */
+  isBlameless: boolean;
 }
 
 /** Keeps one worker running: starts it again when it ends, with growing waits, and ends it when it hangs. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
-  #child: ChildProcess | undefined;
-  #count = 0;
-  #waitMs = FIRST_WAIT_MS;
+  #state: WorkerState = "stopped";
+  #running: Running | undefined;
+  #over: Promise<void> = Promise.resolve();
+  #started = 0;
+  #ends = 0;
+  #endsInARow = 0;
+  #why: string | null = null;
   #silentChecks = 0;
-  #stopping = false;
-  #restart: NodeJS.Timeout | undefined;
+  #next: NodeJS.Timeout | undefined;
   #check: NodeJS.Timeout | undefined;
 
   constructor(options: SupervisorOptions) {
@@ -50,90 +83,154 @@ export class Supervisor {
   }
 
   start(): void {
-    this.#check = setInterval(() => this.#endIfHung(), this.#options.checkMs ?? CHECK_MS);
+    this.#check = setInterval(() => this.#look(), this.#options.checkMs ?? CHECK_MS);
     this.#spawn();
   }
 
-  wake(): void {
-    this.#tell({ type: "wake" });
+  status(): WorkerStatus {
+    const state = this.#state !== "stopped" && this.#isGivenUp() ? "given_up" : this.#state;
+    return { state, pid: this.#running?.child.pid ?? null, ends: this.#ends, why: this.#why };
   }
 
-  /** Lets the worker finish what it has in hand for so long, then ends it. */
+  wake(): void {
+    this.#running?.child.tell({ type: "wake" });
+  }
+
+  /** Replaces the worker once it has finished what it has in hand. One that was given up is started again at once. */
+  restart(): void {
+    if (this.#state === "stopped") return;
+    if (this.#running === undefined) this.#spawn();
+    else void this.#drain(this.#running, this.#options.drainMs);
+  }
+
+  /** Lets the worker finish what it has in hand for so long, then ends it. Starts no other. */
   async stop(deadlineMs: number): Promise<void> {
-    this.#stopping = true;
+    this.#state = "stopped";
     clearInterval(this.#check);
-    clearTimeout(this.#restart);
-    const child = this.#child;
-    if (child === undefined) return;
-    const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-    this.#tell({ type: "drain" });
-    const timer = setTimeout(() => child.kill("SIGKILL"), deadlineMs);
-    await ended;
-    clearTimeout(timer);
+    clearTimeout(this.#next);
+    if (this.#running !== undefined) await this.#drain(this.#running, deadlineMs);
+    await this.#over;
   }
 
   /** Ends the worker at once. */
   kill(): void {
-    this.#child?.kill("SIGKILL");
+    if (this.#running !== undefined) endOnPurpose(this.#running);
+  }
+
+  async #drain(running: Running, deadlineMs: number): Promise<void> {
+    running.isReplaced = true;
+    running.child.tell({ type: "drain" });
+    const timer = setTimeout(() => endOnPurpose(running), deadlineMs);
+    await running.child.ended;
+    clearTimeout(timer);
   }
 
   #spawn(): void {
-    const { program, words, flags, environment } = this.#options;
-    const worker = `${process.pid}-${Date.now()}-${++this.#count}`;
-    const startedAt = Date.now();
-    const ended = (how: string): void => void this.#afterEnd({ worker, startedAt, how });
-    let child: ChildProcess;
-    try {
-      child = fork(program, words, {
-        execArgv: [...flags],
-        env: { ...environment, [WORKER_NAME]: worker },
-        stdio: ["ignore", 2, 2, "ipc"], // its text goes to our stderr: stdout is for results
-      });
-    } catch (error) {
-      return ended(`it could not be started: ${(error as Error).message}`); // no memory for it, for one
-    }
-    this.#child = child;
-    this.#silentChecks = 0;
-    child.on("message", (message: FromWorker) => this.#hear(message));
-    child.once("exit", (code, signal) => ended(signal ?? `exit code ${code}`));
-    child.on("error", (error) => {
-      if (child.pid === undefined) ended(`it could not be started: ${error.message}`);
-      else this.#options.log(`The worker cannot be reached: ${error.message}`);
+    clearTimeout(this.#next);
+    const worker = `${process.pid}-${Date.now()}-${++this.#started}`;
+    const log = this.#options.logger.part("worker");
+    const lines: string[] = [];
+    const child = startChild({
+      ...this.#options,
+      worker,
+      onMessage: (message) => this.#hear(message),
+      onLine: (line) => {
+        lines.push(line);
+        if (lines.length > LAST_LINES) lines.shift();
+        log.warn(line, { worker });
+      },
+      onProblem: ({ message }) => log.warn(`The worker cannot be reached: ${message}`, { worker }),
     });
-  }
-
-  #hear({ type }: FromWorker): void {
+    const running: Running = { child, startedAt: Date.now(), lines, isReplaced: false, isBlameless: false };
+    this.#running = running;
+    this.#state = "starting";
     this.#silentChecks = 0;
-    if (type === "finished") this.#waitMs = FIRST_WAIT_MS; // it works: should it end now, the next one need not wait
-    if (type !== "alive") this.#options.onRecorded();
+    this.#options.logger.info("A worker was started", { worker, pid: child.pid ?? null });
+    this.#over = child.ended.then((how) => this.#afterEnd(running, how));
   }
 
-  async #afterEnd({ worker, startedAt, how }: End): Promise<void> {
-    this.#child = undefined;
+  #hear(message: FromWorker): void {
+    const { type } = message;
+    this.#silentChecks = 0;
+    if (this.#state === "starting") this.#state = "working";
+    if (type === "finished") this.#prove();
+    if (type === "breaker") this.#options.onBreaker?.(message.breaker);
+    else if (type !== "alive") this.#options.onRecorded();
+  }
+
+  #isGivenUp(): boolean {
+    return this.#endsInARow >= (this.#options.maxEnds ?? MAX_ENDS);
+  }
+
+  /** It works: should it end now, the next one need not wait. */
+  #prove(): void {
+    if (this.#isGivenUp()) this.#options.logger.warn("The worker works again: tasks are done");
+    this.#endsInARow = 0;
+    this.#why = null;
+  }
+
+  async #afterEnd(running: Running, how: string): Promise<void> {
+    const { worker } = running.child;
+    this.#running = undefined;
     try {
-      await this.#options.onWorkerEnd(worker);
+      await this.#options.onWorkerEnd(worker, { blameless: running.isBlameless });
     } catch (error) {
       // The lanes are freed anyway once the worker has been silent for the time of a lease.
-      this.#options.log(`What the ended worker held could not be freed: ${(error as Error).message}`);
+      this.#options.logger.warn(`What the ended worker held could not be freed: ${(error as Error).message}`, {
+        worker,
+      });
     }
-    if (this.#stopping) return;
-    if (Date.now() - startedAt > STABLE_MS) this.#waitMs = FIRST_WAIT_MS;
-    this.#options.log(`The worker ended (${how}); the next one starts in ${this.#waitMs} ms`);
-    this.#restart = setTimeout(() => this.#spawn(), this.#waitMs);
-    this.#waitMs = Math.min(this.#waitMs * 2, LONGEST_WAIT_MS);
+    if (this.#state === "stopped") return;
+    if (running.isReplaced) return this.#spawn();
+    this.#ends++;
+    this.#endsInARow++;
+    if (this.#isGivenUp()) this.#giveUp(running, how);
+    else this.#startLater(running, how);
   }
 
-  #endIfHung(): void {
-    if (this.#child === undefined || ++this.#silentChecks < HUNG_CHECKS) return;
-    this.#silentChecks = 0;
-    this.#options.log(
-      `The worker hangs: nothing was heard of it for ${HUNG_CHECKS} seconds. It is ended and started again`,
+  #startLater({ child: { worker } }: Running, how: string): void {
+    const waitMs = waitBefore(this.#endsInARow);
+    const when = waitMs === 0 ? "at once" : `in ${waitMs} ms`;
+    this.#state = "waiting";
+    this.#why = `the worker ended (${how})`;
+    this.#options.logger.warn(`The worker ended (${how}); the next one starts ${when}`, { worker, how });
+    if (waitMs === 0) this.#spawn();
+    else this.#next = setTimeout(() => this.#spawn(), waitMs);
+  }
+
+  #giveUp({ child: { worker }, lines }: Running, how: string): void {
+    const waitMs = this.#options.givenUpWaitMs ?? GIVEN_UP_WAIT_MS;
+    const said = lines.length === 0 ? "it said nothing" : `it said: ${lines.join(" | ")}`;
+    this.#state = "given_up";
+    this.#why = `the worker ended ${this.#endsInARow} times in a row without having done anything, at last by ${how}; ${said}`;
+    this.#options.logger.error(
+      `No task is done: ${this.#why}. Messages are still taken in, and a worker is tried every ${waitMs / 1000} seconds; ` +
+        `to try at once, put right what it says and send SIGHUP to process ${process.pid}`,
+      { worker, how, ends_in_a_row: this.#endsInARow },
     );
-    this.#child.kill("SIGKILL");
+    this.#next = setTimeout(() => this.#spawn(), waitMs);
   }
 
-  #tell(message: ToWorker): void {
-    // A worker that is ending takes no messages; the next one looks for itself.
-    if (this.#child?.connected === true) this.#child.send(message, () => undefined);
+  #look(): void {
+    const running = this.#running;
+    if (running === undefined) return;
+    if (this.#state === "working" && Date.now() - running.startedAt > STABLE_MS) this.#prove();
+    if (++this.#silentChecks >= HUNG_CHECKS) this.#endHung(running);
   }
+
+  #endHung(running: Running): void {
+    this.#silentChecks = 0;
+    const { worker } = running.child;
+    const seconds = Math.round((HUNG_CHECKS * (this.#options.checkMs ?? CHECK_MS)) / 1000);
+    this.#options.logger.warn(
+      `The worker hangs: nothing was heard of it for ${seconds} seconds. It is ended and started again`,
+      { worker },
+    );
+    running.child.kill();
+  }
+}
+
+function endOnPurpose(running: Running): void {
+  running.isBlameless = true;
+  running.child.kill();
 }

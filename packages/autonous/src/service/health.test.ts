@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import type { WorkerStatus } from "../supervisor/supervisor.ts";
+import { createHealth } from "./health.ts";
+
+function status(state: WorkerStatus["state"]): WorkerStatus {
+  return { state, pid: 1, ends: 0, why: "SECRET" };
+}
+
+const kv = { get: () => Promise.resolve(undefined), set: () => Promise.resolve() };
+
+// oxfmt-ignore
+const STATES = [
+  { state: "starting", says: undefined },
+  { state: "working",  says: undefined },
+  { state: "waiting",  says: /is started again$/ },
+  { state: "given_up", says: /does not stay up/ },
+  { state: "stopped",  says: /stopping$/ },
+] as const;
+
+for (const { state, says } of STATES) {
+  test(`a service whose worker is "${state}" is ${says === undefined ? "well" : "not well"}, and tells no more than it has to`, async () => {
+    const health = await createHealth({ store: { kv }, workerStatus: () => status(state), clock: () => 0 })();
+    expect(health).toEqual(
+      says === undefined ? { ok: true } : { ok: false, why: expect.stringMatching(says) as string },
+    );
+  });
+}
+
+test("a store that cannot be written is told, seldom looked at, and looked at again", async () => {
+  let now = 0;
+  let writes = 0;
+  let problem: Error | undefined = new Error("SECRET: no space left");
+  const set = async (): Promise<void> => {
+    writes++;
+    await Promise.resolve();
+    if (problem !== undefined) throw problem;
+  };
+  const health = createHealth({
+    store: { kv: { ...kv, set } },
+    workerStatus: () => status("working"),
+    clock: () => now,
+  });
+  for (let i = 0; i < 10; i++) expect(await health()).toEqual({ ok: false, why: "the store cannot be written" });
+  expect(writes).toBe(1);
+  problem = undefined;
+  now = 6000;
+  expect(await health()).toEqual({ ok: true });
+  now = -100_000; // a clock that was set back
+  expect(await health()).toEqual({ ok: true });
+  expect(writes).toBe(3);
+});

@@ -1,0 +1,65 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startConsole } from "../channels/console/server.ts";
+import type { Console, ConsoleOptions } from "../channels/console/server.ts";
+import { CannotServe } from "./context.ts";
+import type { ServiceContext } from "./context.ts";
+import { createHealth } from "./health.ts";
+
+export interface OpenHttp {
+  readonly url: string;
+  /** Lets go of whoever follows a task, and takes no more requests. */
+  close(): Promise<void>;
+}
+
+/** HTTP on 127.0.0.1: always there. Throws `CannotServe` when the port is taken. */
+export async function openHttp(context: ServiceContext, token: string): Promise<OpenHttp> {
+  const { store, bell, settings, logger, onTask, redact } = context;
+  const closing = new AbortController();
+  const server = await listen({
+    store,
+    bell,
+    token,
+    port: settings.http_port,
+    log: logger.part("http").warn,
+    closing: closing.signal,
+    onTask,
+    redact,
+    state_dir: context.state_dir,
+    health: createHealth({ store, workerStatus: context.workerStatus, clock: Date.now }),
+    metrics: () => context.telemetry.metrics(context.workerStatus()),
+  });
+  return {
+    url: server.url,
+    async close() {
+      closing.abort();
+      bell.ring();
+      await server.close();
+    },
+  };
+}
+
+async function listen(options: ConsoleOptions): Promise<Console> {
+  try {
+    return await startConsole(options);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "EADDRINUSE" && code !== "EACCES") throw error;
+    const why = code === "EACCES" ? "this user may not" : "another program does";
+    throw new CannotServe(`Cannot listen on 127.0.0.1:${options.port}: ${why}. Set AUTONOUS_HTTP_PORT to a free port`);
+  }
+}
+
+const TOKEN = /^[\w-]{32,}$/;
+
+/** Made at the first start and kept, so that what was set up with it goes on working. One that is cut short is not one. */
+export function readToken(state_dir: string): string {
+  const path = join(state_dir, "http.token");
+  const kept = existsSync(path) ? readFileSync(path, "utf8").trim() : "";
+  if (TOKEN.test(kept)) return kept;
+  const token = randomBytes(24).toString("base64url");
+  writeFileSync(`${path}.new`, token, { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+  return token;
+}

@@ -1,0 +1,55 @@
+import { createRuntime } from "@autonous/runtime";
+import { loadConfiguration } from "../config/load.ts";
+import { withProject } from "../config/project.ts";
+import type { OpenChannel } from "./channels.ts";
+import { CannotServe } from "./context.ts";
+import type { ServiceContext } from "./context.ts";
+
+/** Telegram, where a token is set. */
+export async function openTelegramChannel(context: ServiceContext): Promise<OpenChannel | undefined> {
+  const { settings, store, bell, onTask, redact, state_dir, logger } = context;
+  const { telegram_token: token, telegram_api_root: api_root, telegram_allowed_users: allowed_users = [] } = settings;
+  if (token === undefined) return undefined;
+  const { BadToken, openTelegram } = await import("../channels/telegram/channel.ts");
+  try {
+    return await openTelegram({
+      token,
+      api_root,
+      allowed_users,
+      pending_window_seconds: settings.tg_pending_window_seconds,
+      pending_max_messages: settings.tg_pending_max_messages,
+      state_dir,
+      store,
+      bell,
+      onTask,
+      redact,
+      listTools: () => listTools(context),
+      log: logger.part("telegram").warn,
+    });
+  } catch (error) {
+    throw error instanceof BadToken ? new CannotServe(error.message) : error;
+  }
+}
+
+/** What a task is offered, as it would be now. */
+async function listTools({ roots, state_dir, environment }: ServiceContext): Promise<readonly string[]> {
+  const own = loadConfiguration(environment);
+  const { configuration, roots: narrowed } = withProject(own, { roots, cwd: roots[0] ?? "/", environment });
+  const { policy } = configuration;
+  const runtime = await createRuntime({
+    roots: narrowed,
+    state_dir,
+    profile: policy.profile,
+    config: policy.configuration,
+    ...(policy.projects === undefined ? {} : { projects: policy.projects }),
+  });
+  try {
+    return runtime.tools().map(({ name, description }) => `${name}: ${firstSentence(description)}`);
+  } finally {
+    await runtime.close();
+  }
+}
+
+function firstSentence(text: string): string {
+  return /^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text;
+}

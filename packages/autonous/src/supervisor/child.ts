@@ -1,0 +1,91 @@
+import { fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import type { FromWorker, ToWorker } from "./messages.ts";
+import { WORKER_NAME } from "./messages.ts";
+import { OutputLines } from "./output-lines.ts";
+
+export interface ChildProgram {
+  /** The program that the worker is, its words, and the flags that Node needs for it. */
+  readonly program: string;
+  readonly words: readonly string[];
+  readonly flags: readonly string[];
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+export interface ChildOptions extends ChildProgram {
+  readonly worker: string;
+  readonly onMessage: (message: FromWorker) => void;
+  /** A line of what it wrote, to whichever of its two outputs. */
+  readonly onLine: (line: string) => void;
+  /** It cannot be spoken to, but lives. */
+  readonly onProblem: (problem: Error) => void;
+}
+
+/** One worker process. */
+export interface Child {
+  readonly worker: string;
+  readonly pid: number | undefined;
+  tell(message: ToWorker): void;
+  /** Ends it at once. */
+  kill(): void;
+  /** How it ended, as people say it; it could not be started at all, for one. */
+  readonly ended: Promise<string>;
+}
+
+/** What the process wrote last arrives after its end; longer than this nobody waits for it. */
+const LAST_WORDS_MS = 50;
+
+export function startChild(options: ChildOptions): Child {
+  const { worker, program, words, flags, environment } = options;
+  let child: ChildProcess;
+  try {
+    child = fork(program, words, {
+      execArgv: [...flags],
+      env: { ...environment, [WORKER_NAME]: worker },
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    });
+  } catch (error) {
+    return unstarted(worker, error as Error); // no memory for it, for one
+  }
+  const closed = readLines(child, options);
+  child.on("message", options.onMessage);
+  const ended = new Promise<string>((resolve) => {
+    child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
+    child.on("error", (error) => {
+      if (child.pid === undefined) resolve(notStarted(error));
+      else options.onProblem(error);
+    });
+  });
+  return {
+    worker,
+    pid: child.pid,
+    // A worker that is ending takes no messages; the next one looks for itself.
+    tell: (message) => void (child.connected && child.send(message, () => undefined)),
+    kill: () => void child.kill("SIGKILL"),
+    ended: ended.then(async (how) => {
+      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS).unref())]);
+      return how;
+    }),
+  };
+}
+
+function unstarted(worker: string, error: Error): Child {
+  const nothing = (): void => undefined;
+  return { worker, pid: undefined, tell: nothing, kill: nothing, ended: Promise.resolve(notStarted(error)) };
+}
+
+function notStarted({ message }: Error): string {
+  return `it could not be started: ${message}`;
+}
+
+/** Gives when both outputs have come to their end. */
+async function readLines(child: ChildProcess, { onLine }: ChildOptions): Promise<void> {
+  await Promise.all(
+    [child.stdout, child.stderr].map(async (output) => {
+      const lines = new OutputLines({ onLine });
+      output?.setEncoding("utf8").on("data", (text: string) => lines.take(text));
+      await new Promise((resolve) => (output === null ? resolve(undefined) : output.once("close", resolve)));
+      lines.end();
+    }),
+  );
+}
