@@ -102,12 +102,14 @@ export function loadConfiguration(
 }
 
 const PREFIX = "AUTONOUS_";
+/** What the service itself tells its worker: no setting, and no slip of the finger. */
+const OWN: ReadonlySet<string> = new Set(["WORKER_NAME"]);
 
 /** Variables that are written almost like one of ours, which is what a slip of the finger looks like. */
 export function unknownVariables(environment: NodeJS.ProcessEnv): readonly string[] {
   const known = ownNames(Object.values(SETTINGS).map(({ variable }) => variable));
   return ownNames(Object.keys(environment))
-    .filter((name) => !known.includes(name))
+    .filter((name) => !known.includes(name) && !OWN.has(name))
     .flatMap((name) => {
       const [nearest] = nearestNames(name, known);
       return nearest === undefined ? [] : [`${PREFIX}${name} is not a setting; did you mean ${PREFIX}${nearest}?`];

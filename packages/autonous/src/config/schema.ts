@@ -12,7 +12,9 @@ const ID = "https://unpkg.com/autonous/schema/config.schema.json";
 /** The JSON Schema of configuration files: the settings as their table has them, the policy as it is checked. */
 export function makeConfigurationSchema(): JsonSchema {
   const { properties: policy } = z.toJSONSchema(makePolicySchema(), { io: "input" });
-  const settings = (Object.keys(SETTINGS) as SettingName[]).map((name) => [name, settingSchema(name)]);
+  const settings = (Object.keys(SETTINGS) as SettingName[])
+    .filter((name) => SETTINGS[name].kind.type !== "secret") // a file never holds one
+    .map((name) => [name, settingSchema(name)]);
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     $id: ID,
@@ -41,6 +43,11 @@ function settingSchema(name: SettingName): JsonSchema {
 
 function kindSchema(kind: Kind): JsonSchema {
   switch (kind.type) {
+    case "url":
+      return { type: "string", pattern: "^https?://" };
+    case "ids":
+      return { type: "array", items: { type: "integer", minimum: 1 }, minItems: 1 };
+    case "secret":
     case "text":
       return { type: "string", pattern: "\\S" };
     case "choice":

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { checkValue, readText, SETTINGS } from "./settings.ts";
+import { checkValue, readText, SETTINGS, showSetting, withoutSecrets } from "./settings.ts";
 import type { SettingName } from "./settings.ts";
 
 const NAMES = Object.keys(SETTINGS) as SettingName[];
@@ -36,6 +36,16 @@ const TEXTS = [
   { name: "state_dir",          text: "state",        gives: { value: "state" } },
   { name: "state_dir",          text: " ",            gives: { problem: "has to be text that is not empty" } },
   { name: "tool_allowed_roots", text: "/a, /b ,",     gives: { value: ["/a", "/b", ""] } },
+  { name: "telegram_allowed_users", text: "42, 7",    gives: { value: [42, 7] } },
+  { name: "telegram_allowed_users", text: "",         gives: { problem: 'has to be numbers separated by commas, and "" is none' } },
+  { name: "telegram_allowed_users", text: "42,@ada",  gives: { problem: 'has to be numbers separated by commas, and "@ada" is none' } },
+  { name: "telegram_allowed_users", text: "-42",      gives: { problem: 'has to be numbers separated by commas, and "-42" is none' } },
+  { name: "telegram_allowed_users", text: "0",        gives: { problem: "has to be a list of whole numbers above 0" } },
+  { name: "telegram_api_root",  text: "localhost:1",  gives: { problem: 'has to be an address that begins with http:// or https://, not "localhost:1"' } },
+  { name: "telegram_api_root",  text: "http://[::1]:1", gives: { value: "http://[::1]:1" } },
+  { name: "telegram_token",     text: " 1:abc ",      gives: { value: "1:abc" } },
+  { name: "telegram_token",     text: "",             gives: { problem: "is empty; leave it out, or set it" } },
+  { name: "telegram_token",     text: "1:a b",        gives: { problem: "holds a space, or what is no plain character" } },
 ] as const;
 
 for (const { name, text, gives } of TEXTS) {
@@ -51,6 +61,8 @@ const VALUES = [
   { name: "profile",            value: ["guarded"],   problem: 'has to be one of readonly, guarded, autonomous, not ["guarded"]' },
   { name: "model",              value: 5,             problem: "has to be text that is not empty" },
   { name: "tool_allowed_roots", value: "/a,/b",       problem: "has to be a list of absolute paths" },
+  { name: "telegram_token",     value: "1:abc",       problem: "is a secret: it comes from the environment only, as AUTONOUS_TELEGRAM_TOKEN" },
+  { name: "telegram_allowed_users", value: "42",      problem: "has to be a list of whole numbers above 0" },
   { name: "tool_allowed_roots", value: ["/a", 5],     problem: "has to be a list of absolute paths" },
 ] as const;
 
@@ -67,4 +79,11 @@ test("whatever a value is, it is taken or refused with a reason", () => {
       expect("value" in checked ? checked.value : value).toBe(value);
     }),
   );
+});
+
+test("a secret is not shown, and goes to nobody whom the service starts", () => {
+  expect(showSetting("telegram_token", "1:abc")).toBe("set, not shown");
+  expect(showSetting("telegram_token", undefined)).toBe("none");
+  expect(showSetting("telegram_allowed_users", [42, 7])).toBe("42,7");
+  expect(withoutSecrets({ AUTONOUS_TELEGRAM_TOKEN: "1:abc", PATH: "/bin" })).toEqual({ PATH: "/bin" });
 });

@@ -4,6 +4,12 @@ import { DEFAULTS, PROFILE_NAMES, SANDBOX_MODES } from "@autonous/runtime";
 export type Kind =
   | { readonly type: "text" }
   | { readonly type: "folders" }
+  /** From the environment only, and never shown. */
+  | { readonly type: "secret" }
+  /** Whole numbers above 0 that name somebody. */
+  | { readonly type: "ids" }
+  /** `http:` or `https:`. */
+  | { readonly type: "url" }
   /** The strictest first. */
   | { readonly type: "choice"; readonly of: readonly string[] }
   | { readonly type: "number"; readonly min: number; readonly max: number };
@@ -60,7 +66,17 @@ export const SETTINGS = {
   approval_timeout_seconds: { variable: "AUTONOUS_APPROVAL_TIMEOUT_SECONDS", kind: { type: "number", min: 1, max: 30 * DAY_SECONDS }, default: DEFAULTS.approval_timeout_ms / 1000, project: "less",     meaning: "How long a request for approval is good" },
   task_max_attempts:        { variable: "TASK_MAX_ATTEMPTS",                 kind: { type: "number", min: 1, max: 100 },              default: 3,                                   project: "less",     meaning: "How often a task is tried before it is given up" },
   task_retry_base_ms:       { variable: "TASK_RETRY_BASE_MS",                kind: { type: "number", min: 1, max: 3_600_000 },        default: 2000,                                project: "trusted",  meaning: "How long the first retry waits; each further one waits twice as long" },
+  worker_concurrency:       { variable: "AUTONOUS_WORKER_CONCURRENCY",       kind: { type: "number", min: 1, max: 256 },              default: 1,                                   project: "less",     meaning: "How many chats are worked on side by side; the tasks of one chat stay in order" },
+  drain_seconds:            { variable: "AUTONOUS_DRAIN_SECONDS",            kind: { type: "number", min: 0, max: 3600 },             default: 10,                                  project: "never",    meaning: "How long a service that is told to stop lets the tasks in hand go on; what is not done by then is gone on with at the next start" },
+  keep_days:                { variable: "AUTONOUS_KEEP_DAYS",                kind: { type: "number", min: 0, max: 36_500 },           default: 30,                                  project: "never",    meaning: "How many days the record of a run, and what it put aside, is kept after its end; 0: for ever. What it leaves: retention.md" },
+  keep_undo_days:           { variable: "AUTONOUS_KEEP_UNDO_DAYS",           kind: { type: "number", min: 0, max: 36_500 },           default: 14,                                  project: "never",    meaning: "How many days a change can be taken back; 0: for ever" },
+  keep_megabytes:           { variable: "AUTONOUS_KEEP_MEGABYTES",           kind: { type: "number", min: 0, max: 1_000_000_000 },    default: 4096,                                project: "never",    meaning: "How much the state folder may take; beyond it the oldest goes first, but nothing of the last day; 0: any amount" },
   http_port:                { variable: "AUTONOUS_HTTP_PORT",                kind: { type: "number", min: 0, max: 65_535 },           default: 8787,                                project: "never",    meaning: "The port of the service on 127.0.0.1; 0 takes a free one" },
+  telegram_token:           { variable: "AUTONOUS_TELEGRAM_TOKEN",           kind: { type: "secret" },                                default: undefined,                           project: "never",    meaning: "The token of a Telegram bot, from @BotFather. With it `serve` speaks by Telegram too. From the environment only" },
+  telegram_allowed_users:   { variable: "AUTONOUS_TELEGRAM_ALLOWED_USERS",   kind: { type: "ids" },                                   default: undefined,                           project: "never",    meaning: "Whom the bot listens to: numeric Telegram user ids, separated by commas. Nobody where it is not set" },
+  telegram_api_root:        { variable: "AUTONOUS_TELEGRAM_API_ROOT",        kind: { type: "url" },                                   default: "https://api.telegram.org",          project: "never",    meaning: "Where the Bot API is: Telegram's own, a Bot API server of one's own, or an emulator" },
+  tg_pending_window_seconds: { variable: "TG_PENDING_WINDOW_SECONDS",        kind: { type: "number", min: 1, max: DAY_SECONDS },      default: 600,                                 project: "never",    meaning: "How old a Telegram message may be when the service gets to see it" },
+  tg_pending_max_messages:  { variable: "TG_PENDING_MAX_MESSAGES",           kind: { type: "number", min: 1, max: 1000 },             default: 50,                                  project: "never",    meaning: "How many Telegram messages that came while the service was away are taken, the newest" },
 } as const satisfies Record<string, SettingRow>;
 
 export type SettingName = keyof typeof SETTINGS;
@@ -69,9 +85,11 @@ type ValueOf<K extends Kind> = K extends { type: "number" }
   ? number
   : K extends { type: "folders" }
     ? readonly string[]
-    : K extends { type: "choice"; of: readonly (infer C)[] }
-      ? C
-      : string;
+    : K extends { type: "ids" }
+      ? readonly number[]
+      : K extends { type: "choice"; of: readonly (infer C)[] }
+        ? C
+        : string;
 type OrUndefined<D> = D extends undefined ? undefined : never;
 
 /** The values in force. */
@@ -79,7 +97,7 @@ export type Settings = {
   readonly [N in SettingName]: ValueOf<(typeof SETTINGS)[N]["kind"]> | OrUndefined<(typeof SETTINGS)[N]["default"]>;
 };
 
-export type SettingValue = string | number | readonly string[] | undefined;
+export type SettingValue = string | number | readonly string[] | readonly number[] | undefined;
 
 /** A setting's text as its value; or what is wrong with it. */
 export function readText(
@@ -88,10 +106,41 @@ export function readText(
 ): { readonly value: SettingValue } | { readonly problem: string } {
   const kind: Kind = SETTINGS[name].kind;
   if (kind.type === "folders") return { value: text.split(",").map((part) => part.trim()) };
+  if (kind.type === "secret") return readSecret(text);
+  if (kind.type === "ids") return readIds(name, text);
   if (kind.type !== "number") return checkValue(name, text);
   return /^-?\d+(\.\d+)?$/.test(text.trim())
     ? checkValue(name, Number(text))
     : { problem: `has to be a whole number, not "${text}"` };
+}
+
+/** What is wrong with it is said without it. */
+function readSecret(text: string): { readonly value: SettingValue } | { readonly problem: string } {
+  const secret = text.trim();
+  if (secret === "") return { problem: "is empty; leave it out, or set it" };
+  return /^[\x21-\x7e]+$/.test(secret)
+    ? { value: secret }
+    : { problem: "holds a space, or what is no plain character" };
+}
+
+function readIds(name: SettingName, text: string): ReturnType<typeof checkValue> {
+  const parts = text.split(",").map((part) => part.trim());
+  const wrong = parts.find((part) => !/^\d{1,16}$/.test(part));
+  if (wrong === undefined) return checkValue(name, parts.map(Number));
+  return { problem: `has to be numbers separated by commas, and ${JSON.stringify(wrong)} is none` };
+}
+
+/** Variables that hold a secret of the service itself: its worker, and what that starts, has no use for them. */
+export function withoutSecrets(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const secrets = Object.values(SETTINGS).filter(({ kind }) => kind.type === "secret");
+  const names = new Set<string>(secrets.map(({ variable }) => variable));
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !names.has(name)));
+}
+
+/** A setting's value for people. */
+export function showSetting(name: SettingName, value: SettingValue): string {
+  if (value === undefined) return "none";
+  return SETTINGS[name].kind.type === "secret" ? "set, not shown" : String(value);
 }
 
 /** A value from a configuration file, checked. */
@@ -113,6 +162,16 @@ export function checkValue(
       return Array.isArray(value) && value.every((each) => typeof each === "string")
         ? { value }
         : { problem: "has to be a list of absolute paths" };
+    case "secret":
+      return { problem: `is a secret: it comes from the environment only, as ${SETTINGS[name].variable}` };
+    case "ids":
+      return Array.isArray(value) && value.length > 0 && value.every((each) => Number.isSafeInteger(each) && each > 0)
+        ? { value }
+        : { problem: "has to be a list of whole numbers above 0" };
+    case "url":
+      return typeof value === "string" && /^https?:\/\/[^/\s]+/.test(value) && URL.canParse(value)
+        ? { value }
+        : { problem: `has to be an address that begins with http:// or https://, not ${JSON.stringify(value)}` };
     case "number":
       return typeof value === "number" && Number.isInteger(value) && value >= kind.min && value <= kind.max
         ? { value }

@@ -1,7 +1,7 @@
 import type { Commander } from "../../queue/commander.ts";
 
-/** HTTP's side of the outbox: a reply is taken by being on record, where every reader of the task's events finds it. */
+/** HTTP's side of the outbox: what is sent is taken by being on record, where every reader of the task's events finds it. */
 export const httpCommander: Commander = {
   channel: "http",
-  send: () => Promise.resolve(),
+  send: () => Promise.resolve({}),
 };

@@ -1,14 +1,24 @@
 import type { Hono } from "hono";
+import { z } from "zod";
 import type { Bell } from "../../queue/bell.ts";
 import type { Store } from "../../store/store.ts";
+import { TASK_STATE_NAMES } from "../../store/task-states.ts";
 import { addApprovalRoutes } from "./approval-routes.ts";
+import { addArtifactRoute } from "./artifact-routes.ts";
+import { addAuditRoute } from "./audit-routes.ts";
 import { streamEvents } from "./event-stream.ts";
+import { HTTP_LANE, laneOf } from "./lane-of.ts";
 import { problem } from "./problem.ts";
 import { readBody } from "./read-body.ts";
+import { pageLimit, pagePlace, readNumber, readQuery } from "./read-query.ts";
+import { addRecordStream } from "./record-stream.ts";
+import { addTaskActions } from "./task-actions.ts";
 import { taskBody } from "./task-body.ts";
 
 export interface RouteParts {
   readonly store: Store;
+  /** Where the runs' folders are, without links on the way. */
+  readonly state_dir: string;
   /** Rings whenever something was recorded. */
   readonly bell: Bell;
   /** A task was taken in, or may go on; whoever runs tasks should look. */
@@ -20,7 +30,12 @@ export interface RouteParts {
   readonly log: (line: string) => void;
 }
 
-const PAGE = 50;
+const taskQuery = z.strictObject({
+  state: z.enum(TASK_STATE_NAMES).optional(),
+  chat: z.string().optional(),
+  limit: pageLimit,
+  after: pagePlace,
+});
 
 /** `/api`: every route in one place. */
 export function addRoutes(app: Hono, parts: RouteParts): void {
@@ -29,15 +44,16 @@ export function addRoutes(app: Hono, parts: RouteParts): void {
   app.post("/api/tasks", async (context) => {
     const body = readBody(await context.req.arrayBuffer(), { schema: taskBody, example: '{"text":"/ls ."}' });
     if ("problem" in body) return problem(context, 400, body.problem);
-    const { text, chat, id = "" } = body.value;
+    const { text, chat, id = "", run_at } = body.value;
     // Both are kept as they are: with something cut out, one chat or message would be taken for another.
     if (redact(chat) !== chat || redact(id) !== id)
       return problem(context, 400, '"chat" and "id" may not hold a secret: they are names, and kept as they are');
     const { task_id, run_id, duplicate } = await store.inbox.ingest({
       source: "http",
-      lane: `http:${chat}`,
+      lane: `${HTTP_LANE}${chat}`,
       text: redact(text),
       ...(id === "" ? {} : { external_id: id }),
+      ...(run_at === undefined ? {} : { run_at: Date.parse(run_at) }),
     });
     parts.onTask();
     if (context.req.header("accept")?.includes("application/json") === true)
@@ -47,8 +63,10 @@ export function addRoutes(app: Hono, parts: RouteParts): void {
   });
 
   app.get("/api/tasks", async (context) => {
-    const after = readNumber(context.req.query("after"));
-    return context.json(await store.tasks.list({ limit: PAGE, ...(after > 0 ? { after } : {}) }));
+    const asked = readQuery(context, taskQuery);
+    if ("problem" in asked) return problem(context, 400, asked.problem);
+    const { chat, ...filter } = asked.value;
+    return context.json(await store.tasks.list({ ...filter, ...(chat === undefined ? {} : { lane: laneOf(chat) }) }));
   });
 
   app.get("/api/tasks/:id", async (context) => {
@@ -58,7 +76,11 @@ export function addRoutes(app: Hono, parts: RouteParts): void {
       : context.json(details);
   });
 
+  addTaskActions(app, parts);
   addApprovalRoutes(app, parts);
+  addAuditRoute(app, parts);
+  addRecordStream(app, parts);
+  addArtifactRoute(app, parts);
 
   app.get("/api/tasks/:id/events", async (context) => {
     const details = await store.tasks.get(context.req.param("id"));
@@ -66,10 +88,4 @@ export function addRoutes(app: Hono, parts: RouteParts): void {
     const { task_id, run_id } = details.task;
     return streamEvents(context, { ...parts, task_id, run_id, after: readNumber(context.req.header("last-event-id")) });
   });
-}
-
-/** A whole number above 0; anything else is 0, which asks for everything. */
-function readNumber(text: string | undefined): number {
-  const value = Number(text ?? 0);
-  return Number.isSafeInteger(value) && value > 0 ? value : 0;
 }

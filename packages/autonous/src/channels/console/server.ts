@@ -13,6 +13,10 @@ export interface ConsoleOptions extends RouteParts {
   readonly token: string;
   /** 0 takes a free one. */
   readonly port: number;
+  /** Whether tasks are done, and if not, why. */
+  readonly health: () => Promise<{ readonly ok: true } | { readonly ok: false; readonly why: string }>;
+  /** In the text format of Prometheus. */
+  readonly metrics: () => Promise<string>;
 }
 
 export interface Console {
@@ -31,8 +35,15 @@ const LOOK_MS = 20;
 export async function startConsole(options: ConsoleOptions): Promise<Console> {
   const app = new Hono();
   app.use(secureHeaders());
-  app.get("/healthz", (context) => context.json({ ok: true }));
-  app.use("/api/*", async (context, next) => refuse(context, options.token) ?? refuseBody(context) ?? (await next()));
+  app.get("/healthz", async (context) => {
+    const health = await options.health();
+    return context.json(health, health.ok ? 200 : 503);
+  });
+  for (const path of ["/api/*", "/metrics"])
+    app.use(path, async (context, next) => refuse(context, options.token) ?? refuseBody(context) ?? (await next()));
+  app.get("/metrics", async (context) =>
+    context.body(await options.metrics(), 200, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" }),
+  );
   addRoutes(app, options);
   app.notFound((context) => problem(context, 404, `There is no ${context.req.method} ${context.req.path}`));
   app.onError((error, context) => {

@@ -13,4 +13,6 @@ export const taskBody = z.strictObject({
   chat: text.min(1).max(200).default("http"),
   /** A message with an id is taken once, however often it is sent. */
   id: text.min(1).max(200).optional(),
+  /** Not before this time, such as 2026-01-31T08:00:00Z. What comes after it in its chat waits too. */
+  run_at: z.iso.datetime({ offset: true }).optional(),
 });

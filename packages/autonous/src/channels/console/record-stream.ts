@@ -1,0 +1,51 @@
+import type { Context, Hono } from "hono";
+import { streamSSE } from "hono/streaming";
+import type { SSEStreamingApi } from "hono/streaming";
+import type { RouteParts } from "./routes.ts";
+import { readNumber } from "./read-query.ts";
+
+const LOOK_MS = 1000;
+const A_READ = 200;
+
+/**
+ * `GET /api/events`: the events of all runs as they are recorded, each with its position as id. From `Last-Event-ID` on
+ * (or `?after=`, for a first request); without either, from now on. Goes on until the reader leaves or the service stops.
+ */
+export function addRecordStream(app: Hono, parts: RouteParts): void {
+  app.get("/api/events", (context) =>
+    streamSSE(context, async (stream) => {
+      try {
+        await writeRecord(stream, await firstPlace(context, parts), parts);
+      } catch (error) {
+        const { message } = error as Error;
+        parts.log(`The events cannot be shown: ${message}`);
+        await stream.writeSSE({ event: "error", data: JSON.stringify({ error: { message } }) });
+      }
+    }),
+  );
+}
+
+async function firstPlace(context: Context, { store }: RouteParts): Promise<number> {
+  const asked = context.req.header("last-event-id") ?? context.req.query("after");
+  if (asked !== undefined) return readNumber(asked);
+  const [last] = await store.events.last({ limit: 1 });
+  return last?.position ?? 0;
+}
+
+async function writeRecord(stream: SSEStreamingApi, after: number, parts: RouteParts): Promise<void> {
+  const { store, bell, closing } = parts;
+  let last = after;
+  while (!stream.aborted) {
+    const rung = bell.wait(LOOK_MS);
+    const isLast = closing.aborted;
+    const recorded = await store.events.read({ after: last, limit: A_READ });
+    for (const { position, event } of recorded) {
+      if (stream.aborted) return;
+      await stream.writeSSE({ id: String(position), event: event.type, data: JSON.stringify(event) });
+      last = position;
+    }
+    if (recorded.length === A_READ) continue;
+    if (isLast) return;
+    await rung;
+  }
+}

@@ -1,0 +1,97 @@
+import type { UserFromGetMe } from "grammy/types";
+import type { Bell } from "../../queue/bell.ts";
+import type { Commander } from "../../queue/commander.ts";
+import type { Store } from "../../store/store.ts";
+import { TelegramClient } from "./client.ts";
+import { TelegramFailure } from "./failure.ts";
+import { followEvents } from "./follow.ts";
+import { Poller } from "./poll.ts";
+import { Progress } from "./progress.ts";
+import { Questions } from "./questions.ts";
+import type { RateLimit } from "./rate-limit.ts";
+import { createCommander } from "./send.ts";
+import { Strangers, takeIncoming } from "./take.ts";
+
+export interface TelegramOptions {
+  readonly token: string;
+  readonly api_root: string;
+  readonly allowed_users: readonly number[];
+  readonly pending_window_seconds: number;
+  readonly pending_max_messages: number;
+  readonly state_dir: string;
+  readonly store: Store;
+  /** Rings whenever something was recorded. */
+  readonly bell: Bell;
+  readonly onTask: () => void;
+  readonly redact: (text: string) => string;
+  readonly listTools: () => Promise<readonly string[]>;
+  readonly log: (line: string) => void;
+  readonly clock?: () => number;
+  /** Default: Telegram's own limits. */
+  readonly rate?: RateLimit;
+}
+
+export interface Telegram {
+  readonly commander: Commander;
+  /** Takes no more in; what is being said is let go out for a moment. */
+  close(): Promise<void>;
+}
+
+/** Telegram does not know the token. Waiting does not help. */
+export class BadToken extends Error {}
+
+const LAST_WORDS_MS = 3000;
+
+/** Speaks with people by Telegram until it is closed. Throws `BadToken`; a network that is down is waited for. */
+export async function openTelegram(options: TelegramOptions): Promise<Telegram> {
+  const { store, bell, onTask, redact, listTools, log, clock = Date.now } = options;
+  const rate = options.rate === undefined ? {} : { rate: options.rate };
+  const client = new TelegramClient({ token: options.token, api_root: options.api_root, clock, log, ...rate });
+  const asked = await askForBot(client);
+  if ("problem" in asked) log(`${asked.problem}. It is tried again until it can be`);
+  const allowed: ReadonlySet<number> = new Set(options.allowed_users);
+  if (allowed.size === 0)
+    log("Nobody may write to the bot: set AUTONOUS_TELEGRAM_ALLOWED_USERS (who writes to it is told their number)");
+  const common = { store, client, allowed, clock, onTask };
+  const questions = new Questions({ ...common, onAnswer: () => bell.ring() });
+  const strangers = new Strangers(clock);
+  const poller = new Poller({
+    ...common,
+    log,
+    redact,
+    window_ms: options.pending_window_seconds * 1000,
+    max_messages: options.pending_max_messages,
+    bot: "bot" in asked ? asked.bot : undefined,
+    take: (incoming, bot_id) =>
+      takeIncoming(incoming, { ...common, bot_id, strangers, listTools, press: (pressed) => questions.press(pressed) }),
+  });
+  const stopped = new AbortController();
+  const progress = new Progress({ store, client, clock });
+  const running = [poller.run(stopped.signal), followEvents(stopped.signal, { store, bell, progress, questions, log })];
+  return {
+    commander: createCommander({ store, client, questions, state_dir: options.state_dir }),
+    async close() {
+      stopped.abort();
+      bell.ring();
+      await client.close(LAST_WORDS_MS);
+      await Promise.all(running);
+    },
+  };
+}
+
+const ASK_MS = 5000;
+
+/** Who the bot is, or why that cannot be said now. Throws `BadToken`. */
+export async function askForBot(
+  client: TelegramClient,
+): Promise<{ readonly bot: UserFromGetMe } | { readonly problem: string }> {
+  try {
+    return { bot: await client.call((api, signal) => api.getMe(signal), { timeoutMs: ASK_MS }) };
+  } catch (error) {
+    if (!(error instanceof TelegramFailure)) throw error;
+    if (error.kind !== "bad_token") return { problem: error.message };
+    throw new BadToken(
+      "Telegram does not know the token in AUTONOUS_TELEGRAM_TOKEN: copy it again from @BotFather, or unset it to serve without Telegram",
+    );
+  }
+}

@@ -1,0 +1,150 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { Api } from "grammy";
+import { failureOf, TelegramFailure } from "./failure.ts";
+import { nodeFetch } from "./fetch.ts";
+import { RateLimit } from "./rate-limit.ts";
+
+export interface ClientOptions {
+  readonly token: string;
+  readonly api_root: string;
+  readonly clock: () => number;
+  readonly log: (line: string) => void;
+  readonly rate?: RateLimit;
+}
+
+type Signal = NonNullable<Parameters<Api["getMe"]>[0]>;
+type Work<Result> = (api: Api, signal: Signal) => Promise<Result>;
+
+interface CallOptions {
+  /** Whom it goes to. Nothing is asked of Telegram for a chat while it wants to be left alone there. */
+  readonly chat?: number;
+  readonly timeoutMs?: number;
+  /** Ends the call, too. */
+  readonly stopped?: AbortSignal;
+}
+
+const CALL_MS = 15_000;
+/** Files may take their time. */
+export const FILE_MS = 120_000;
+/** After a call that nobody answered the others are not tried for so long: each would wait in vain, too. */
+const DOWN_MS = 1000;
+const NOTICE_ATTEMPTS = 5;
+const NOTICE_WAIT_MS = 2000;
+const LONGEST_NOTICE_WAIT_MS = 60_000;
+
+/** Telegram's API with what every call needs: an end in sight, rates that are kept, failures that say what they mean. */
+export class TelegramClient {
+  readonly rate: RateLimit;
+  readonly #api: Api;
+  readonly #options: ClientOptions;
+  readonly #closing = new AbortController();
+  /** What waits to be said, for each chat in order. */
+  readonly #saying = new Map<number, Promise<void>>();
+  #downUntil = 0;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.rate = options.rate ?? new RateLimit({ clock: options.clock });
+    this.#api = new Api(options.token, {
+      apiRoot: options.api_root.replace(/\/+$/, ""),
+      fetch: nodeFetch,
+    });
+  }
+
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** One call, now. Throws `TelegramFailure`. */
+  async call<Result>(work: Work<Result>, { chat, timeoutMs = CALL_MS, stopped }: CallOptions = {}): Promise<Result> {
+    const heldMs = this.rate.heldMs(chat);
+    if (heldMs > 0) throw new TelegramFailure("Telegram asked to wait", { kind: "busy", retryAfterMs: heldMs });
+    const ends = [this.#closing.signal, AbortSignal.timeout(timeoutMs)];
+    const signal = AbortSignal.any(stopped === undefined ? ends : [...ends, stopped]);
+    try {
+      // Telegram's library types the signal of another package, which is the same thing in other words.
+      return await work(this.#api, signal as unknown as Signal);
+    } catch (error) {
+      const failure = failureOf(error);
+      if (failure.kind === "busy") this.rate.hold(chat, failure.retryAfterMs ?? 0);
+      if (failure.kind === "unreachable" && chat !== undefined) this.#downUntil = this.#options.clock() + DOWN_MS;
+      throw failure;
+    }
+  }
+
+  /** Something for a chat, when it is its turn. Throws `TelegramFailure`. */
+  async send<Result>(chat: number, work: Work<Result>, timeoutMs = CALL_MS): Promise<Result> {
+    const downMs = this.#downUntil - this.#options.clock();
+    if (downMs > 0) {
+      const why = "Telegram could not be reached a moment ago";
+      throw new TelegramFailure(why, { kind: "unreachable", retryAfterMs: downMs });
+    }
+    // Whoever sends has better things to do than to wait for what Telegram asks for: that may be minutes.
+    if (this.rate.heldMs(chat) === 0) await this.#turnOf(chat);
+    return await this.call(work, { chat, timeoutMs });
+  }
+
+  /** For what need not be sent, such as how far a task is. Undefined where it is not its turn, or it was not taken. */
+  async trySend<Result>(chat: number, work: Work<Result>): Promise<Result | undefined> {
+    if (this.#downUntil > this.#options.clock() || !this.rate.tryTake(chat)) return undefined;
+    try {
+      return await this.call(work, { chat });
+    } catch (error) {
+      if (error instanceof TelegramFailure) return undefined; // the next state of things is shown instead
+      throw error;
+    }
+  }
+
+  /** For what may as well not happen: "typing…", a message that is removed. */
+  async attempt(chat: number, work: Work<unknown>): Promise<void> {
+    if (this.#downUntil > this.#options.clock()) return;
+    try {
+      await this.call(work, { chat });
+    } catch (error) {
+      if (!(error instanceof TelegramFailure)) throw error;
+    }
+  }
+
+  /** Says something that is on no record: what a command gave, why a message was not taken. Tried a few times. */
+  say(chat: number, what: string, work: Work<unknown>): void {
+    const before = this.#saying.get(chat) ?? Promise.resolve();
+    const said = before
+      .then(() => this.#insist(chat, what, work))
+      .catch((error: unknown) => this.#options.log(`${what} was not sent to chat ${chat}: ${(error as Error).message}`))
+      .finally(() => {
+        if (this.#saying.get(chat) === said) this.#saying.delete(chat);
+      });
+    this.#saying.set(chat, said);
+  }
+
+  /** Lets what is being said be said for so long, then ends every call. */
+  async close(graceMs: number): Promise<void> {
+    const timer = setTimeout(() => this.#closing.abort(), graceMs);
+    await Promise.all(this.#saying.values());
+    clearTimeout(timer);
+    this.#closing.abort();
+  }
+
+  async #turnOf(chat: number): Promise<void> {
+    try {
+      await this.rate.take(chat, this.#closing.signal);
+    } catch {
+      throw new TelegramFailure("The channel is being closed", { kind: "unreachable" });
+    }
+  }
+
+  async #insist(chat: number, what: string, work: Work<unknown>): Promise<void> {
+    for (let attempt = 1; !this.#closing.signal.aborted; attempt++) {
+      try {
+        await this.send(chat, work);
+        return;
+      } catch (error) {
+        if (!(error instanceof TelegramFailure)) throw error;
+        const mayHelp = error.kind === "busy" || error.kind === "unreachable";
+        if (!mayHelp || attempt === NOTICE_ATTEMPTS) throw error;
+        const waitMs = Math.min(error.retryAfterMs ?? NOTICE_WAIT_MS * 2 ** attempt, LONGEST_NOTICE_WAIT_MS);
+        await pause(waitMs, undefined, { signal: this.#closing.signal }).catch(() => undefined); // closing: the loop ends
+      }
+    }
+  }
+}

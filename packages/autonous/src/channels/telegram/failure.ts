@@ -1,0 +1,86 @@
+import { GrammyError, HttpError } from "grammy";
+
+/** What a call to Telegram that did not go well means. */
+export type FailureKind =
+  /** The token is not (or no longer) that of a bot. */
+  | "bad_token"
+  /** Too many requests: nothing for `retryAfterMs`. */
+  | "busy"
+  /** Somebody else gets this bot's messages. */
+  | "conflict"
+  /** The chat is not there, or the person has shut the door. */
+  | "gone"
+  /** This will never be taken, whenever it is tried. */
+  | "refused"
+  /** No answer, or none of Telegram's own; later there may be one. */
+  | "unreachable";
+
+interface FailureFacts {
+  readonly kind: FailureKind;
+  readonly retryAfterMs?: number;
+  /** A group that has a new number. */
+  readonly movedTo?: number;
+}
+
+/** A failed call. Neither its message nor its cause holds the token, which is part of every address. */
+export class TelegramFailure extends Error {
+  readonly kind: FailureKind;
+  readonly retryAfterMs: number | undefined;
+  readonly movedTo: number | undefined;
+
+  constructor(message: string, { kind, retryAfterMs, movedTo }: FailureFacts) {
+    super(message);
+    this.name = "TelegramFailure";
+    this.kind = kind;
+    this.retryAfterMs = retryAfterMs;
+    this.movedTo = movedTo;
+  }
+}
+
+// oxfmt-ignore
+const KINDS: Readonly<Record<number, FailureKind>> = {
+  401: "bad_token",
+  403: "gone",
+  404: "bad_token", // a token of no known form: there is no such address
+  409: "conflict",
+  429: "busy",
+};
+
+/** Telegram gives these as 400, and only its words tell them from a message that is wrong in itself. */
+const GONE = /chat not found|peer_id_invalid|user is deactivated|group chat was deactivated|bot was kicked/i;
+
+/** Where a 429 does not say how long. */
+const BUSY_MS = 5000;
+
+export function failureOf(error: unknown): TelegramFailure {
+  if (error instanceof TelegramFailure) return error;
+  if (error instanceof GrammyError) return refusalOf(error);
+  if (error instanceof HttpError) return unreachable(error.message, error.error);
+  throw error; // a mistake of our own is not Telegram's
+}
+
+function refusalOf({ method, error_code, description, parameters }: GrammyError): TelegramFailure {
+  const message = `Telegram did not take ${method} (${error_code}: ${description})`;
+  if (error_code >= 500) return new TelegramFailure(message, { kind: "unreachable" });
+  const { retry_after, migrate_to_chat_id } = parameters;
+  const isGone = error_code === 400 && GONE.test(description);
+  const kind = isGone ? "gone" : (KINDS[error_code] ?? "refused");
+  return new TelegramFailure(message, {
+    kind,
+    ...(kind === "busy" ? { retryAfterMs: retry_after === undefined ? BUSY_MS : retry_after * 1000 } : {}),
+    ...(migrate_to_chat_id === undefined ? {} : { movedTo: migrate_to_chat_id }),
+  });
+}
+
+/** Of the cause only its code is told: its message may have the address, and so the token. */
+function unreachable(message: string, cause: unknown): TelegramFailure {
+  const method = /'(\w+)'/.exec(message)?.[1] ?? "a call";
+  return new TelegramFailure(`Telegram cannot be reached for ${method} (${whyOf(cause)})`, { kind: "unreachable" });
+}
+
+function whyOf(error: unknown): string {
+  const { code, name, cause } = Object(error) as Readonly<Record<"code" | "name" | "cause", unknown>>;
+  if (typeof code === "string") return code;
+  if (name === "AbortError") return "no answer in time";
+  return cause === undefined ? "no answer of Telegram's" : whyOf(cause);
+}

@@ -1,0 +1,50 @@
+import type { Bell } from "../../queue/bell.ts";
+import type { Store } from "../../store/store.ts";
+import type { Progress } from "./progress.ts";
+import type { Questions } from "./questions.ts";
+
+export interface FollowOptions {
+  readonly store: Store;
+  readonly bell: Bell;
+  readonly progress: Progress;
+  readonly questions: Questions;
+  readonly log: (line: string) => void;
+}
+
+const A_READ = 500;
+const LOOK_MS = 1000;
+
+/** Shows in the chats what is recorded: how far tasks are, and what became of questions. Goes on until stopped. */
+export async function followEvents(stopped: AbortSignal, options: FollowOptions): Promise<void> {
+  const { store, bell, progress, questions, log } = options;
+  let position: number | undefined;
+  let told = "";
+  while (!stopped.aborted) {
+    const rung = bell.wait(LOOK_MS);
+    let problem = "";
+    try {
+      if (position === undefined) await progress.open();
+      position ??= (await store.events.last({ limit: 1 }))[0]?.position ?? 0;
+      position = await hearAll(position, options);
+      await progress.show();
+      await questions.settle();
+    } catch (error) {
+      problem = (error as Error).message;
+    }
+    if (problem !== "" && problem !== told) log(`What goes on cannot be shown: ${problem}. It is tried again`);
+    told = problem;
+    await rung;
+  }
+}
+
+async function hearAll(after: number, { store, progress }: FollowOptions): Promise<number> {
+  let position = after;
+  for (;;) {
+    const recorded = await store.events.read({ after: position, limit: A_READ });
+    for (const { position: at, event } of recorded) {
+      await progress.hear(event);
+      position = at;
+    }
+    if (recorded.length < A_READ) return position;
+  }
+}

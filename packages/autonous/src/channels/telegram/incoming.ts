@@ -1,0 +1,121 @@
+import type { Message, Update } from "grammy/types";
+
+/** What somebody wrote, with only what is needed of it: it may be kept for a while. */
+export interface Written {
+  readonly kind: "written";
+  readonly update_id: number;
+  readonly chat: number;
+  readonly isPrivate: boolean;
+  readonly user: number;
+  /** Milliseconds since the epoch, by Telegram's clock. */
+  readonly sent_at: number;
+  /** Redacted. Empty where there was none. */
+  readonly text: string;
+  /** What else was in it, which is not read: "photo", "sticker" … */
+  readonly unread?: string;
+}
+
+/** A button that somebody pressed. */
+export interface Pressed {
+  readonly kind: "pressed";
+  readonly update_id: number;
+  readonly query_id: string;
+  readonly user: number;
+  readonly data: string;
+  /** The message that carries the button. Undefined where Telegram does not say. */
+  readonly on?: { readonly chat: number; readonly message_id: number };
+}
+
+export type Incoming = Written | Pressed;
+
+/** What is asked of Telegram. Edited messages and what is written in channels are not. */
+export const WANTED_UPDATES = ["message", "callback_query"] as const satisfies readonly (keyof Update)[];
+
+interface ReadOptions {
+  /** The bot's own name, without `@`. */
+  readonly bot: string;
+  readonly redact: (text: string) => string;
+}
+
+/** Undefined where there is nothing in it for us. */
+export function readUpdate(update: Update, options: ReadOptions): Incoming | undefined {
+  const { update_id, message, callback_query } = update;
+  if (message !== undefined) return readMessage(update_id, message, options);
+  if (callback_query?.data === undefined) return undefined;
+  const { id, from, data, message: on } = callback_query;
+  return {
+    kind: "pressed",
+    update_id,
+    query_id: id,
+    user: from.id,
+    data,
+    ...(on === undefined ? {} : { on: { chat: on.chat.id, message_id: on.message_id } }),
+  };
+}
+
+/** What a message may hold beside text. Whatever is not here (somebody joined, a title changed) is nobody's request. */
+const UNREAD = [
+  "photo",
+  "document",
+  "voice",
+  "audio",
+  "video",
+  "video_note",
+  "animation",
+  "sticker",
+  "location",
+  "contact",
+  "poll",
+] as const satisfies readonly (keyof Message)[];
+
+function readMessage(update_id: number, message: Message, { bot, redact }: ReadOptions): Written | undefined {
+  const { from, chat, date } = message;
+  if (from === undefined || from.is_bot || chat.type === "channel") return undefined;
+  const isPrivate = chat.type === "private";
+  const unread = UNREAD.find((name) => message[name] !== undefined);
+  const text = addressedTo(bot, clean(message.text ?? message.caption ?? ""));
+  if (text === undefined || (text === "" && unread === undefined)) return undefined;
+  return {
+    kind: "written",
+    update_id,
+    chat: chat.id,
+    isPrivate,
+    user: from.id,
+    sent_at: date * 1000,
+    text: redact(text),
+    ...(unread === undefined ? {} : { unread: unread.replace("_", " ") }),
+  };
+}
+
+/** Half a character, which no store keeps, and NUL, which ends text in many a place, are nothing that people type. */
+function clean(text: string): string {
+  return text.toWellFormed().replaceAll("\0", "").trim();
+}
+
+const COMMAND = /^\/([A-Za-z0-9_]+)@([A-Za-z0-9_]+)(?=\s|$)/;
+const MENTION = /^@([A-Za-z0-9_]+)[\s,:]+/;
+
+/** The text without the bot's name where that says for whom it is; undefined where it is for another bot. */
+function addressedTo(bot: string, text: string): string | undefined {
+  const isMe = (name: string | undefined): boolean => name?.toLowerCase() === bot.toLowerCase();
+  const command = COMMAND.exec(text);
+  if (command !== null) return isMe(command[2]) ? `/${command[1] ?? ""}${text.slice(command[0].length)}` : undefined;
+  const mention = MENTION.exec(text);
+  return mention !== null && isMe(mention[1]) ? text.slice(mention[0].length) : text;
+}
+
+/** The chat's name in the queue: its tasks run one at a time and in order. */
+export function laneOf(chat: number): string {
+  return `telegram:${chat}`;
+}
+
+/** Undefined where the lane is not one of Telegram's. */
+export function chatOf(lane: string): number | undefined {
+  const number = /^telegram:(-?\d{1,16})$/.exec(lane)?.[1];
+  return number === undefined ? undefined : Number(number);
+}
+
+/** Whoever asked for something, or answered, by Telegram. */
+export function personOf(user: number): string {
+  return `telegram:${user}`;
+}

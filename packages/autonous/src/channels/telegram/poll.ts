@@ -1,0 +1,209 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Update, UserFromGetMe } from "grammy/types";
+import type { Store } from "../../store/store.ts";
+import { StoreError } from "../../store/store-error.ts";
+import { Backlog } from "./backlog.ts";
+import type { TelegramClient } from "./client.ts";
+import { MENU } from "./commands.ts";
+import { TelegramFailure } from "./failure.ts";
+import { readUpdate, WANTED_UPDATES } from "./incoming.ts";
+import type { Incoming } from "./incoming.ts";
+import { showPlain } from "./show.ts";
+
+export interface PollOptions {
+  readonly client: TelegramClient;
+  readonly store: Store;
+  readonly clock: () => number;
+  readonly log: (line: string) => void;
+  readonly redact: (text: string) => string;
+  readonly allowed: ReadonlySet<number>;
+  readonly window_ms: number;
+  readonly max_messages: number;
+  /** Undefined: Telegram could not be asked yet. */
+  readonly bot: UserFromGetMe | undefined;
+  readonly take: (incoming: Incoming, bot_id: number) => Promise<void>;
+}
+
+/** What Telegram gives at once, at most. */
+const A_BATCH = 100;
+const LONG_POLL_SECONDS = 30;
+/** What a long poll may take beyond its own time. */
+const SLACK_MS = 15_000;
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 30_000;
+/** After a longer silence what has come meanwhile is looked at as after a stop. */
+const OUTAGE_MS = 60_000;
+/** A message that fails by a fault of ours is tried so often before the ones behind it get their turn. */
+const MOST_TRIES = 3;
+const REMEMBERED = 1000;
+
+interface Batch {
+  /** Those that are new, oldest first. */
+  readonly updates: readonly Update[];
+  /** No more wait at Telegram. */
+  readonly isAll: boolean;
+}
+
+interface CatchingUp {
+  readonly backlog: Backlog;
+  readonly bot: UserFromGetMe;
+  readonly isAll: boolean;
+}
+
+/**
+ * Takes messages in, in order. The offset, by which Telegram forgets them, moves only when they are on record; whatever
+ * is given twice is known by its number. Goes on until stopped, whatever the network does.
+ */
+export class Poller {
+  readonly #options: PollOptions;
+  #bot: UserFromGetMe | undefined;
+  /** Set while what came in our absence has not been looked at. */
+  #backlog: Backlog | undefined;
+  #offset: number | undefined;
+  /** Of late. Nothing that Telegram gives again is done again. */
+  readonly #passed = new Set<number>();
+  /** When Telegram last answered. */
+  #heardAt: number | undefined;
+  #told = "";
+  #failing = { update_id: -1, tries: 0 };
+
+  constructor(options: PollOptions) {
+    this.#options = options;
+  }
+
+  async run(stopped: AbortSignal): Promise<void> {
+    let waitMs = FIRST_WAIT_MS;
+    while (!stopped.aborted) {
+      try {
+        await this.#round(stopped);
+        this.#tell("");
+        waitMs = FIRST_WAIT_MS;
+      } catch (error) {
+        if (stopped.aborted) return;
+        this.#tell(wordsFor(error));
+        const retryMs = error instanceof TelegramFailure ? error.retryAfterMs : undefined;
+        await pause(retryMs ?? waitMs, undefined, { signal: stopped }).catch(() => undefined); // stopped: the loop ends
+        waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
+      }
+    }
+  }
+
+  async #round(stopped: AbortSignal): Promise<void> {
+    const { client, clock } = this.#options;
+    const bot = (this.#bot ??= await this.#introduce(stopped));
+    await this.#openBacklog(bot);
+    const { updates, isAll } = await this.#getUpdates(this.#backlog === undefined ? LONG_POLL_SECONDS : 0, stopped);
+    await this.#openBacklog(bot); // the machine may have slept for hours while it was asked
+    this.#heardAt = clock();
+    if (this.#backlog !== undefined) await this.#catchUp(updates, { backlog: this.#backlog, bot, isAll });
+    else
+      for (const update of updates) {
+        if (client.closing.aborted || stopped.aborted) return;
+        await this.#take(update.update_id, this.#read(update, bot), bot);
+        this.#pass(update.update_id);
+      }
+  }
+
+  /** It is on record, or nothing for us. */
+  #pass(update_id: number): void {
+    this.#offset = update_id + 1;
+    this.#passed.add(update_id);
+    for (const oldest of this.#passed) {
+      if (this.#passed.size <= REMEMBERED) break;
+      this.#passed.delete(oldest);
+    }
+  }
+
+  /** Who we are. Before the first answer nothing is known of what came in our absence. */
+  async #introduce(stopped: AbortSignal): Promise<UserFromGetMe> {
+    const { client } = this.#options;
+    const bot = this.#options.bot ?? (await client.call((api, signal) => api.getMe(signal), { stopped }));
+    await greet(client, stopped);
+    return bot;
+  }
+
+  async #openBacklog(bot: UserFromGetMe): Promise<void> {
+    const { store, clock, allowed, window_ms, max_messages } = this.#options;
+    const isBehind = this.#heardAt === undefined || clock() - this.#heardAt > OUTAGE_MS;
+    if (isBehind && this.#backlog === undefined)
+      this.#backlog = await Backlog.open({ store, bot_id: bot.id, clock, allowed, window_ms, max_messages });
+  }
+
+  async #getUpdates(timeout: number, stopped: AbortSignal): Promise<Batch> {
+    const offset = this.#offset === undefined ? {} : { offset: this.#offset };
+    const wanted = { ...offset, timeout, limit: A_BATCH, allowed_updates: WANTED_UPDATES };
+    const updates = await this.#options.client.call((api, signal) => api.getUpdates(wanted, signal), {
+      timeoutMs: timeout * 1000 + SLACK_MS,
+      stopped,
+    });
+    const fresh = new Map(updates.map((update) => [update.update_id, update]));
+    for (const update_id of this.#passed) fresh.delete(update_id);
+    const inOrder = [...fresh.values()].toSorted((one, other) => one.update_id - other.update_id);
+    return { updates: inOrder, isAll: updates.length < A_BATCH };
+  }
+
+  async #catchUp(updates: readonly Update[], { backlog, bot, isAll }: CatchingUp): Promise<void> {
+    for (const update of updates) backlog.add(update.update_id, this.#read(update, bot));
+    if (!isAll) await backlog.keep();
+    else {
+      for (const incoming of backlog.incoming) await this.#take(incoming.update_id, incoming, bot);
+      for (const [chat, count] of backlog.left) showPlain(this.#options.client, chat, this.#leftOut(count));
+      await backlog.clear();
+      this.#backlog = undefined;
+    }
+    for (const { update_id } of updates) this.#pass(update_id);
+  }
+
+  #read(update: Update, bot: UserFromGetMe): Incoming | undefined {
+    return readUpdate(update, { bot: bot.username, redact: this.#options.redact });
+  }
+
+  async #take(update_id: number, incoming: Incoming | undefined, bot: UserFromGetMe): Promise<void> {
+    if (incoming === undefined) return;
+    try {
+      await this.#options.take(incoming, bot.id);
+    } catch (error) {
+      if (error instanceof StoreError) throw error; // it is asked for again, and nothing behind it is taken before
+      const tries = this.#failing.update_id === update_id ? this.#failing.tries + 1 : 1;
+      this.#failing = { update_id, tries };
+      if (tries < MOST_TRIES) throw error;
+      this.#options.log(`Message ${update_id} could not be taken and is passed over: ${(error as Error).message}`);
+    }
+  }
+
+  #leftOut(count: number): string {
+    const { window_ms, max_messages } = this.#options;
+    const messages = count === 1 ? "1 message was" : `${count} messages were`;
+    return `While the service was away ${messages} not taken: only those of the last ${Math.round(window_ms / 60_000)} minutes are, at most ${max_messages}. Send again what still counts.`;
+  }
+
+  /** When it changes, and when it is over. */
+  #tell(problem: string): void {
+    if (problem === this.#told) return;
+    this.#options.log(problem === "" ? "Messages come in again" : `${problem}. It is tried again`);
+    this.#told = problem;
+  }
+}
+
+/** The menu of the apps, and no webhook that would keep messages from us. Neither is needed to go on. */
+async function greet(client: TelegramClient, stopped: AbortSignal): Promise<void> {
+  for (const work of [
+    (api, signal) => api.deleteWebhook({ drop_pending_updates: false }, signal),
+    (api, signal) => api.setMyCommands(MENU, {}, signal),
+  ] as const satisfies readonly Parameters<TelegramClient["call"]>[0][]) {
+    try {
+      await client.call(work, { stopped });
+    } catch (error) {
+      if (!(error instanceof TelegramFailure) || error.kind === "unreachable") throw error;
+    }
+  }
+}
+
+/** What whoever runs the service can do about it. */
+function wordsFor(error: unknown): string {
+  const { message } = error as Error;
+  const kind = error instanceof TelegramFailure ? error.kind : undefined;
+  if (kind === "conflict") return `Another program takes this bot's messages; stop it, or get a new token: ${message}`;
+  if (kind === "bad_token") return `Telegram does not take AUTONOUS_TELEGRAM_TOKEN any more: ${message}`;
+  return message;
+}

@@ -1,0 +1,148 @@
+import { makeId } from "@autonous/runtime";
+import type { EventType } from "@autonous/runtime";
+import { expect, test } from "vitest";
+import { ADA, scratchPlace } from "../../../../../test/support/telegram-channel.ts";
+import type { Place } from "../../../../../test/support/telegram-channel.ts";
+import type { Lease } from "../../store/store.ts";
+import { TelegramClient } from "./client.ts";
+import { Progress } from "./progress.ts";
+import { RateLimit } from "./rate-limit.ts";
+
+async function record({ store, bell }: Place, { task }: Lease, type: EventType, payload: object): Promise<void> {
+  const { task_id, run_id, trace_id } = task;
+  const event = {
+    event_id: makeId("evt", Date.now()),
+    ts: new Date().toISOString(),
+    type,
+    trace_id,
+    task_id,
+    run_id,
+    parent_id: null,
+  };
+  await store.journal(run_id).append([{ ...event, payload: { ...payload } }]);
+  bell.ring();
+}
+
+interface Watched {
+  readonly place: Place;
+  readonly lease: Lease;
+  readonly progress: Progress;
+  /** Hears an event of the task and shows what there is to show. */
+  readonly hear: (type: EventType, payload?: object) => Promise<void>;
+  readonly pass: (ms: number) => void;
+}
+
+/** A task of Ada's whose progress is shown by a clock of ours. */
+async function watch(): Promise<Watched> {
+  const place = await scratchPlace();
+  const { store, telegram } = place;
+  telegram.say({ text: "hello" });
+  await store.inbox.ingest({ source: "telegram", lane: `telegram:${ADA}`, text: "do it", user: "42" });
+  const lease = await place.claim();
+  let now = 1_000_000;
+  const clock = (): number => now;
+  const rate = new RateLimit({ clock, chatMs: 0, groupMs: 0, anyMs: 0 });
+  const client = new TelegramClient({
+    token: telegram.token,
+    api_root: telegram.url,
+    clock,
+    log: () => undefined,
+    rate,
+  });
+  const progress = new Progress({ store, client, clock });
+  return {
+    place,
+    lease,
+    progress,
+    pass: (ms) => void (now += ms),
+    async hear(type, payload = {}) {
+      const { task_id, run_id, trace_id } = lease.task;
+      const chained = { event_id: "evt_1", seq: 1, ts: "", prev_hash: "", hash: "", parent_id: null };
+      await progress.hear({ ...chained, type, trace_id, task_id, run_id, payload: { ...payload } });
+      await progress.show();
+    },
+  };
+}
+
+test("a task that takes its time has one message, changed now and then, and removed when it is over", async () => {
+  const { place, progress, hear, pass } = await watch();
+  const { telegram } = place;
+  await hear("task.started");
+  expect(telegram.answers()).toEqual([]);
+  expect(telegram.calls.map(({ method }) => method)).toEqual(["sendChatAction"]);
+  await hear("turn.started", { turn: 1 });
+  pass(2000);
+  await hear("tool_call.started", { tool_name: "bash", arguments: { cmd: "npm test" } });
+  expect(telegram.answers().map(({ text, is_silent }) => [text, is_silent])).toEqual([
+    ['Working\nbash {"cmd":"npm test"}', true],
+  ]);
+  await hear("display", { content: "half of it is done" });
+  expect(telegram.answers()[0]?.before).toEqual([]); // too soon
+  pass(3000);
+  await progress.show();
+  await hear("turn.started", { turn: 2 });
+  await progress.show();
+  expect(telegram.answers()[0]?.text).toBe('Working\nbash {"cmd":"npm test"}\nhalf of it is done');
+  pass(3000);
+  await progress.show();
+  expect(telegram.answers()[0]?.text).toContain("Working, turn 2");
+  const edits = telegram.calls.filter(({ method }) => method === "editMessageText").length;
+  pass(3000);
+  await progress.show();
+  expect(telegram.calls.filter(({ method }) => method === "editMessageText")).toHaveLength(edits); // nothing has changed
+  await hear("task.completed");
+  expect(telegram.answers()).toEqual([]);
+  expect(await place.store.kv.get("telegram:progress")).toBe("{}");
+});
+
+test("trouble with the message is nobody's trouble", async () => {
+  const { place, progress, hear, pass } = await watch();
+  const { telegram } = place;
+  telegram.fault({ kind: "rate_limited", method: "sendMessage", retry_after_s: 5 });
+  await hear("task.started");
+  pass(3000);
+  await hear("turn.started", { turn: 2 });
+  expect(telegram.answers()).toEqual([]);
+  pass(6000);
+  await progress.show();
+  expect(telegram.answers()).toHaveLength(1);
+  telegram.fault({ kind: "server_error", method: "editMessageText" });
+  pass(3000);
+  await hear("turn.started", { turn: 3 });
+  telegram.fault({ kind: "server_error", method: "deleteMessage" });
+  pass(3000);
+  await hear("task.failed");
+  expect(telegram.calls.filter(({ method }) => method === "deleteMessage")).toHaveLength(1);
+});
+
+test("a message that a process left standing when it was killed is removed by the next", async () => {
+  const { place, hear, pass } = await watch();
+  await hear("task.started");
+  pass(2000);
+  await hear("turn.started", { turn: 1 });
+  expect(place.telegram.answers()).toHaveLength(1);
+  await place.open();
+  await place.telegram.until(() => place.telegram.answers().length === 0, "the message to go");
+});
+
+test("the channel follows what is recorded, and nothing of other channels' tasks", async () => {
+  const place = await scratchPlace();
+  await place.store.inbox.ingest({ source: "http", lane: "http:a", text: "not by Telegram" });
+  const other = await place.claim();
+  await place.open();
+  place.telegram.say({ text: "do it" });
+  const lease = await place.claim();
+  await record(place, other, "turn.started", { turn: 1 });
+  await record(place, lease, "turn.started", { turn: 7 });
+  await place.telegram.until(() => place.telegram.answers()[0]?.text === "Working, turn 7", "the message");
+  await place.store.inbox.finish(lease, { outcome: "done", reply: "Done." });
+  place.bell.ring();
+  await place.telegram.until(
+    () =>
+      place.telegram
+        .answers()
+        .map(({ text }) => text)
+        .join() === "Done.",
+    "the answer",
+  );
+});

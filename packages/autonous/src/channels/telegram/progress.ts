@@ -1,0 +1,178 @@
+import { makeVisible } from "@autonous/runtime";
+import type { EventType, RuntimeEvent } from "@autonous/runtime";
+import type { Store } from "../../store/store.ts";
+import { callText } from "../terminal/event-words.ts";
+import type { TelegramClient } from "./client.ts";
+import { chatOf } from "./incoming.ts";
+
+export interface ProgressOptions {
+  readonly store: Store;
+  readonly client: TelegramClient;
+  readonly clock: () => number;
+  /** How long a task is at work before it is worth a message. */
+  readonly firstMs?: number;
+  /** Between two changes of it. */
+  readonly everyMs?: number;
+}
+
+const FIRST_MS = 2000;
+const EVERY_MS = 3000;
+/** Telegram's "typing…" lasts five seconds. */
+const TYPING_MS = 4500;
+const CALL_LENGTH = 200;
+const DISPLAY_LENGTH = 1000;
+const MANY_TASKS = 10_000;
+const KEPT = "telegram:progress";
+
+interface Shown {
+  readonly task_id: string;
+  readonly since: number;
+  turn: number;
+  call: string;
+  display: string;
+  message_id?: number;
+  text: string;
+  nextAt: number;
+  typingAt: number;
+}
+
+type Change = (shown: Shown, payload: RuntimeEvent["payload"]) => void;
+
+/** What the events of a task change in what is shown of it. */
+// oxfmt-ignore
+const CHANGES: Readonly<Partial<Record<EventType, Change>>> = {
+  "task.started":        () => undefined,
+  "task.resumed":        () => undefined,
+  "turn.started":        (shown, { turn }) => { shown.turn = Number(turn); },
+  "tool_call.started":   (shown, payload) => { shown.call = short(callText(payload), CALL_LENGTH); },
+  "tool_call.completed": (shown) => { shown.call = ""; },
+  "tool_call.failed":    (shown) => { shown.call = ""; },
+  "display":             (shown, { content }) => { shown.display = short(String(content), DISPLAY_LENGTH); },
+};
+
+/** After these nothing of the task goes on, for a while or for good. Its answer or a question follows. */
+const ENDS: ReadonlySet<EventType> = new Set([
+  "task.waiting_approval",
+  "task.retry_scheduled",
+  "task.completed",
+  "task.failed",
+  "task.cancelled",
+  "task.dead_lettered",
+]);
+
+/** One message for each chat that says how far its task is, changed now and then and removed at the end. */
+export class Progress {
+  readonly #options: Required<ProgressOptions>;
+  readonly #shown = new Map<number, Shown>();
+  /** The chats of tasks; null for tasks of other channels. */
+  readonly #chats = new Map<string, number | null>();
+
+  constructor(options: ProgressOptions) {
+    this.#options = { firstMs: FIRST_MS, everyMs: EVERY_MS, ...options };
+  }
+
+  /** Removes what an earlier process left standing. */
+  async open(): Promise<void> {
+    const { store } = this.#options;
+    const left = JSON.parse((await store.kv.get(KEPT)) ?? "{}") as Readonly<Record<string, number>>;
+    for (const [chat, message_id] of Object.entries(left)) await this.#remove(Number(chat), message_id);
+    if (Object.keys(left).length > 0) await this.#keep();
+  }
+
+  async hear({ type, task_id, payload }: RuntimeEvent): Promise<void> {
+    const change = CHANGES[type];
+    if (task_id === null || (change === undefined && !ENDS.has(type))) return;
+    const chat = await this.#chatOf(task_id);
+    if (chat === null) return;
+    if (change === undefined) return await this.#end(chat, task_id);
+    change(this.#begin(chat, task_id), payload);
+  }
+
+  /** Shows what has changed where it is time to. */
+  async show(): Promise<void> {
+    const now = this.#options.clock();
+    for (const [chat, shown] of this.#shown) {
+      await this.#type(chat, shown, now);
+      if (now < shown.nextAt || now < shown.since + this.#options.firstMs) continue;
+      const text = textOf(shown);
+      if (text === shown.text) continue;
+      shown.nextAt = now + this.#options.everyMs;
+      await this.#write(chat, shown, text);
+    }
+  }
+
+  #begin(chat: number, task_id: string): Shown {
+    const known = this.#shown.get(chat);
+    if (known?.task_id === task_id) return known;
+    const fresh = { turn: 0, call: "", display: "", text: "", nextAt: 0, typingAt: 0 };
+    const shown = { task_id, since: this.#options.clock(), ...fresh };
+    this.#shown.set(chat, known?.message_id === undefined ? shown : { ...shown, message_id: known.message_id });
+    return this.#shown.get(chat) ?? shown;
+  }
+
+  async #end(chat: number, task_id: string): Promise<void> {
+    const shown = this.#shown.get(chat);
+    if (shown?.task_id !== task_id) return;
+    this.#shown.delete(chat);
+    if (shown.message_id === undefined) return;
+    await this.#remove(chat, shown.message_id);
+    await this.#keep();
+  }
+
+  async #write(chat: number, shown: Shown, text: string): Promise<void> {
+    const { client } = this.#options;
+    const { message_id } = shown;
+    if (message_id !== undefined) {
+      // Deleted by somebody, or the same text: harmless, and the next change comes by itself.
+      const isTaken = await client.trySend(chat, (api, signal) =>
+        api.editMessageText(chat, message_id, text, {}, signal),
+      );
+      if (isTaken !== undefined) shown.text = text;
+      return;
+    }
+    const options = { disable_notification: true };
+    const sent = await client.trySend(chat, (api, signal) => api.sendMessage(chat, text, options, signal));
+    if (sent === undefined) return;
+    shown.message_id = sent.message_id;
+    shown.text = text;
+    await this.#keep();
+  }
+
+  /** Until there is a message that tells more. */
+  async #type(chat: number, shown: Shown, now: number): Promise<void> {
+    if (shown.message_id !== undefined || now < shown.typingAt) return;
+    shown.typingAt = now + TYPING_MS;
+    await this.#options.client.attempt(chat, (api, signal) => api.sendChatAction(chat, "typing", {}, signal));
+  }
+
+  async #remove(chat: number, message_id: number): Promise<void> {
+    await this.#options.client.attempt(chat, (api, signal) => api.deleteMessage(chat, message_id, signal));
+  }
+
+  async #keep(): Promise<void> {
+    const standing = [...this.#shown].flatMap(([chat, { message_id }]) =>
+      message_id === undefined ? [] : [[chat, message_id]],
+    );
+    await this.#options.store.kv.set(KEPT, JSON.stringify(Object.fromEntries(standing)));
+  }
+
+  async #chatOf(task_id: string): Promise<number | null> {
+    const known = this.#chats.get(task_id);
+    if (known !== undefined) return known;
+    const task = (await this.#options.store.tasks.get(task_id))?.task;
+    const chat = task?.source === "telegram" ? (chatOf(task.lane) ?? null) : null;
+    if (this.#chats.size >= MANY_TASKS) this.#chats.clear();
+    this.#chats.set(task_id, chat);
+    return chat;
+  }
+}
+
+function textOf({ turn, call, display }: Shown): string {
+  const head = turn > 1 ? `Working, turn ${turn}` : "Working";
+  return [head, call, display].filter((part) => part !== "").join("\n");
+}
+
+function short(text: string, length: number): string {
+  const visible = makeVisible(text.trim());
+  return visible.length <= length ? visible : `${visible.slice(0, length)}…`.toWellFormed();
+}

@@ -1,0 +1,229 @@
+import type { ApprovalRequest } from "@autonous/runtime";
+import { expect, test } from "vitest";
+import { makeRequest } from "../../../../../test/support/approval-request.ts";
+import { ADA, scratchPlace } from "../../../../../test/support/telegram-channel.ts";
+import type { Place } from "../../../../../test/support/telegram-channel.ts";
+import type { ChatMessage } from "../../../../../tools/fake-telegram/server.ts";
+import { makeKeyboard, makeQuestion, readButton } from "./question.ts";
+
+const BOB = 77;
+
+interface Asked {
+  readonly request: ApprovalRequest;
+  readonly message: ChatMessage;
+}
+
+/** A task of Ada's that asks for something. */
+async function ask(place: Place, given: Partial<ApprovalRequest> = {}, chat: number = ADA): Promise<Asked> {
+  const { telegram, store, bell } = place;
+  telegram.say({ text: "do it", chat });
+  const { task } = await place.claim();
+  const { task_id, run_id, lane, user } = task;
+  const request = makeRequest({ now: Date.now(), task_id, run_id, chat: lane, user, ...given });
+  await store.approvals.open(request);
+  bell.ring();
+  const message = await telegram.until(
+    () => telegram.answers(chat).find(({ buttons }) => buttons.length > 0),
+    "the question",
+  );
+  await place.until(async () => (await store.outbox.receiptOf(request.approval_id)) !== undefined);
+  return { request, message };
+}
+
+async function stateOf({ store }: Place, { request }: Asked): Promise<string | undefined> {
+  return (await store.approvals.get(request.approval_id))?.state;
+}
+
+const labels = ({ buttons }: ChatMessage): readonly string[] => buttons.flat().map(({ text }) => text);
+
+test("a question shows exactly what would run, why, and how wide each yes is", async () => {
+  const place = await scratchPlace();
+  await place.open();
+  const { message } = await ask(place, { params: { cmd: "rm -r build" }, reason: "It deletes" });
+  expect(message.text).toMatch(/^Allow bash\?\n/);
+  for (const words of [
+    "risk       high",
+    "why        It deletes",
+    'arguments  {"cmd":"rm -r build"}',
+    "digest     dddddddddddddddd",
+  ])
+    expect(message.text).toContain(words);
+  expect(message.text).toContain('"Allow for this chat" lets through: exactly this call again');
+  expect(labels(message)).toEqual(["Allow once", "Deny", "Allow for this chat"]);
+});
+
+// oxfmt-ignore
+const ANSWERS = [
+  { button: "Allow once",          answer: { answer: "grant", scope: "call" },                     says: "Allowed once by telegram:42" },
+  { button: "Allow for this chat", answer: { answer: "grant", scope: "session", offer: "exact" },  says: "Allowed for this chat by telegram:42" },
+  { button: "Deny",                answer: { answer: "deny" },                                     says: "Denied by telegram:42" },
+] as const;
+
+for (const { button, answer, says } of ANSWERS) {
+  test(`"${button}" is the answer, the worker is told, and the message says what was answered`, async () => {
+    const place = await scratchPlace();
+    await place.open();
+    const asked = await ask(place);
+    const woken = place.woken();
+    const query = place.telegram.press({ message_id: asked.message.message_id, button });
+    await place.telegram.until(() => query.answer, "the answer");
+    expect(query.answer).toEqual({ text: says, show_alert: false });
+    const approval = await place.store.approvals.get(asked.request.approval_id);
+    expect(approval?.answer).toEqual({ ...answer, by: "telegram:42", via: "telegram" });
+    expect(place.woken()).toBeGreaterThan(woken);
+    const edited = await place.telegram.until(
+      () => place.telegram.answers().find(({ text }) => text.includes(says)),
+      "the edit",
+    );
+    expect(edited.buttons).toEqual([]);
+    expect(edited.message_id).toBe(asked.message.message_id);
+  });
+}
+
+test("what offers nothing wider has no button for it", async () => {
+  const place = await scratchPlace();
+  await place.open();
+  const { message } = await ask(place, { offers: [] });
+  expect(labels(message)).toEqual(["Allow once", "Deny"]);
+});
+
+// oxfmt-ignore
+const REFUSED = [
+  { title: "of somebody who is not on the list",  chat: -5,  press: { user: 7, chat: -5 },          says: "You are not on the list of this bot" },
+  { title: "of another person in the same group", chat: -5,  press: { user: BOB, chat: -5 },        says: "Only whoever gave the task can answer" },
+  { title: "in another chat",                     chat: -5,  press: { chat: ADA },                  says: "This button counts only in the chat that was asked" },
+  { title: "on another message",                  chat: ADA, press: { message_id: 1 },              says: "This button is out of date: use the newest message that asks for this" },
+  { title: "with another nonce",                  chat: ADA, press: { data: (d: string) => d.replace(/:[\w-]{8}:/, ":AAAAAAAA:") }, says: "This button is out of date: use the newest message that asks for this" },
+  { title: "with another digest",                 chat: ADA, press: { data: (d: string) => d.replace(":dddddddd:", ":00000000:") },  says: "This button belongs to another request" },
+  { title: "of another request",                  chat: ADA, press: { data: (d: string) => d.replace(/[^:]+$/, "apr_2") },           says: "There is no such request" },
+  { title: "of no known kind",                    chat: ADA, press: { data: () => "yes" },                                           says: "There is no such request" },
+] as const;
+
+for (const { title, chat, press, says } of REFUSED) {
+  test(`a button ${title} does nothing but say so`, async () => {
+    const place = await scratchPlace();
+    await place.open({ allowed_users: [ADA, BOB] });
+    place.telegram.say({ user: BOB, text: "/help" });
+    const asked = await ask(place, {}, chat);
+    const given: { user?: number; chat?: number; message_id?: number; data?: (data: string) => string } = press;
+    const carried = asked.message.buttons[0]?.[0]?.callback_data ?? "";
+    const query = place.telegram.press({
+      user: given.user ?? ADA,
+      chat: given.chat ?? chat,
+      message_id: given.message_id ?? asked.message.message_id,
+      data: given.data?.(carried) ?? carried,
+      forged: true,
+    });
+    await place.telegram.until(() => query.answer, "the answer");
+    expect(query.answer).toEqual({ text: says, show_alert: true });
+    expect(await stateOf(place, asked)).toBe("pending");
+  });
+}
+
+test("of two presses the first counts, and the other is told what it was", async () => {
+  const place = await scratchPlace();
+  await place.open();
+  const asked = await ask(place);
+  const { message_id } = asked.message;
+  const [yes, no] = ["Allow once", "Deny"].map((button) => place.telegram.press({ message_id, button }));
+  await place.telegram.until(() => yes?.answer !== undefined && no?.answer !== undefined, "the answers");
+  expect(yes?.answer?.text).toBe("Allowed once by telegram:42");
+  expect(no?.answer).toEqual({ text: "Too late: Allowed once by telegram:42", show_alert: true });
+  expect(await stateOf(place, asked)).toBe("granted");
+});
+
+// oxfmt-ignore
+const ELSEWHERE = [
+  { title: "answered elsewhere", end: ({ store }: Place, id: string) => store.approvals.answer(id, { answer: "deny", by: "ada", via: "http" }), says: "Denied by ada (http)" },
+  { title: "over",               end: ({ store }: Place, id: string) => store.approvals.end(id, "expired"),    says: "Nobody answered in time: it was not allowed" },
+  { title: "withdrawn",          end: ({ store }: Place, id: string) => store.approvals.end(id, "withdrawn"),  says: "It is no longer asked for" },
+] as const;
+
+for (const { title, end, says } of ELSEWHERE) {
+  test(`a question that is ${title} says so and loses its buttons, also after a restart`, async () => {
+    const place = await scratchPlace();
+    const first = await place.open();
+    const asked = await ask(place);
+    await first.close();
+    await end(place, asked.request.approval_id);
+    await place.open();
+    const edited = await place.telegram.until(
+      () => place.telegram.answers().find(({ text }) => text.includes(says)),
+      "the edit",
+    );
+    expect(edited.buttons).toEqual([]);
+    expect(await place.until(async () => (await place.store.kv.get("telegram:questions")) === "[]")).toBe(true);
+  });
+}
+
+test("what is too long for a message comes whole as a file, before the buttons", async () => {
+  const place = await scratchPlace();
+  await place.open();
+  const { message, request } = await ask(place, { params: { cmd: `echo ${"x".repeat(10_000)} end` } });
+  const [file] = place.telegram.answers();
+  expect(file?.document?.file_name).toBe(`${request.approval_id}.txt`);
+  expect(file?.document?.content.toString()).toContain(`${"x".repeat(10_000)} end`);
+  expect(file?.message_id).toBeLessThan(message.message_id);
+  expect(message.text).toContain("This is only the beginning: all of it is in the file above");
+  expect(message.text.length).toBeLessThan(4096);
+});
+
+test("hidden characters in what would run are seen, and buttons fit what Telegram takes", () => {
+  const request = makeRequest({ now: 0, approval_id: `apr_${"Z".repeat(26)}`, reason: "a\u202eb\u0007c" });
+  const { text } = makeQuestion(request, { now: 0 });
+  expect(text).not.toMatch(/[\u202e\u0007]/);
+  for (const { callback_data } of makeKeyboard(request, "abcdEF-_").inline_keyboard.flat() as {
+    callback_data: string;
+  }[]) {
+    expect(Buffer.byteLength(callback_data)).toBeLessThanOrEqual(64);
+    expect(readButton(callback_data)?.approval_id).toBe(request.approval_id);
+  }
+});
+
+test("a question that was answered before it could be sent is not asked any more", async () => {
+  const place = await scratchPlace();
+  const channel = await place.open();
+  const asked = await ask(place);
+  await place.store.approvals.end(asked.request.approval_id, "withdrawn");
+  const row = {
+    id: 9,
+    task_id: "t",
+    run_id: "r",
+    channel: "telegram",
+    chat: "telegram:42",
+    attempts: 0,
+    created_at: 0,
+  };
+  const content = { kind: "approval", approval_id: asked.request.approval_id } as const;
+  expect(await channel.commander.send({ ...row, content })).toEqual({});
+});
+
+test("a question that had to be sent twice is answered on the last one, and both say what was answered", async () => {
+  const place = await scratchPlace();
+  const channel = await place.open();
+  const asked = await ask(place);
+  const [row] = await place.until(async () => [await place.store.outbox.receiptOf(asked.request.approval_id)]);
+  // As after a crash between Telegram's yes and its record: the first message is on nobody's record.
+  const content = { kind: "approval", approval_id: asked.request.approval_id } as const;
+  const again = {
+    id: 9,
+    task_id: "t",
+    run_id: "r",
+    channel: "telegram",
+    chat: "telegram:42",
+    attempts: 0,
+    created_at: 0,
+  };
+  const { receipt } = await channel.commander.send({ ...again, content });
+  expect(receipt).not.toBe(row?.receipt);
+  const [, second] = place.telegram.answers();
+  const late = place.telegram.press({ message_id: second?.message_id ?? 0, button: "Allow once" });
+  await place.telegram.until(() => late.answer, "the answer");
+  expect(late.answer?.text).toMatch(/^This button is out of date/); // the record has the first
+  const counts = place.telegram.press({ message_id: asked.message.message_id, button: "Deny" });
+  await place.telegram.until(() => counts.answer, "the answer");
+  await place.telegram.until(
+    () => place.telegram.answers().every(({ text }) => text.includes("Denied by")),
+    "both edits",
+  );
+});

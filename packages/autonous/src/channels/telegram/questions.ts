@@ -1,0 +1,178 @@
+import { randomBytes } from "node:crypto";
+import type { Approval, ApprovalRequest } from "@autonous/runtime";
+import { InputFile } from "grammy";
+import type { Store } from "../../store/store.ts";
+import { checkOffer } from "../check-offer.ts";
+import type { TelegramClient } from "./client.ts";
+import { FILE_MS } from "./client.ts";
+import { TelegramFailure } from "./failure.ts";
+import type { FailureKind } from "./failure.ts";
+import { laneOf, personOf } from "./incoming.ts";
+import type { Pressed } from "./incoming.ts";
+import { answerOf, isBoundTo, makeKeyboard, makeQuestion, outcomeOf, readButton } from "./question.ts";
+import type { PressedButton } from "./question.ts";
+import { NO_PREVIEW } from "./show.ts";
+
+export interface QuestionParts {
+  readonly store: Store;
+  readonly client: TelegramClient;
+  readonly allowed: ReadonlySet<number>;
+  readonly clock: () => number;
+  readonly onTask: () => void;
+  /** There may be a message to be changed. */
+  readonly onAnswer: () => void;
+}
+
+interface OpenQuestion {
+  readonly approval_id: string;
+  readonly chat: number;
+  readonly message_id: number;
+}
+
+/** What whoever pressed a button is told. */
+interface Told {
+  readonly text: string;
+  readonly isAlert: boolean;
+}
+
+const KEPT = "telegram:questions";
+/** What Telegram shows of it. */
+const TELLING_LIMIT = 200;
+
+/** Requests for approval as messages with buttons: asked, answered, and changed to what became of them. */
+export class Questions {
+  readonly #parts: QuestionParts;
+  #open: readonly OpenQuestion[] | undefined;
+
+  constructor(parts: QuestionParts) {
+    this.#parts = parts;
+  }
+
+  /** Gives the receipt by which a button is known. Undefined where nobody has to be asked any more. */
+  async ask(approval_id: string, chat: number): Promise<string | undefined> {
+    const { store, client, clock } = this.#parts;
+    const approval = await store.approvals.get(approval_id);
+    if (approval === undefined || approval.state !== "pending") return undefined;
+    const { request } = approval;
+    const { text, entities, whole } = makeQuestion(request, { now: clock() });
+    if (whole !== undefined) await this.#sendWhole(request, whole, chat);
+    const nonce = randomBytes(6).toString("base64url");
+    const { message_id } = await client.send(chat, (api, signal) =>
+      api.sendMessage(
+        chat,
+        text,
+        { entities: [...entities], link_preview_options: NO_PREVIEW, reply_markup: makeKeyboard(request, nonce) },
+        signal,
+      ),
+    );
+    await this.#keep([...(await this.#opened()), { approval_id, chat, message_id }]);
+    return receiptFor(message_id, nonce);
+  }
+
+  /** Somebody pressed a button. Whoever it was is told what came of it. */
+  async press(pressed: Pressed): Promise<void> {
+    await this.#tell(pressed, await this.#answer(pressed));
+    this.#parts.onAnswer();
+  }
+
+  /** Changes the messages whose requests were answered, here or elsewhere, or are over. What fails is done later. */
+  async settle(): Promise<void> {
+    const settled = new Set<OpenQuestion>();
+    for (const question of await this.#opened()) {
+      const approval = await this.#parts.store.approvals.get(question.approval_id);
+      if (approval?.state === "pending") continue;
+      const failure = approval === undefined ? undefined : await this.#change(question, approval);
+      if (failure === "unreachable") break; // the others would wait in vain, too
+      // One that was deleted, or says so already, is as good as changed.
+      if (failure !== "busy") settled.add(question);
+    }
+    if (settled.size > 0) await this.#keep((await this.#opened()).filter((each) => !settled.has(each)));
+  }
+
+  async #tell({ query_id, on, user }: Pressed, { text, isAlert }: Told): Promise<void> {
+    const { client } = this.#parts;
+    const told = { text: text.slice(0, TELLING_LIMIT), show_alert: isAlert };
+    const work: Parameters<TelegramClient["call"]>[0] = (api, signal) =>
+      api.answerCallbackQuery(query_id, told, signal);
+    try {
+      await client.call(work);
+    } catch (error) {
+      if (!(error instanceof TelegramFailure)) throw error;
+      // One that is too old cannot be answered any more; what it did stands in the message.
+      if (error.kind === "busy" || error.kind === "unreachable")
+        client.say(on?.chat ?? user, "What a button did", work);
+    }
+  }
+
+  async #answer(pressed: Pressed): Promise<Told> {
+    const no = (text: string) => ({ text, isAlert: true });
+    const { store, allowed, onTask } = this.#parts;
+    if (!allowed.has(pressed.user)) return no("You are not on the list of this bot");
+    const button = readButton(pressed.data);
+    const approval = button === undefined ? undefined : await store.approvals.get(button.approval_id);
+    if (button === undefined || approval === undefined) return no("There is no such request");
+    const wrong = await this.#findWrong(pressed, button, approval.request);
+    if (wrong !== undefined) return no(wrong);
+    const answer = answerOf(button, approval.request);
+    const tooWide = checkOffer(approval.request, answer);
+    if (tooWide !== undefined) return no(tooWide);
+    const by = personOf(pressed.user);
+    const taken = await store.approvals.answer(button.approval_id, { ...answer, by, via: "telegram" });
+    if (taken === undefined) return no("There is no such request");
+    if (taken.won) onTask();
+    const outcome = outcomeOf(taken.approval) ?? "";
+    return taken.won ? { text: outcome, isAlert: false } : no(`Too late: ${outcome}`);
+  }
+
+  /** A button counts in the chat and on the message that asked, for whoever's task it is, and for what was shown there. */
+  async #findWrong(
+    { on, user }: Pressed,
+    button: PressedButton,
+    request: ApprovalRequest,
+  ): Promise<string | undefined> {
+    const { store } = this.#parts;
+    const asked = await store.outbox.receiptOf(button.approval_id);
+    if (asked === undefined) return "The question is not on record yet: press again in a moment";
+    if (on === undefined || asked.chat !== laneOf(on.chat)) return "This button counts only in the chat that was asked";
+    if (asked.receipt !== receiptFor(on.message_id, button.nonce))
+      return "This button is out of date: use the newest message that asks for this";
+    if (!isBoundTo(button, request)) return "This button belongs to another request";
+    const task = request.task_id === null ? undefined : await store.tasks.get(request.task_id);
+    if (task?.task.user !== String(user)) return "Only whoever gave the task can answer";
+    return undefined;
+  }
+
+  async #change({ chat, message_id }: OpenQuestion, approval: Approval): Promise<FailureKind | undefined> {
+    const { client, clock } = this.#parts;
+    const { text, entities } = makeQuestion(approval.request, { now: clock(), outcome: outcomeOf(approval) ?? "" });
+    try {
+      const options = { entities: [...entities], link_preview_options: NO_PREVIEW };
+      await client.call((api, signal) => api.editMessageText(chat, message_id, text, options, signal), { chat });
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof TelegramFailure)) throw error;
+      return error.kind;
+    }
+  }
+
+  async #sendWhole({ approval_id }: ApprovalRequest, whole: string, chat: number): Promise<void> {
+    const file = new InputFile(Buffer.from(whole), `${approval_id}.txt`);
+    const caption = "All of what is asked for below";
+    await this.#parts.client.send(chat, (api, signal) => api.sendDocument(chat, file, { caption }, signal), FILE_MS);
+  }
+
+  async #opened(): Promise<readonly OpenQuestion[]> {
+    if (this.#open !== undefined) return this.#open;
+    const text = await this.#parts.store.kv.get(KEPT);
+    return (this.#open ??= text === undefined ? [] : (JSON.parse(text) as readonly OpenQuestion[]));
+  }
+
+  async #keep(open: readonly OpenQuestion[]): Promise<void> {
+    this.#open = open;
+    await this.#parts.store.kv.set(KEPT, JSON.stringify(open));
+  }
+}
+
+function receiptFor(message_id: number, nonce: string): string {
+  return `${message_id}:${nonce}`;
+}

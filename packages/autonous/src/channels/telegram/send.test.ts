@@ -1,0 +1,151 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ADA, scratchPlace } from "../../../../../test/support/telegram-channel.ts";
+import type { Place } from "../../../../../test/support/telegram-channel.ts";
+import { TELEGRAM_LIMITS } from "../../../../../tools/fake-telegram/server.ts";
+import { NotSent } from "../../queue/commander.ts";
+import type { Outgoing, OutboxRow } from "../../store/store.ts";
+import { RateLimit } from "./rate-limit.ts";
+
+function rowOf(content: Outgoing, given: Partial<OutboxRow> = {}): OutboxRow {
+  return {
+    id: 1,
+    task_id: "tsk_1",
+    run_id: "run_1",
+    channel: "telegram",
+    chat: "telegram:42",
+    content,
+    attempts: 0,
+    created_at: 0,
+    ...given,
+  };
+}
+
+const said = ({ telegram }: Place): readonly string[] => telegram.answers().map(({ text }) => text);
+
+async function known(): Promise<Place> {
+  const place = await scratchPlace();
+  place.telegram.say({ text: "hello" }); // who has never written cannot be written to
+  return place;
+}
+
+test("an answer goes out as it is, whatever it looks like, and its code as code", async () => {
+  const place = await known();
+  const { commander } = await place.open();
+  const texts = ["*not bold* _a_b <b>& [x](y) `z`", "\u0000\ud800 half", "", "a\n```js\nlet b;\n```"];
+  for (const text of texts) await commander.send(rowOf({ kind: "text", text }));
+  expect(said(place)[0]).toBe(texts[0]);
+  expect(said(place)[2]).toBe("The answer is empty.");
+  expect(place.telegram.answers().at(-1)).toMatchObject({
+    text: "a\nlet b;",
+    entities: [{ type: "pre", offset: 2, length: 6, language: "js" }],
+  });
+});
+
+test("a long answer comes in parts, and one that is cut off half-way goes on where it stopped", async () => {
+  const place = await known();
+  const { commander } = await place.open();
+  const text = Array.from({ length: 5 }, (_, i) => `${i} ${"word ".repeat(700)}`).join("\n\n");
+  place.telegram.fault({ kind: "slow", ms: 0, method: "sendMessage", times: 2 });
+  place.telegram.fault({ kind: "server_error", method: "sendMessage" });
+  await expect(commander.send(rowOf({ kind: "text", text }))).rejects.toThrow(NotSent);
+  expect(said(place)).toHaveLength(2);
+  await place.until(() => commander.send(rowOf({ kind: "text", text })).catch(() => undefined));
+  expect(said(place).map((part) => part[0])).toEqual(["0", "1", "2", "3", "4"]);
+});
+
+test("an answer that nobody would scroll through is a file", async () => {
+  const place = await known();
+  const { commander } = await place.open();
+  const text = "line\n".repeat(50_000);
+  await commander.send(rowOf({ kind: "text", text }));
+  const [message] = place.telegram.answers();
+  expect(message?.document?.file_name).toBe("answer.md");
+  expect(message?.document?.content.toString()).toBe(text);
+  expect(message?.text).toMatch(/^The whole answer is in this file; it begins:\n\nline/);
+});
+
+test("a file of the run is sent under its name, with what was said of it cut to what fits", async () => {
+  const place = await known();
+  const { commander } = await place.open();
+  mkdirSync(join(place.state_dir, "runs/run_1/artifacts"), { recursive: true });
+  writeFileSync(join(place.state_dir, "runs/run_1/artifacts/ab-a.txt"), "content");
+  const file = {
+    kind: "file",
+    artifact: "artifacts/ab-a.txt",
+    name: "a b.txt",
+    media_type: "text/plain",
+    bytes: 7,
+    sha256: "",
+  } as const;
+  await commander.send(rowOf({ ...file, caption: "😀".repeat(1000) }));
+  const [message] = place.telegram.answers();
+  expect(message?.document?.file_name).toBe("a b.txt");
+  expect(message?.document?.content.toString()).toBe("content");
+  expect(message?.text).toMatch(/^(?:😀)+…$/u);
+  expect(message?.text.length).toBeLessThanOrEqual(1024);
+
+  await commander.send(rowOf({ ...file, artifact: "artifacts/gone" }));
+  expect(said(place).at(-1)).toBe('The file "a b.txt" is no longer kept.');
+  await expect(commander.send(rowOf({ ...file, artifact: "../../a.db" }))).rejects.toMatchObject({ forGood: true });
+});
+
+// oxfmt-ignore
+const FAILURES = [
+  { title: "a person who has blocked the bot", fault: { kind: "blocked" },                          chat: "telegram:42", gives: { forGood: true } },
+  { title: "a chat that is not there",         fault: undefined,                                    chat: "telegram:99", gives: { forGood: true } },
+  { title: "a lane of another channel",        fault: undefined,                                    chat: "http:a",      gives: { forGood: true } },
+  { title: "too much at once",                 fault: { kind: "rate_limited", retry_after_s: 7 },   chat: "telegram:42", gives: { forGood: false, retryAfterMs: 7000 } },
+  { title: "a fault of the server",            fault: { kind: "server_error" },                     chat: "telegram:42", gives: { forGood: false, retryAfterMs: undefined } },
+  { title: "no answer",                        fault: { kind: "reset_before" },                     chat: "telegram:42", gives: { forGood: false, retryAfterMs: undefined } },
+] as const;
+
+for (const { title, fault, chat, gives } of FAILURES) {
+  test(`${title} is ${gives.forGood ? "given up" : "tried again"}, and said without the token`, async () => {
+    const place = await known();
+    const { commander } = await place.open();
+    if (fault !== undefined) place.telegram.fault({ ...fault, method: "sendMessage" });
+    const problem = await commander.send(rowOf({ kind: "text", text: "x" }, { chat })).catch((error: unknown) => error);
+    expect(problem).toBeInstanceOf(NotSent);
+    expect(problem).toMatchObject(gives);
+    expect((problem as Error).message).not.toContain(place.telegram.token.slice(9));
+  });
+}
+
+test("nothing more is sent to a chat before the time is over that Telegram asked for; other chats go on", async () => {
+  const place = await known();
+  place.telegram.say({ chat: -5, text: "hello" });
+  const { commander } = await place.open();
+  place.telegram.fault({ kind: "rate_limited", retry_after_s: 60, method: "sendMessage" });
+  await expect(commander.send(rowOf({ kind: "text", text: "a" }))).rejects.toMatchObject({ retryAfterMs: 60_000 });
+  const { retryAfterMs } = (await commander
+    .send(rowOf({ kind: "text", text: "a" }))
+    .catch((error: unknown) => error)) as NotSent;
+  expect(retryAfterMs).toBeGreaterThan(50_000);
+  await commander.send(rowOf({ kind: "text", text: "b" }, { chat: "telegram:-5" }));
+  expect(place.telegram.answers(-5)).toHaveLength(1);
+  expect(place.telegram.calls.filter(({ is_early }) => is_early)).toEqual([]);
+});
+
+test("what is sent keeps to the rates that Telegram takes", async () => {
+  const place = await scratchPlace({ limits: TELEGRAM_LIMITS });
+  place.telegram.say({ text: "hello" });
+  const { commander } = await place.open({ rate: new RateLimit({ clock: Date.now }) });
+  await commander.send(rowOf({ kind: "text", text: "x ".repeat(6000) }));
+  expect(said(place)).toHaveLength(3);
+  expect(place.telegram.calls.filter(({ status }) => status === 429)).toEqual([]);
+});
+
+test("what is answered while Telegram is away goes out in order when it is back", async () => {
+  const place = await scratchPlace();
+  await place.open();
+  for (const text of ["one", "two", "three"]) place.telegram.say({ user: ADA, text });
+  await place.until(async () => (await place.tasks()).length === 3);
+  await place.telegram.outage("refused");
+  for (const text of ["first", "second", "third"]) await place.answer(text);
+  await place.until(() => place.lines.some((line) => line.includes("ECONNREFUSED")));
+  await place.telegram.recover();
+  await place.telegram.until(() => place.telegram.answers().length === 3, "the answers");
+  expect(said(place)).toEqual(["first", "second", "third"]);
+});

@@ -1,0 +1,169 @@
+import { stat } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { runPath } from "@autonous/runtime";
+import { InputFile } from "grammy";
+import type { Commander } from "../../queue/commander.ts";
+import { NotSent } from "../../queue/commander.ts";
+import type { Outgoing, OutboxRow, Store } from "../../store/store.ts";
+import type { TelegramClient } from "./client.ts";
+import { FILE_MS } from "./client.ts";
+import { TelegramFailure } from "./failure.ts";
+import { chatOf } from "./incoming.ts";
+import type { Questions } from "./questions.ts";
+import { sendPart } from "./show.ts";
+import { MESSAGE_LIMIT, splitText } from "./split-text.ts";
+import type { Part } from "./split-text.ts";
+
+export interface SendParts {
+  readonly store: Store;
+  readonly client: TelegramClient;
+  readonly questions: Questions;
+  /** The files that are sent lie in the runs' folders. */
+  readonly state_dir: string;
+}
+
+interface Sending<Content extends Outgoing = Outgoing> {
+  readonly row: OutboxRow;
+  readonly content: Content;
+  readonly chat: number;
+  readonly parts: SendParts;
+}
+
+type Receipt = { readonly receipt?: string };
+
+/** Telegram's side of the outbox. */
+export function createCommander(parts: SendParts): Commander {
+  return {
+    channel: "telegram",
+    async send(row) {
+      const chat = chatOf(row.chat);
+      if (chat === undefined) throw new NotSent(`"${row.chat}" is no chat of Telegram's`, { forGood: true });
+      try {
+        return await sendTo({ row, content: row.content, chat, parts });
+      } catch (error) {
+        throw error instanceof TelegramFailure ? notSent(error) : error;
+      }
+    },
+  };
+}
+
+/** A group that became a larger one has a new number, which Telegram gives with its refusal. */
+async function sendTo(sending: Sending): Promise<Receipt> {
+  try {
+    return await sendContent(sending);
+  } catch (error) {
+    if (!(error instanceof TelegramFailure) || error.movedTo === undefined) throw error;
+    return await sendContent({ ...sending, chat: error.movedTo });
+  }
+}
+
+function sendContent(sending: Sending): Promise<Receipt> {
+  const { content } = sending;
+  switch (content.kind) {
+    case "text":
+      return sendText({ ...sending, content });
+    case "file":
+      return sendFile({ ...sending, content });
+    case "approval":
+      return sendQuestion({ ...sending, content });
+  }
+}
+
+function notSent(failure: TelegramFailure): NotSent {
+  const forGood = failure.kind === "gone" || failure.kind === "refused";
+  const { retryAfterMs } = failure;
+  return new NotSent(failure.message, {
+    forGood,
+    cause: failure,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+}
+
+/** Longer answers are files: nobody scrolls through so many messages, and they would take as many seconds. */
+const MOST_TEXT = 20 * MESSAGE_LIMIT;
+const CAPTION_LIMIT = 1024;
+const EMPTY: Part = { text: "The answer is empty.", entities: [] };
+
+async function sendText(sending: Sending<Extract<Outgoing, { kind: "text" }>>): Promise<Receipt> {
+  const { row, content, chat, parts } = sending;
+  if (content.text.length > MOST_TEXT) return await sendLongText(sending);
+  const messages = splitText(content.text);
+  if (messages.length <= 1) return { receipt: await sendOne(messages[0] ?? EMPTY, sending) };
+  const key = `telegram:part:${chat}`; // in order within a chat, so there is one in the middle of being sent at most
+  const before = /^(\d+) (\d+)$/.exec((await parts.store.kv.get(key)) ?? "");
+  let sent = before !== null && Number(before[1]) === row.id ? Number(before[2]) : 0;
+  let receipt = "";
+  for (const message of messages.slice(sent)) {
+    receipt = await sendOne(message, sending);
+    await parts.store.kv.set(key, `${row.id} ${++sent}`);
+  }
+  return { receipt };
+}
+
+async function sendOne(part: Part, { chat, parts }: Sending): Promise<string> {
+  const { message_id } = await parts.client.send(chat, (api, signal) => sendPart(api, { chat, part }, signal));
+  return String(message_id);
+}
+
+async function sendLongText({ content, chat, parts }: Sending<Extract<Outgoing, { kind: "text" }>>): Promise<Receipt> {
+  const file = new InputFile(Buffer.from(content.text.toWellFormed()), "answer.md");
+  const caption = cut(`The whole answer is in this file; it begins:\n\n${content.text}`, CAPTION_LIMIT);
+  const work = sendingDocument(chat, file, caption);
+  const { message_id } = await parts.client.send(chat, work, FILE_MS);
+  return { receipt: String(message_id) };
+}
+
+/** What Telegram takes of a bot. */
+const MOST_BYTES = 50_000_000;
+
+async function sendFile(sending: Sending<Extract<Outgoing, { kind: "file" }>>): Promise<Receipt> {
+  const { row, content, chat, parts } = sending;
+  const folder = runPath(parts.state_dir, row.run_id);
+  const path = join(folder, content.artifact);
+  if (!path.startsWith(`${folder}${sep}`))
+    throw new NotSent(`"${content.artifact}" is not of the run`, { forGood: true });
+  const bytes = await sizeOf(path);
+  if (bytes === undefined) return await insteadOf(sending, "is no longer kept");
+  if (bytes > MOST_BYTES) return await insteadOf(sending, `has ${Math.ceil(bytes / 1e6)} MB, and Telegram takes 50`);
+  if (bytes === 0) return await insteadOf(sending, "is empty");
+  const work = sendingDocument(chat, new InputFile(path, content.name), cut(content.caption ?? "", CAPTION_LIMIT));
+  const { message_id } = await parts.client.send(chat, work, FILE_MS);
+  return { receipt: String(message_id) };
+}
+
+function sendingDocument(chat: number, file: InputFile, caption: string): Parameters<TelegramClient["send"]>[1] & Work {
+  return (api, signal) => api.sendDocument(chat, file, caption === "" ? {} : { caption }, signal);
+}
+type Work = (...given: Parameters<Parameters<TelegramClient["send"]>[1]>) => Promise<{ readonly message_id: number }>;
+
+async function insteadOf(
+  { content, chat, parts, row }: Sending<Extract<Outgoing, { kind: "file" }>>,
+  why: string,
+): Promise<Receipt> {
+  const text = `The file "${content.name}" ${why}. ${content.caption ?? ""}`.trimEnd();
+  const part = { text: cut(text, MESSAGE_LIMIT), entities: [] };
+  return { receipt: await sendOne(part, { content, chat, parts, row }) };
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+async function sendQuestion({
+  content,
+  chat,
+  parts,
+}: Sending<Extract<Outgoing, { kind: "approval" }>>): Promise<Receipt> {
+  const receipt = await parts.questions.ask(content.approval_id, chat);
+  return receipt === undefined ? {} : { receipt };
+}
+
+function cut(text: string, limit: number): string {
+  const whole = text.toWellFormed();
+  return whole.length <= limit ? whole : `${whole.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+}

@@ -1,0 +1,70 @@
+import type { Store } from "../../store/store.ts";
+import type { TelegramClient } from "./client.ts";
+import { runCommand } from "./commands.ts";
+import type { CommandParts } from "./commands.ts";
+import { laneOf } from "./incoming.ts";
+import type { Incoming, Pressed, Written } from "./incoming.ts";
+import { showPlain } from "./show.ts";
+
+export interface TakeParts extends CommandParts {
+  readonly store: Store;
+  readonly client: TelegramClient;
+  /** Numbers of bots are parts of the ids of their messages: another bot counts anew. */
+  readonly bot_id: number;
+  readonly strangers: Strangers;
+  readonly press: (pressed: Pressed) => Promise<void>;
+}
+
+/** Does what a message or a button asks for. When it returns, that is on record. Throws when the store does. */
+export async function takeIncoming(incoming: Incoming, parts: TakeParts): Promise<void> {
+  if (incoming.kind === "pressed") return await parts.press(incoming);
+  if (!parts.allowed.has(incoming.user)) return parts.strangers.answer(incoming, parts.client);
+  const { chat, text, unread, update_id, user } = incoming;
+  if (unread !== undefined && incoming.isPrivate) showPlain(parts.client, chat, onlyText(unread, text));
+  if (text === "" || (await runCommand(incoming, parts))) return;
+  await parts.store.inbox.ingest({
+    source: "telegram",
+    external_id: `${parts.bot_id}:${update_id}`,
+    lane: laneOf(chat),
+    text,
+    user: String(user),
+  });
+  parts.onTask();
+}
+
+function onlyText(unread: string, text: string): string {
+  return `Only text is read here: the ${unread} was not taken${text === "" ? "" : ", what you wrote with it was"}.`;
+}
+
+const ANSWERS_A_MINUTE = 10;
+const REMEMBERED = 1000;
+
+/** Those who are not on the list. In private each is told once, so that the owner can add them; in groups nobody is. */
+export class Strangers {
+  readonly #clock: () => number;
+  readonly #told = new Set<number>();
+  #minute = 0;
+  #answers = 0;
+
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  answer({ user, chat, isPrivate }: Written, client: TelegramClient): void {
+    if (!isPrivate || this.#told.has(user) || !this.#mayAnswer()) return;
+    if (this.#told.size >= REMEMBERED) this.#told.clear();
+    this.#told.add(user);
+    showPlain(
+      client,
+      chat,
+      `You are not on the list of this bot. Its owner can add you with your number: ${user} (AUTONOUS_TELEGRAM_ALLOWED_USERS)`,
+    );
+  }
+
+  /** A crowd of strangers may not use up what we may send. */
+  #mayAnswer(): boolean {
+    const minute = Math.floor(this.#clock() / 60_000);
+    if (minute !== this.#minute) [this.#minute, this.#answers] = [minute, 0];
+    return ++this.#answers <= ANSWERS_A_MINUTE;
+  }
+}
