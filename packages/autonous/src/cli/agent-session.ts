@@ -1,4 +1,4 @@
-import { createRedactStream, makeId, makeTraceId, secretsOf, ToolError } from "@autonous/runtime";
+import { createRedactStream, makeId, makeTraceId, runPath, secretsOf, ToolError } from "@autonous/runtime";
 import type { CallError, Runtime, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import { runAgent } from "../agent/loop.ts";
 import { createReverseThinker } from "../agent/reverse-thinking.ts";
@@ -7,6 +7,8 @@ import type { LongScope } from "../channels/terminal/answers.ts";
 import { createLiveView } from "../channels/terminal/live-view.ts";
 import type { LiveView } from "../channels/terminal/live-view.ts";
 import type { ModelDelta, ModelProvider } from "../model/provider.ts";
+import { hasCollector } from "../telemetry/collector.ts";
+import type { Traces } from "../telemetry/traces.ts";
 import { readAsking } from "./asking.ts";
 import { canAsk, openAttended, stderrScreen } from "./approver.ts";
 import type { CommandInput } from "./command.ts";
@@ -51,12 +53,14 @@ const TWICE_MS = 2000;
 export async function openSession(input: CommandInput, options: SessionOptions): Promise<AgentSession> {
   const { print, signal } = input;
   const screen = stderrScreen();
-  const view = createLiveView(screen);
+  const view = createLiveView(screen, { folderOf: (run_id) => runPath(options.place.state_dir, run_id) });
   const say = (text: string): void => (print.json ? print.note(text) : screen.print([text]));
   const state = new SessionState(input, { firstStops: options.firstStops, say });
   const preview = createPreview(view);
+  const traces = await openSessionTraces(() => runtime.journal, say);
   const onEvent = (event: RuntimeEvent, result?: ToolCallResult): void => {
     state.note(event, result);
+    traces?.observe(event);
     if (event.type === "model.completed" || event.type === "model.failed") preview.end();
     if (print.json) print.document(event);
     else view.event(event, result);
@@ -85,14 +89,35 @@ export async function openSession(input: CommandInput, options: SessionOptions):
         const { limits } = options;
         const callSignal = (): AbortSignal => state.beginCalls();
         const how = { ...asking, ...told, limits, signal: stop, callSignal };
-        const outcome = await runRecorded({ runtime, provider, task, ...how });
+        const rounds_before = (task.history ?? []).filter(({ role }) => role === "assistant").length;
+        const outcome = await runRecorded({ runtime, provider, task: { ...task, rounds_before }, ...how });
         return { ...outcome, ...state.found() };
       } finally {
         state.end();
         preview.end();
       }
     },
-    close: () => runtime.close(),
+    async close(): Promise<void> {
+      await runtime.close();
+      await traces?.close();
+    },
+  });
+}
+
+/** For whoever has a collector: nothing of it is loaded for others. */
+async function openSessionTraces(
+  journal: () => Runtime["journal"],
+  log: (line: string) => void,
+): Promise<Traces | undefined> {
+  if (!hasCollector(process.env)) return undefined;
+  const { openTraces } = await import("../telemetry/traces.ts");
+  return await openTraces({
+    environment: process.env,
+    log,
+    async findEvent(_run_id, event_id) {
+      for await (const event of journal().read()) if (event.event_id === event_id) return event;
+      return undefined;
+    },
   });
 }
 

@@ -6,8 +6,12 @@ import { unknownVariables } from "../config/load.ts";
 import type { ConfigurationFile } from "../config/load.ts";
 import { measureRequest } from "../agent/request.ts";
 import { createProvider } from "../model/choose.ts";
-import { breakerState } from "../model/circuit-breaker.ts";
+import type { BreakerState } from "../model/circuit-breaker.ts";
+import { inspectStore } from "../store/inspect-store.ts";
+import type { StoreReport } from "../store/inspect-store.ts";
 import { databaseFile, openStore } from "../store/open-store.ts";
+import { isStateFolderLocked } from "../store/state-lock.ts";
+import { readBreakers } from "../telemetry/breakers.ts";
 import { runtimeOptions } from "./open-runtime.ts";
 import type { Workplace } from "./open-runtime.ts";
 import { readProject } from "./project-text.ts";
@@ -20,7 +24,12 @@ export interface CheckResult {
   readonly attempts?: SandboxReport["attempts"];
 }
 
-type Check = (place: Workplace) => Promise<CheckResult> | CheckResult;
+export interface CheckOptions {
+  /** However long it takes. */
+  readonly thorough?: boolean;
+}
+
+export type Check = (place: Workplace, options: CheckOptions) => Promise<CheckResult> | CheckResult;
 
 /** What each part says of itself, in the order that a start needs them. */
 const CHECKS: readonly Check[] = [
@@ -32,14 +41,17 @@ const CHECKS: readonly Check[] = [
   checkStore,
   checkModel,
   checkFirstRequest,
+  checkTelegram,
 ];
 
-export async function checkAll(place: Workplace): Promise<readonly CheckResult[]> {
-  const results: CheckResult[] = [];
-  for (const check of CHECKS) results.push(await check(place));
-  for (const name of Object.keys(PROGRAMS) as ProgramName[]) results.push(await checkProgram(name, place));
-  results.push(await checkSandbox(place));
-  return results;
+/** Every one of them, side by side: none depends on another, and all that is wrong is told at once. */
+export async function checkAll(place: Workplace, options: CheckOptions = {}): Promise<readonly CheckResult[]> {
+  const programs = (Object.keys(PROGRAMS) as ProgramName[]).map(
+    (name): Check =>
+      (at) =>
+        checkProgram(name, at),
+  );
+  return await Promise.all([...CHECKS, ...programs, checkSandbox].map(async (check) => await check(place, options)));
 }
 
 /** Whether commands can be kept in, by trying to get out. */
@@ -146,26 +158,60 @@ function checkSpace({ state_dir }: Workplace): CheckResult {
 }
 
 /** Looks at the service's store where there is one; makes none. */
-async function checkStore({ state_dir }: Workplace): Promise<CheckResult> {
+async function checkStore({ state_dir }: Workplace, { thorough = false }: CheckOptions): Promise<CheckResult> {
   const file = databaseFile(state_dir);
   if (!existsSync(file)) return { check: "store", outcome: "ok", message: "no store yet; serve makes it" };
   try {
-    const store = await openStore({ file, clock: Date.now });
-    await store.close();
-    return { check: "store", outcome: "ok", message: file };
+    return { check: "store", outcome: "ok", message: `${file}, ${inWords(await inspectStore(file, { thorough }))}` };
   } catch (error) {
     return { check: "store", outcome: "failed", message: (error as Error).message };
   }
 }
 
-async function checkModel({ configuration }: Workplace): Promise<CheckResult> {
+function inWords({ bytes, pending, keepsCopy, looked }: StoreReport): string {
+  return [
+    `${Math.ceil(bytes / 1024 / 1024)} MiB`,
+    looked ? "whole" : "too large to be looked through at a start (serve --check does)",
+    ...(pending.length === 0 ? [] : [`migration ${pending.join(", ")} is taken when it is opened`]),
+    ...(keepsCopy ? ["which keeps a copy of it beside it, since older versions cannot use it then"] : []),
+  ].join(", ");
+}
+
+async function checkModel({ configuration, state_dir }: Workplace): Promise<CheckResult> {
   try {
     const { name } = await createProvider(configuration.settings.model);
-    const breakers = breakerState().map(({ provider, state }) => `circuit to ${provider} ${state}`);
-    return { check: "model", outcome: "ok", message: [name, ...breakers].join("; ") };
+    const breakers = await breakersOfService(state_dir);
+    const isOpen = breakers.some(({ state }) => state !== "closed");
+    return { check: "model", outcome: isOpen ? "warning" : "ok", message: [name, ...breakers.map(inState)].join("; ") };
   } catch (error) {
     return { check: "model", outcome: "failed", message: (error as Error).message };
   }
+}
+
+/** Of the worker that runs now, as the service wrote it down; without one there are none. */
+async function breakersOfService(state_dir: string): Promise<readonly BreakerState[]> {
+  const file = databaseFile(state_dir);
+  if (!existsSync(file) || !isStateFolderLocked(state_dir)) return [];
+  const store = await openStore({ file, clock: Date.now });
+  try {
+    return await readBreakers(store.kv);
+  } finally {
+    await store.close();
+  }
+}
+
+function inState({ provider, state, failures_in_a_row, retry_at }: BreakerState): string {
+  const until = retry_at === undefined ? "" : ` until ${new Date(retry_at).toISOString()}`;
+  const why = state === "closed" ? "" : ` after ${failures_in_a_row} failures in a row`;
+  return `circuit to ${provider} ${state.replace("_", "-")}${why}${state === "open" ? until : ""}`;
+}
+
+async function checkTelegram({ configuration }: Workplace): Promise<CheckResult> {
+  const { telegram_token: token, telegram_api_root: api_root, telegram_allowed_users = [] } = configuration.settings;
+  const check = "telegram";
+  if (token === undefined) return { check, outcome: "ok", message: "off: AUTONOUS_TELEGRAM_TOKEN is not set" };
+  const telegram = await import("../channels/telegram/check.ts");
+  return { check, ...(await telegram.checkTelegram({ token, api_root, allowed_users: telegram_allowed_users })) };
 }
 
 /** What every request begins with, and so what every turn costs at least. */

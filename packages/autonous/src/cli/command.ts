@@ -21,6 +21,8 @@ type RunCommand = (input: CommandInput) => Promise<ExitCode>;
 export interface Parameter {
   readonly name: string;
   readonly meaning: string;
+  /** `-f`, for an option that is given often. */
+  readonly short?: string;
   /** An option that may be given several times; its value is a list. */
   readonly repeatable?: boolean;
 }

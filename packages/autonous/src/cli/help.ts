@@ -94,7 +94,7 @@ function entriesOf(named: readonly string[]): Parameter[] {
 function section(title: string, rows: readonly Parameter[]): string {
   if (rows.length === 0) return "";
   const lines = table(
-    rows.map(({ name, meaning }) => [`  ${name}`, meaning]),
+    rows.map(({ name, short, meaning }) => [`  ${short === undefined ? name : `${short}, ${name}`}`, meaning]),
     { width: WIDTH },
   );
   return `\n${title}:\n${lines}\n`;

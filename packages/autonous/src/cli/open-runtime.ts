@@ -6,6 +6,7 @@ import { loadConfiguration } from "../config/load.ts";
 import type { Configuration } from "../config/load.ts";
 import { withProject } from "../config/project.ts";
 import { TrustStore } from "../config/trust.ts";
+import { memoryOf } from "../store/tool-memory.ts";
 import { UsageError } from "./command.ts";
 import type { CommandInput } from "./command.ts";
 import { wrap } from "../channels/terminal/width.ts";
@@ -78,6 +79,7 @@ export function runtimeOptions({ configuration, roots, cwd, state_dir }: Workpla
     ...(settings.tool_bash_denylist === undefined ? {} : { bash_denylist: settings.tool_bash_denylist }),
     approval_timeout_ms: settings.approval_timeout_seconds * 1000,
     isTrustedSkill,
+    memory: memoryOf(state_dir),
   };
 }
 

@@ -86,7 +86,7 @@ function readWords(command: Command, words: readonly string[]): Pick<Chosen, "ar
       continue;
     }
     const [flag, inline] = splitOnce(word, "=");
-    const option = optionsOf(command).find(({ name }) => name.split(" ")[0] === flag);
+    const option = optionsOf(command).find(({ name, short }) => name.split(" ")[0] === flag || short === flag);
     if (option === undefined) throw wrongUse(`Unknown option "${flag}"`, named, nearestFlag(command, flag));
     const taken = takesValue(option) ? (inline ?? words[++i]) : inline === undefined ? true : undefined;
     if (taken === undefined) {
@@ -96,7 +96,7 @@ function readWords(command: Command, words: readonly string[]): Pick<Chosen, "ar
         undefined,
       );
     }
-    const key = keyOf(flag);
+    const key = keyOf(option.name.split(" ")[0] ?? "");
     options[key] =
       option.repeatable === true ? [...((options[key] as string[] | undefined) ?? []), String(taken)] : taken;
   }

@@ -1,9 +1,10 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { readLines } from "@autonous/runtime";
-import type { AuditRecord, RuntimeEvent } from "@autonous/runtime";
+import { headsFolder, readLines, readPrunings } from "@autonous/runtime";
+import type { AuditRecord, Gone, RuntimeEvent } from "@autonous/runtime";
 import { databaseFile, openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
+import { allForgotten } from "../upkeep/verify-state.ts";
 import { UsageError } from "./command.ts";
 
 export type RecordedAudit = AuditRecord & { readonly run_id: string };
@@ -24,6 +25,11 @@ export class Records {
     return new Records(state_dir, existsSync(file) ? await openStore({ file, clock: Date.now }) : undefined);
   }
 
+  /** Undefined where no service ever ran. */
+  get store(): Store | undefined {
+    return this.#store;
+  }
+
   async close(): Promise<void> {
     await this.#store?.close();
   }
@@ -32,14 +38,18 @@ export class Records {
   async runs(): Promise<ReadonlyMap<string, "store" | "file">> {
     const found = new Map<string, "store" | "file">(runsWithFiles(this.#state_dir).map((run_id) => [run_id, "file"]));
     for await (const { run_id } of this.#tasks()) found.set(run_id, "store");
+    if (this.#store !== undefined) for (const run_id of (await allForgotten(this.#store)).keys()) found.delete(run_id);
     return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
   /** The run that an id means: its own, or that of the task. */
   async findRun(id: string): Promise<string> {
+    if (id !== "" && (await this.#isStored(id))) return id;
+    const stored = await this.#store?.tasks.get(id);
+    if (stored !== undefined && (await this.#isStored(stored.task.run_id))) return stored.task.run_id;
     const runs = await this.runs();
     if (runs.has(id)) return id;
-    for await (const { task_id, run_id } of this.#tasks()) if (task_id === id) return run_id;
+    await this.#refuseForgotten(id);
     for (const [run_id, where] of runs) {
       if (where === "file")
         for await (const events of readRunFile(this.#state_dir, run_id))
@@ -48,6 +58,13 @@ export class Records {
     throw new UsageError(
       `There is no task or run "${id}" in ${this.#state_dir}; "autonous events tail" shows the latest, --state-dir looks elsewhere`,
     );
+  }
+
+  /** Says what became of a run that is no longer kept, where that is what the id means. */
+  async #refuseForgotten(id: string): Promise<void> {
+    const { byRun } = await readPrunings({ state_dir: this.#state_dir, heads: headsFolder() });
+    const gone = byRun.get(id) ?? byRun.values().find(({ task_id }) => task_id === id);
+    if (gone !== undefined) throw new UsageError(goneText(gone));
   }
 
   async *read(run_id: string): AsyncIterable<RuntimeEvent> {
@@ -77,6 +94,14 @@ export class Records {
       after = page?.next ?? undefined;
     } while (after !== undefined);
   }
+}
+
+/** What became of a run that is no longer there. */
+function goneText({ run_id, by, ts, why, events, first_ts, last_ts }: Gone): string {
+  const what = `${events} records from ${first_ts ?? "?"} to ${last_ts ?? "?"}`;
+  return by === "pruning"
+    ? `The run "${run_id}" (${what}) is no longer kept: it was pruned on ${ts} by ${why}`
+    : `The run "${run_id}" (${what}) is lost: the state folder was put back on ${ts} from "${why}", which is older`;
 }
 
 export function runsWithFiles(state_dir: string): string[] {

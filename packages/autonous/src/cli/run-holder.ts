@@ -1,4 +1,5 @@
-import { readdirSync, readlinkSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
+import { openFiles } from "../upkeep/open-files.ts";
 
 /**
  * The number of another process that writes this record now, as far as we may look. To go on with its run would break
@@ -6,21 +7,6 @@ import { readdirSync, readlinkSync, realpathSync } from "node:fs";
  */
 export function holderOf(file: string): string | undefined {
   const real = realpathSync(file);
-  return readdirSync("/proc").find((pid) => /^\d+$/.test(pid) && pid !== String(process.pid) && holds(pid, real));
-}
-
-function holds(pid: string, file: string): boolean {
-  try {
-    return readdirSync(`/proc/${pid}/fd`).some((fd) => linkOf(`/proc/${pid}/fd/${fd}`) === file);
-  } catch {
-    return false; // it is over, or somebody else's
-  }
-}
-
-function linkOf(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined; // closed since
-  }
+  for (const { pid, path } of openFiles()) if (path === real) return pid;
+  return undefined;
 }

@@ -20,9 +20,9 @@ test("the last events of a file are found from its end, whatever the length of i
   await make({ "runs/run_1/events.jsonl": ids.map((id, i) => line(id, lengths[i])).join("") });
 
   for (let count = 1; count <= ids.length + 1; count++) {
-    const tails = new RunTails(path, "run_1");
-    expect(idsOf(tails.last(count))).toEqual(ids.slice(-count));
-    expect(tails.next()).toEqual([]);
+    const tails = new RunTails({ state_dir: path, only: "run_1" });
+    expect(idsOf(await tails.last(count))).toEqual(ids.slice(-count));
+    expect(await tails.next()).toEqual([]);
   }
 });
 
@@ -33,32 +33,49 @@ test("events of several runs come in the order of time, and then as they are add
     "runs/run_2/events.jsonl": line("evt_2") + line("evt_3"),
     "runs/no_record/": "",
   });
-  const tails = new RunTails(path, undefined);
+  const tails = new RunTails({ state_dir: path });
 
-  expect(idsOf(tails.last(3))).toEqual(["evt_2", "evt_3", "evt_4"]);
+  expect(idsOf(await tails.last(3))).toEqual(["evt_2", "evt_3", "evt_4"]);
   appendFileSync(join(path, "runs/run_2/events.jsonl"), line("evt_6"));
   appendFileSync(join(path, "runs/run_1/events.jsonl"), line("evt_5"));
   await make({ "runs/run_3/events.jsonl": line("evt_7") });
-  expect(idsOf(tails.next())).toEqual(["evt_5", "evt_6", "evt_7"]);
-  expect(tails.next()).toEqual([]);
+  expect(idsOf(await tails.next())).toEqual(["evt_5", "evt_6", "evt_7"]);
+  expect(await tails.next()).toEqual([]);
 });
 
 test("half a line is left until it is whole, and a line that is no event is passed over", async () => {
   const { path, make } = await scratchFolder();
   const half = line("evt_2").slice(0, 20);
   await make({ "runs/run_1/events.jsonl": `${line("evt_1")}null\n{"a":1}\n${half}` });
-  const tails = new RunTails(path, "run_1");
+  const tails = new RunTails({ state_dir: path, only: "run_1" });
 
-  expect(idsOf(tails.last(10))).toEqual(["evt_1"]);
+  expect(idsOf(await tails.last(10))).toEqual(["evt_1"]);
   appendFileSync(join(path, "runs/run_1/events.jsonl"), line("evt_2").slice(20));
-  expect(idsOf(tails.next())).toEqual(["evt_2"]);
+  expect(idsOf(await tails.next())).toEqual(["evt_2"]);
 });
 
 test("a run that has no file yet has no events yet", async () => {
   const { path, make } = await scratchFolder();
-  const tails = new RunTails(path, "run_1");
+  const tails = new RunTails({ state_dir: path, only: "run_1" });
 
-  expect(tails.last(5)).toEqual([]);
+  expect(await tails.last(5)).toEqual([]);
   await make({ "runs/run_1/events.jsonl": line("evt_1") });
-  expect(idsOf(tails.next())).toEqual(["evt_1"]);
+  expect(idsOf(await tails.next())).toEqual(["evt_1"]);
+});
+
+test("runs that are shown from elsewhere are passed over, and asked about once", async () => {
+  const { path, make } = await scratchFolder();
+  await make({ "runs/run_1/events.jsonl": line("evt_1"), "runs/run_2/events.jsonl": line("evt_2") });
+  const asked: string[] = [];
+  const isElsewhere = (run_id: string): Promise<boolean> => {
+    asked.push(run_id);
+    return Promise.resolve(run_id === "run_1");
+  };
+  const tails = new RunTails({ state_dir: path, isElsewhere });
+
+  expect(idsOf(await tails.last(10))).toEqual(["evt_2"]);
+  for (const run_id of ["run_1", "run_2"])
+    appendFileSync(join(path, "runs", run_id, "events.jsonl"), line(`evt_3_${run_id}`));
+  expect(idsOf(await tails.next())).toEqual(["evt_3_run_2"]);
+  expect(asked.sort()).toEqual(["run_1", "run_2"]);
 });

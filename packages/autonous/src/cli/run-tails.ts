@@ -1,46 +1,72 @@
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { parseEvent, runFile, runsWithFiles } from "./records.ts";
 
 const NEWLINE = 10;
 const BLOCK_BYTES = 65_536;
 
+interface RunTailsOptions {
+  readonly state_dir: string;
+  /** Only this run. */
+  readonly only?: string | undefined;
+  /** Whether the run is shown from elsewhere. Asked once for each. */
+  readonly isElsewhere?: (run_id: string) => Promise<boolean>;
+}
+
 /** The ends of the runs' files: what is there at first, and then what each one got since it was looked at last. */
 export class RunTails {
-  readonly #state_dir: string;
-  readonly #only: string | undefined;
+  readonly #options: RunTailsOptions;
+  readonly #elsewhere = new Map<string, boolean>();
   /** How far each file has been read. */
   readonly #read = new Map<string, number>();
 
-  constructor(state_dir: string, only: string | undefined) {
-    this.#state_dir = state_dir;
-    this.#only = only;
+  constructor(options: RunTailsOptions) {
+    this.#options = options;
   }
 
   /** The last events of all runs, oldest first. What is before them in a file is not read. */
-  last(count: number): RuntimeEvent[] {
-    const runs = this.#runs();
-    for (const run_id of runs) {
-      this.#withFile(run_id, (fd) => this.#read.set(run_id, startOfLast(fd, count)));
+  async last(count: number): Promise<RuntimeEvent[]> {
+    const files = this.#files().sort((a, b) => b.changedMs - a.changedMs);
+    let opened = 0;
+    for (const { run_id, size } of files) {
+      // The last events of all are in the files that changed last, at least one in each.
+      const isLate = opened < count && !(await this.#isElsewhere(run_id));
+      if (!isLate) this.#read.set(run_id, size);
+      else if (this.#withFile(run_id, (fd) => this.#read.set(run_id, startOfLast(fd, count))) !== undefined) opened++;
     }
-    return this.next().slice(-count);
+    return (await this.next()).slice(-count);
   }
 
   /** New events of all runs in the order of their ids, which is that of time. */
-  next(): RuntimeEvent[] {
-    const events = this.#runs().flatMap((run_id) => this.#withFile(run_id, (fd) => this.#newOf(run_id, fd)) ?? []);
+  async next(): Promise<RuntimeEvent[]> {
+    const events: RuntimeEvent[] = [];
+    for (const { run_id, size } of this.#files()) {
+      if (size <= (this.#read.get(run_id) ?? 0) || (await this.#isElsewhere(run_id))) continue;
+      for (const event of this.#withFile(run_id, (fd) => this.#newOf(run_id, fd)) ?? []) events.push(event);
+    }
     return events.sort((a, b) => (a.event_id < b.event_id ? -1 : 1));
   }
 
-  #runs(): readonly string[] {
-    return this.#only === undefined ? runsWithFiles(this.#state_dir) : [this.#only];
+  #files(): { readonly run_id: string; readonly size: number; readonly changedMs: number }[] {
+    const { state_dir, only } = this.#options;
+    const runs = only === undefined ? runsWithFiles(state_dir) : [only];
+    return runs.flatMap((run_id) => {
+      const file = statSync(runFile(state_dir, run_id), { throwIfNoEntry: false });
+      return file === undefined ? [] : [{ run_id, size: file.size, changedMs: file.mtimeMs }];
+    });
+  }
+
+  async #isElsewhere(run_id: string): Promise<boolean> {
+    const known = this.#elsewhere.get(run_id) ?? (await this.#options.isElsewhere?.(run_id)) ?? false;
+    this.#elsewhere.set(run_id, known);
+    return known;
   }
 
   /** Undefined where there is no file: the service's store may be ahead of it. */
   #withFile<T>(run_id: string, work: (fd: number) => T): T | undefined {
     let fd: number;
     try {
-      fd = openSync(runFile(this.#state_dir, run_id), "r");
+      fd = openSync(runFile(this.#options.state_dir, run_id), "r");
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
       throw error;

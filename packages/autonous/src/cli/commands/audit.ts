@@ -1,8 +1,11 @@
 import { statSync } from "node:fs";
-import { verifyAudit, verifyEvents } from "@autonous/runtime";
+import { headsFolder, verifyAudit } from "@autonous/runtime";
 import type { AuditRecord, AuditVerdict } from "@autonous/runtime";
 import { argumentsText } from "../../channels/terminal/event-words.ts";
 import { cutTo } from "../../channels/terminal/width.ts";
+import { AUDIT_OUTCOMES, outcomeOf } from "../../store/audit-filter.ts";
+import type { AuditOutcome } from "../../store/audit-filter.ts";
+import { verifyState } from "../../upkeep/verify-state.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -12,15 +15,17 @@ import { readLimit } from "../options.ts";
 import { Records } from "../records.ts";
 import type { RecordedAudit } from "../records.ts";
 import { table } from "../table.ts";
+import { count } from "../usage.ts";
 
 /** `autonous audit verify`: the chains of all runs, or of one record. */
 export async function verify(input: CommandInput): Promise<ExitCode> {
   const { args, print } = input;
   const [path] = args;
   const verdict =
-    path === undefined ? await verifyState(findWorkplace(input).state_dir) : await verifyAudit(existing(path));
+    path === undefined ? await verifyPlace(findWorkplace(input).state_dir) : await verifyAudit(existing(path));
   if (print.json) print.document(verdict);
   for (const { run_id = "", seq, problem } of verdict.problems) print.text(`${run_id} record ${seq}: ${problem}`);
+  for (const line of prunedLines(verdict)) print.text(line);
   print.text(
     verdict.ok
       ? `The record is whole: ${verdict.records} records`
@@ -38,23 +43,31 @@ function existing(path: string): string {
   }
 }
 
-/** The files of a state folder, and the store beside them: whichever was tampered with is told. */
-async function verifyState(state_dir: string): Promise<AuditVerdict> {
+async function verifyPlace(state_dir: string): Promise<AuditVerdict> {
   const records = await Records.open(state_dir);
   try {
-    const runs = [...(await records.runs())];
-    const files = [await verifyAudit(state_dir)];
-    const stored = await Promise.all(
-      runs.filter(([, where]) => where === "store").map(([run_id]) => verifyEvents(run_id, records.read(run_id))),
-    );
-    const problems = [...files, ...stored].flatMap((verdict) => verdict.problems);
-    // A run that the store has and a file follows is one record, not two.
-    const inFiles = files.reduce((sum, verdict) => sum + verdict.records, 0);
-    const inStore = stored.reduce((sum, verdict) => sum + verdict.records, 0);
-    return { ok: problems.length === 0, records: Math.max(inFiles, inStore), problems };
+    return await verifyState({ state_dir, heads: headsFolder(), store: records.store });
   } finally {
     await records.close();
   }
+}
+
+function prunedLines({ pruned, problems }: AuditVerdict): string[] {
+  if (pruned === undefined) return [];
+  const isDamaged = problems.some(({ run_id = "" }) => run_id.startsWith("prune_"));
+  const chain = isDamaged ? "the chain of prunings is damaged" : "the chain of prunings is whole";
+  const { runs, changes, first_ts, last_ts, restores } = pruned;
+  const when = first_ts === last_ts ? `on ${last_ts}` : `from ${first_ts} to ${last_ts}`;
+  const changesToo = changes === 0 ? "" : ` and what took back ${count(changes, "change")}`;
+  const prunedThen =
+    last_ts === null ? [] : [`No longer kept: ${count(runs, "run")}${changesToo}, pruned ${when}; ${chain}`];
+  return [
+    ...prunedThen,
+    ...restores.map(
+      ({ ts, made_at, lost_runs }) =>
+        `Put back on ${ts} from a backup of ${made_at}; what it lost is on record: ${count(lost_runs, "run")} that came after it`,
+    ),
+  ];
 }
 
 /** `autonous audit show`: the newest records that match. */
@@ -94,8 +107,6 @@ export async function exportRecords(input: CommandInput): Promise<ExitCode> {
   return EXIT.done;
 }
 
-const OUTCOMES = ["ok", "failed", "denied"] as const;
-
 async function eachMatching(input: CommandInput, take: (record: RecordedAudit) => void): Promise<void> {
   const matches = readFilter(input.options);
   const records = await Records.open(findWorkplace(input).state_dir);
@@ -111,8 +122,8 @@ async function eachMatching(input: CommandInput, take: (record: RecordedAudit) =
 }
 
 function readFilter({ tool, outcome, since }: CommandInput["options"]): (record: AuditRecord) => boolean {
-  if (outcome !== undefined && !OUTCOMES.includes(outcome as (typeof OUTCOMES)[number])) {
-    throw new UsageError(`There is no outcome "${String(outcome)}": it is one of ${OUTCOMES.join(", ")}`);
+  if (outcome !== undefined && !AUDIT_OUTCOMES.includes(outcome as AuditOutcome)) {
+    throw new UsageError(`There is no outcome "${String(outcome)}": it is one of ${AUDIT_OUTCOMES.join(", ")}`);
   }
   const from = since === undefined ? undefined : Date.parse(String(since));
   if (Number.isNaN(from))
@@ -121,11 +132,4 @@ function readFilter({ tool, outcome, since }: CommandInput["options"]): (record:
     (tool === undefined || record.tool === tool) &&
     (outcome === undefined || outcomeOf(record) === outcome) &&
     (from === undefined || Date.parse(record.ts_start) >= from);
-}
-
-function outcomeOf({ result, policy }: AuditRecord): (typeof OUTCOMES)[number] {
-  if (result.ok) return "ok";
-  return policy.decision === "DENY" || (policy.decision === "REQUIRE_CONFIRMATION" && policy.approved !== true)
-    ? "denied"
-    : "failed";
 }

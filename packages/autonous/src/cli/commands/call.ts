@@ -1,5 +1,6 @@
+import { runPath } from "@autonous/runtime";
 import type { Runtime, RuntimeEvent, ToolCallInput, ToolCallResult } from "@autonous/runtime";
-import { createLiveView } from "../../channels/terminal/live-view.ts";
+import { attachedLines, createLiveView } from "../../channels/terminal/live-view.ts";
 import { createProgressView } from "../../channels/terminal/progress-view.ts";
 import { openAttended, stderrScreen } from "../approver.ts";
 import { UsageError } from "../command.ts";
@@ -21,7 +22,9 @@ export async function call(input: CommandInput): Promise<ExitCode> {
   const screen = stderrScreen();
   const view = createLiveView(screen);
   const onEvent = (event: RuntimeEvent): void => {
-    if (event.type === "display" && !print.json) view.event(event); // the rest of it is the result
+    if (print.json) return; // the rest of it is the result
+    if (event.type === "display") view.event(event);
+    screen.print(attachedLines(event.payload, runPath(place.state_dir, event.run_id)));
   };
   const attended = { place, scopes: [], screen, isInputTaken: request === undefined };
   const runtime = await openAttended(input, attended, { onEvent });

@@ -1,5 +1,6 @@
 import { redact } from "@autonous/runtime";
 import type { Configuration } from "../../config/load.ts";
+import { showSetting } from "../../config/settings.ts";
 import type { SettingName } from "../../config/settings.ts";
 import { checkAll } from "../checks.ts";
 import type { CheckResult } from "../checks.ts";
@@ -70,7 +71,7 @@ interface ShownSetting {
 function listSettings({ settings, sources }: Configuration): readonly ShownSetting[] {
   return (Object.keys(settings) as SettingName[]).map((setting) => ({
     setting,
-    value: redact(String(settings[setting] ?? "none")).text,
+    value: redact(showSetting(setting, settings[setting])).text,
     source: sources[setting],
   }));
 }

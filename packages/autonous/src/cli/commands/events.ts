@@ -1,14 +1,15 @@
 import { buildTree } from "@autonous/runtime";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { cutTo } from "../../channels/terminal/width.ts";
+import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
+import { EventTails } from "../event-tails.ts";
 import { eventLine, treeLines } from "../event-text.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { findWorkplace } from "../open-runtime.ts";
 import { readLimit } from "../options.ts";
 import { Records } from "../records.ts";
-import { RunTails } from "../run-tails.ts";
 
 const LOOK_MS = 200;
 
@@ -29,22 +30,53 @@ export async function tree(input: CommandInput): Promise<ExitCode> {
   }
 }
 
-/** `autonous events tail`: the events of the runs' files, which follow the service's store within moments. */
+/** `autonous events tail`: the service's events and those of the command line. */
 export async function tail(input: CommandInput): Promise<ExitCode> {
-  const { args, options, print, signal } = input;
+  const { options, print, signal } = input;
   const { state_dir } = findWorkplace(input);
   const lines = readLimit(options["lines"], 20);
-  const only = args[0] === undefined ? undefined : await findRun(state_dir, args[0]);
-  const tails = new RunTails(state_dir, only);
-  const events = tails.last(lines);
-  show(events, print);
-  if (events.length === 0) print.note(`Nothing is on record in ${state_dir} yet`);
-  while (options["follow"] === true) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-    signal.throwIfAborted();
-    show(tails.next(), print);
+  const tails = new EventTails({ state_dir, ...(await readChoice(input, state_dir)) });
+  try {
+    const events = await tails.last(lines);
+    show(events, print);
+    if (events.length === 0) print.note(`Nothing is on record in ${state_dir} yet`);
+    while (options["follow"] === true) {
+      await pause(LOOK_MS, signal);
+      signal.throwIfAborted();
+      show(await tails.next(), print);
+    }
+    return EXIT.done;
+  } finally {
+    await tails.close();
   }
-  return EXIT.done;
+}
+
+/** Which events: all, a run's, or those of a task, which may share its run with others. */
+async function readChoice(
+  { args, options }: CommandInput,
+  state_dir: string,
+): Promise<{ readonly run_id?: string; readonly task_id?: string }> {
+  const [id] = args;
+  const run = options["run"] as string | undefined;
+  const task = options["task"] as string | undefined;
+  const named = [id, run, task].filter((each) => each !== undefined);
+  if (named.length > 1) throw new UsageError("Name one: a task or run, --run <run> or --task <task>");
+  if (named[0] === undefined) return {};
+  const run_id = await findRun(state_dir, named[0]);
+  if (run !== undefined && run_id !== run) throw new UsageError(`"${run}" is a task and no run: use --task`);
+  if (task !== undefined && run_id === task) throw new UsageError(`"${task}" is a run and no task: use --run`);
+  return { run_id, ...(task === undefined ? {} : { task_id: task }) };
+}
+
+/** Ends at once when somebody presses Ctrl-C. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  const stop = (): void => resolve();
+  signal.addEventListener("abort", stop);
+  await promise;
+  clearTimeout(timer);
+  signal.removeEventListener("abort", stop);
 }
 
 async function findRun(state_dir: string, id: string): Promise<string> {

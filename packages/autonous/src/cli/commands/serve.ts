@@ -1,12 +1,14 @@
-import { CannotServe, startService } from "../../service.ts";
-import type { Service } from "../../service.ts";
-import { checkAll } from "../checks.ts";
+import { CannotServe } from "../../service/context.ts";
+import { startService } from "../../service/start.ts";
+import type { RunningService } from "../../service/start.ts";
+import type { CheckResult } from "../checks.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { findWorkplace } from "../open-runtime.ts";
 import type { Workplace } from "../open-runtime.ts";
+import { checkService } from "../service-checks.ts";
 import { showChecks } from "./doctor.ts";
 
 /** `autonous serve`: the service, until it is told to stop. */
@@ -18,43 +20,67 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
       "Cannot serve without a root: set AUTONOUS_TOOL_ALLOWED_ROOTS to the folders that tools may touch, or give --root <folder>",
     );
   }
-  const checks = await checkAll(place);
-  if (options["check"] === true || checks.some((check) => check.outcome === "failed")) {
-    showChecks(checks, print);
-    return checks.some((check) => check.outcome === "failed") ? EXIT.failed : EXIT.done;
-  }
+  const isCheck = options["check"] === true;
+  const checks = await checkService(place, { thorough: isCheck });
+  const hasFailed = checks.some((check) => check.outcome === "failed");
+  if (isCheck) showChecks(checks, print);
+  else if (hasFailed) tellFailed(checks, print);
+  if (isCheck || hasFailed) return hasFailed ? EXIT.failed : EXIT.done;
   return await serveUntilStopped(place, input);
+}
+
+/** All that keeps the service from starting, at once. */
+function tellFailed(checks: readonly CheckResult[], print: CommandInput["print"]): void {
+  if (print.json) return showChecks(checks, print);
+  const failed = checks.filter(({ outcome }) => outcome === "failed");
+  const lines = failed.map(({ check, message }) => `  ${check}: ${message}`);
+  print.note(["Cannot serve:", ...lines, "autonous serve --check shows all that was checked"].join("\n"));
 }
 
 async function serveUntilStopped(place: Workplace, { print, signal }: CommandInput): Promise<ExitCode> {
   const stopped = whenStopped(signal);
   const service = await start(place, print);
   announce(service, place, print);
+  if (!hasTerminal()) process.on("SIGHUP", () => service.restartWorker());
   await stopped;
-  print.note("Stopping: the task in hand is finished first. Once more to stop at once");
+  const { drain_seconds } = place.configuration.settings;
+  print.note(`Stopping: tasks in hand have ${drain_seconds} seconds to be finished. Once more to stop at once`);
   let isForced = false;
+  endAfter(drain_seconds * 1000 + CLOSE_MS);
   const force = (): void => {
     isForced = true;
     service.kill();
+    endAfter(FORCED_CLOSE_MS);
   };
   process.on("SIGINT", force).on("SIGTERM", force);
   await service.close();
   return isForced ? EXIT.interrupted : EXIT.done;
 }
 
+/** How long the last replies and readers have once the worker is gone. All is on record: what hangs may be cut off. */
+const CLOSE_MS = 10_000;
+const FORCED_CLOSE_MS = 2000;
+
+function endAfter(ms: number): void {
+  setTimeout(() => process.exit(EXIT.interrupted), ms).unref();
+}
+
 async function start(
-  { roots, state_dir, configuration }: Workplace,
+  { roots, state_dir, configuration: { settings } }: Workplace,
   print: CommandInput["print"],
-): ReturnType<typeof startService> {
-  const port = configuration.settings.http_port;
+): Promise<RunningService> {
   try {
-    return await startService({ roots, state_dir, port, environment: process.env, log: print.note });
+    return await startService({ roots, state_dir, settings, environment: process.env, log: print.note });
   } catch (error) {
     throw error instanceof CannotServe ? new UsageError(error.message) : error;
   }
 }
 
-function announce({ url, token }: Service, { roots, configuration }: Workplace, print: CommandInput["print"]): void {
+function announce(
+  { url, token }: RunningService,
+  { roots, configuration }: Workplace,
+  print: CommandInput["print"],
+): void {
   const { model, profile } = configuration.settings;
   const curl = `curl -N -H "Authorization: Bearer ${token}" -d '{"text":"/ls ."}' ${url}/api/tasks`;
   if (print.json) print.document({ url, token, roots, model });
@@ -64,7 +90,13 @@ function announce({ url, token }: Service, { roots, configuration }: Workplace, 
 /** By a person or the system. That nobody reads our remarks any more, which aborts `signal` too, is no reason to stop. */
 async function whenStopped(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
+  const names = hasTerminal() ? (["SIGINT", "SIGTERM", "SIGHUP"] as const) : (["SIGINT", "SIGTERM"] as const);
   await new Promise<void>((resolve) => {
-    for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => resolve());
+    for (const name of names) process.once(name, () => resolve());
   });
+}
+
+/** To a service in a terminal SIGHUP says that the terminal is gone; to any other, to read its configuration again. */
+function hasTerminal(): boolean {
+  return process.stdin.isTTY || process.stderr.isTTY;
 }

@@ -1,7 +1,9 @@
-import { cutTo } from "../../channels/terminal/width.ts";
 import { existsSync } from "node:fs";
+import { laneOf } from "../../channels/console/lane-of.ts";
+import { cutTo } from "../../channels/terminal/width.ts";
 import { databaseFile, openStore } from "../../store/open-store.ts";
-import type { Store, Task } from "../../store/store.ts";
+import { isStateFolderLocked } from "../../store/state-lock.ts";
+import type { ForgottenRun, Store, Task, TaskAnswer } from "../../store/store.ts";
 import { isTaskState, TASK_STATE_NAMES } from "../../store/task-states.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
@@ -9,55 +11,144 @@ import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { findWorkplace } from "../open-runtime.ts";
 import { readLimit } from "../options.ts";
+import { personName } from "../person.ts";
 import { table } from "../table.ts";
+import { factRows, nextSteps, unsentRows } from "../task-text.ts";
+import { count } from "../usage.ts";
 
 /** `autonous tasks list`. */
 export async function list(input: CommandInput): Promise<ExitCode> {
   const { options, print } = input;
   const limit = readLimit(options["limit"], 20);
-  const state = options["state"];
+  const { state, chat } = options;
   if (state !== undefined && !isTaskState(String(state))) {
     throw new UsageError(`There is no state "${String(state)}": it is one of ${TASK_STATE_NAMES.join(", ")}`);
   }
   const { tasks } = await withStore(input, (store) =>
-    store.tasks.list({ limit, ...(state === undefined ? {} : { state: state as Task["state"] }) }),
+    store.tasks.list({
+      limit,
+      ...(state === undefined ? {} : { state: state as Task["state"] }),
+      ...(chat === undefined ? {} : { lane: laneOf(String(chat)) }),
+    }),
   );
-  const rows = [["TASK", "MADE", "STATE", "TEXT"], ...tasks.map(toRow)];
+  const rows = [["TASK", "MADE", "STATE", "CHAT", "TEXT"], ...tasks.map(toRow)];
   if (print.json) print.document(tasks);
   else if (tasks.length === 0) print.note("There is no such task");
   else print.text(table(rows, { width: print.textWidth, fixed: 3, last: "cut" }));
   return EXIT.done;
 }
 
-function toRow({ task_id, state, created_at, text }: Task): string[] {
+function toRow({ task_id, state, created_at, lane, text }: Task): string[] {
   const made = new Date(created_at).toISOString().replace(/:\d\d\.\d+Z$/, "Z");
-  return [task_id, made, state, cutTo(text.replaceAll(/\s+/g, " "), 60)];
+  return [task_id, made, state, lane, cutTo(text.replaceAll(/\s+/g, " "), 60)];
 }
 
 /** `autonous tasks show`. */
 export async function show(input: CommandInput): Promise<ExitCode> {
   const { args, print } = input;
   const [id = ""] = args;
-  const details = await withStore(input, (store) => store.tasks.get(id));
-  if (details === undefined)
-    throw new UsageError(`There is no task "${id}"; "autonous tasks list" shows those that there are`);
-  if (print.json) print.document(details);
-  const { task, audit, reply } = details;
-  const facts = [
-    ["task", task.task_id],
-    ["run", task.run_id],
-    ["state", task.state],
-    ["chat", task.lane],
-    ["attempts", `${task.attempts} (${task.crashes} crashes)`],
-    ["text", task.text.replaceAll("\n", " ")],
-    ...(task.error === null ? [] : [["error", task.error]]),
-  ];
-  const phases = audit.map(({ phase, message, created_at }) => [new Date(created_at).toISOString(), phase, message]);
+  const found = await withStore(input, async (store) => {
+    const details = await store.tasks.get(id);
+    if (details === undefined) return undefined;
+    const approvals = await store.approvals.list({ state: "pending", run_id: details.task.run_id });
+    const forgotten = await store.upkeep.forgotten(id);
+    return { ...details, approvals, ...(forgotten === undefined ? {} : { forgotten }) };
+  });
+  if (found === undefined) throw noTask([id]);
+  if (print.json) {
+    print.document(found);
+    return EXIT.done;
+  }
+  const { audit, reply, unsent, approvals } = found;
   const width = print.textWidth;
-  print.text(
-    [table(facts, { width }), "", table(phases, { width }), ...(reply === null ? [] : ["", reply])].join("\n"),
-  );
+  const steps = nextSteps(found).map(([command = "", meaning = ""]) => [`  ${command}`, meaning]);
+  const phases = audit.map(({ phase, message, created_at }) => [new Date(created_at).toISOString(), phase, message]);
+  const parts = [
+    table(factRows(found), { width }),
+    table(phases, { width }),
+    ...(approvals.length === 0
+      ? []
+      : [
+          table(
+            approvals.map(({ request }) => ["waits for", request.approval_id, request.tool, request.reason]),
+            { width },
+          ),
+        ]),
+    ...(unsent.length === 0 ? [] : [table(unsentRows(unsent), { width })]),
+    ...(reply === null ? [] : [reply]),
+    ...(found.forgotten === undefined ? [] : [forgottenText(found.forgotten)]),
+    ...(steps.length === 0 ? [] : [`Next:\n${table(steps, { width })}`]),
+  ];
+  print.text(parts.filter((part) => part !== "").join("\n\n"));
   return EXIT.done;
+}
+
+function forgottenText({ events, first_ts, last_ts, forgotten_at }: ForgottenRun): string {
+  const when = new Date(forgotten_at).toISOString();
+  return `Its record is no longer kept: ${events} events from ${first_ts ?? "?"} to ${last_ts ?? "?"}, pruned on ${when}`;
+}
+
+/** `autonous tasks cancel`. */
+export async function cancel(input: CommandInput): Promise<ExitCode> {
+  return await act(input, "cancel");
+}
+
+/** `autonous tasks retry`. */
+export async function retry(input: CommandInput): Promise<ExitCode> {
+  return await act(input, "retry");
+}
+
+/** `autonous tasks drop`. */
+export async function drop(input: CommandInput): Promise<ExitCode> {
+  return await act(input, "drop");
+}
+
+type Action = "cancel" | "retry" | "drop";
+
+/** What is said of each task, by what was asked and what became of it. */
+const SAID: Readonly<Record<Action, Readonly<Record<"done" | "stopping", string>>>> = {
+  cancel: { done: "was cancelled", stopping: "is stopped as soon as its worker sees it, within a second or so" },
+  retry: { done: "is in the queue again", stopping: "is in the queue again" },
+  drop: { done: "was dropped; its record stays", stopping: "was dropped; its record stays" },
+};
+
+/** All are tried, whatever becomes of one. A service that runs sees it by itself. */
+async function act(input: CommandInput, action: Action): Promise<ExitCode> {
+  const { print } = input;
+  const ids = [...new Set(input.args)];
+  const by = personName();
+  const { answers, missing } = await withStore(input, async (store) => {
+    const found: TaskAnswer[] = [];
+    const none: string[] = [];
+    for (const id of ids) {
+      const answer = await store.tasks[action](id, by);
+      if (answer === undefined) none.push(id);
+      else found.push(answer);
+    }
+    return { answers: found, missing: none };
+  });
+  if (answers.length === 0) throw noTask(missing);
+  if (print.json) print.document({ answers, missing });
+  for (const answer of answers) print.note(inWords(answer, action));
+  if (missing.length > 0) print.note(noTask(missing).message);
+  const taken = answers.filter(({ outcome }) => outcome !== "refused").length;
+  if (action === "retry" && taken > 0 && !isStateFolderLocked(findWorkplace(input).state_dir))
+    print.note(`No service runs here: ${taken === 1 ? "it is" : "they are"} done when one is started`);
+  if (missing.length > 0) return EXIT.used_wrongly;
+  return taken === answers.length ? EXIT.done : EXIT.failed;
+}
+
+function inWords(answer: TaskAnswer, action: Action): string {
+  const { task_id } = answer.task;
+  if (answer.outcome === "refused") return `Cannot ${action} ${task_id}: ${answer.why}`;
+  return `${task_id} ${SAID[action][answer.outcome]}`;
+}
+
+function noTask(ids: readonly string[]): UsageError {
+  const which = ids.map((id) => `"${id}"`).join(", ");
+  const what =
+    ids.length === 1 ? `There is no task ${which}` : `There are no such ${count(ids.length, "task")}: ${which}`;
+  return new UsageError(`${what}; "autonous tasks list" shows those that there are`);
 }
 
 async function withStore<T>(input: CommandInput, work: (store: Store) => Promise<T>): Promise<T> {

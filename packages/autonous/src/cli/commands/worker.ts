@@ -1,5 +1,7 @@
+import { endOwnCommands } from "@autonous/runtime";
 import { limitInFlight } from "../../agent/in-flight.ts";
 import { createProvider } from "../../model/choose.ts";
+import { watchBreakers } from "../../model/circuit-breaker.ts";
 import { createWorker } from "../../queue/create-worker.ts";
 import type { Worker } from "../../queue/worker.ts";
 import { databaseFile, openStore } from "../../store/open-store.ts";
@@ -15,7 +17,6 @@ import { findWorkplace, runtimeOptions } from "../open-runtime.ts";
 import type { Workplace } from "../open-runtime.ts";
 import { readLimits } from "../options.ts";
 
-const BEAT_MS = 1000;
 /** A task that was given up and does not heed it may not keep the process. */
 const LAST_MS = 1000;
 
@@ -25,24 +26,23 @@ export async function worker(input: CommandInput): Promise<ExitCode> {
   if (name === undefined || process.send === undefined) {
     throw new UsageError("A worker is started by its supervisor: use autonous serve");
   }
-  // Ctrl-C goes to the whole group; when a worker ends is its supervisor's to say.
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
+  // Ctrl-C and the end of a terminal go to the whole group; when a worker ends is its supervisor's to say.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
   process.once("disconnect", endAlone);
   if (!process.connected) return EXIT.failed; // gone before we could listen for it
-  const beat = setInterval(() => tell({ type: "alive" }), BEAT_MS);
   try {
     await workFor(name, findWorkplace(input), input.print.note);
     return EXIT.done;
   } finally {
-    clearInterval(beat);
     process.off("disconnect", endAlone);
     if (process.connected) process.disconnect();
     setTimeout(() => process.exit(), LAST_MS).unref();
   }
 }
 
-/** The supervisor is gone: nobody would end us. */
+/** The supervisor is gone: nobody would end us, nor what our commands have running. */
 function endAlone(): void {
+  endOwnCommands();
   process.exit(EXIT.failed);
 }
 
@@ -68,9 +68,11 @@ interface WorkParts {
 
 async function prepareWorker({ name, place, store, note, drain }: WorkParts): Promise<Worker> {
   const { settings } = place.configuration;
+  watchBreakers((breaker) => tell({ type: "breaker", breaker }));
   return createWorker({
     store,
     worker: name,
+    slots: settings.worker_concurrency,
     provider: limitInFlight(await createProvider(settings.model), settings.max_model_calls),
     runtime: runtimeOptions(place),
     readAsking: () => readAsking(place),
@@ -79,10 +81,23 @@ async function prepareWorker({ name, place, store, note, drain }: WorkParts): Pr
       max_attempts: settings.task_max_attempts,
       retry_base_ms: settings.task_retry_base_ms,
     },
-    onRecorded: () => tell({ type: "recorded" }),
+    onBeat: () => tell({ type: "alive" }),
+    onRecorded: tellRecorded,
     onFinished: () => tell({ type: "finished" }),
     onProblem: (problem) => note(problem.message),
     drain,
+  });
+}
+
+let isToBeTold = false;
+
+/** Once for all that is recorded in one turn of the loop: many tasks side by side record much at a time. */
+function tellRecorded(): void {
+  if (isToBeTold) return;
+  isToBeTold = true;
+  setImmediate(() => {
+    isToBeTold = false;
+    tell({ type: "recorded" });
   });
 }
 

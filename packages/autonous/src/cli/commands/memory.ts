@@ -1,0 +1,88 @@
+import { existsSync } from "node:fs";
+import type { MemoryEntry, MemoryKeeper, MemoryPage } from "@autonous/runtime";
+import { databaseFile, openStore } from "../../store/open-store.ts";
+import { UsageError } from "../command.ts";
+import type { CommandInput } from "../command.ts";
+import { EXIT } from "../exit-codes.ts";
+import type { ExitCode } from "../exit-codes.ts";
+import { findWorkplace } from "../open-runtime.ts";
+import { readLimit } from "../options.ts";
+import { table } from "../table.ts";
+
+const NOTHING: MemoryPage = { entries: [], more: false };
+
+/** `autonous memory list`. */
+export async function list(input: CommandInput): Promise<ExitCode> {
+  const limit = readLimit(input.options["limit"], 20);
+  const page = await withMemory(input, NOTHING, (memory) => memory.list({ limit }));
+  return showPage(page, input, "Nothing is kept");
+}
+
+/** `autonous memory search`. */
+export async function search(input: CommandInput): Promise<ExitCode> {
+  const limit = readLimit(input.options["limit"], 20);
+  const query = input.args.join(" ");
+  const page = await withMemory(input, NOTHING, (memory) => memory.search(query, { limit }));
+  return showPage(page, input, "No entry has all of these words");
+}
+
+function showPage({ entries, more }: MemoryPage, { print }: CommandInput, none: string): ExitCode {
+  const rows = [["ENTRY", "CHANGED", "TITLE", "KNOWLEDGE"], ...entries.map(toRow)];
+  if (print.json) print.document(entries);
+  else if (entries.length === 0) print.note(none);
+  else print.text(table(rows, { width: print.textWidth, fixed: 2, last: "cut" }));
+  if (more) print.note(`There are more; --limit shows more than these ${entries.length}`);
+  return EXIT.done;
+}
+
+function toRow({ id, title, knowledge, updated_at }: MemoryEntry): string[] {
+  return [id, timeOf(updated_at), title, knowledge.replaceAll(/\s+/g, " ")];
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString().replace(/:\d\d\.\d+Z$/, "Z");
+}
+
+/** `autonous memory show`. */
+export async function show(input: CommandInput): Promise<ExitCode> {
+  const { args, print } = input;
+  const [id = ""] = args;
+  const entry = await withMemory(input, undefined, (memory) => memory.get(id));
+  if (entry === undefined) throw noEntry(id);
+  if (print.json) print.document(entry);
+  const facts = [
+    ["entry", entry.id],
+    ["title", entry.title],
+    ["made", timeOf(entry.created_at)],
+    ["changed", timeOf(entry.updated_at)],
+  ];
+  print.text(`${table(facts, { width: print.textWidth })}\n\n${entry.knowledge}`);
+  return EXIT.done;
+}
+
+/** `autonous memory delete`. */
+export async function remove(input: CommandInput): Promise<ExitCode> {
+  const { args, print } = input;
+  const [id = ""] = args;
+  const removed = await withMemory(input, undefined, (memory) => memory.remove(id));
+  if (removed === undefined) throw noEntry(id);
+  if (print.json) print.document(removed);
+  print.note(`"${removed.title}" is deleted; it said: ${removed.knowledge}`);
+  return EXIT.done;
+}
+
+function noEntry(id: string): UsageError {
+  return new UsageError(`There is no entry "${id}"; "autonous memory list" shows those that there are`);
+}
+
+/** Makes nothing: a state folder without a store remembers nothing. */
+async function withMemory<T>(input: CommandInput, none: T, work: (memory: MemoryKeeper) => Promise<T>): Promise<T> {
+  const file = databaseFile(findWorkplace(input).state_dir);
+  if (!existsSync(file)) return none;
+  const store = await openStore({ file, clock: Date.now });
+  try {
+    return await work(store.memory);
+  } finally {
+    await store.close();
+  }
+}

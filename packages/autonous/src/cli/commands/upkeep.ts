@@ -1,0 +1,114 @@
+import { existsSync, realpathSync } from "node:fs";
+import { resolve } from "node:path";
+import { headsFolder } from "@autonous/runtime";
+import { databaseFile, openStore } from "../../store/open-store.ts";
+import { backUp } from "../../upkeep/backup.ts";
+import type { Old, StatePlace } from "../../upkeep/find-old.ts";
+import { CannotBackUp } from "../../upkeep/manifest.ts";
+import { Pruner } from "../../upkeep/prune.ts";
+import { restore as restoreBackup } from "../../upkeep/restore.ts";
+import { UsageError } from "../command.ts";
+import type { CommandInput } from "../command.ts";
+import { EXIT } from "../exit-codes.ts";
+import type { ExitCode } from "../exit-codes.ts";
+import { findWorkplace } from "../open-runtime.ts";
+import { table } from "../table.ts";
+import { count } from "../usage.ts";
+
+/** `autonous prune`: what the service does every hour, now. */
+export async function prune(input: CommandInput): Promise<ExitCode> {
+  const { settings } = findWorkplace(input).configuration;
+  return await withState(input, async (place) => {
+    const pruner = new Pruner(place, settings);
+    return input.options["dryRun"] === true ? await preview(input, pruner) : await pruneAll(input, pruner);
+  });
+}
+
+async function preview({ print }: CommandInput, pruner: Pruner): Promise<ExitCode> {
+  const old = await pruner.preview();
+  if (print.json) print.document(old);
+  else if (old.length === 0) print.text("Nothing is old enough to be removed");
+  else print.text(table([HEAD, ...old.map(toRow)], { width: print.textWidth }));
+  return EXIT.done;
+}
+
+const HEAD = ["WHAT", "LAST USED", "BY"];
+
+function toRow({ kind, id, lastMs, setting }: Old): string[] {
+  return [kind === "run" ? id : `${id} (to undo)`, new Date(lastMs).toISOString(), setting];
+}
+
+async function pruneAll({ print, signal }: CommandInput, pruner: Pruner): Promise<ExitCode> {
+  const done = { runs: 0, events: 0, changes: 0 };
+  for (;;) {
+    signal.throwIfAborted();
+    const report = await pruner.prune();
+    if (report === undefined)
+      throw new UsageError(
+        "Another process removes old runs, or makes a backup, at the moment; try again when it is done",
+      );
+    for (const name of ["runs", "events", "changes"] as const) done[name] += report[name];
+    if (report.more) continue;
+    const { damaged, problems } = report;
+    if (print.json) print.document({ ...done, damaged, problems });
+    print.text(
+      done.runs + done.changes === 0
+        ? "Nothing was old enough to be removed"
+        : `Removed ${count(done.runs, "run")} (${count(done.events, "record")}) and what takes back ${count(done.changes, "change")}. What is left of them: "autonous audit verify"`,
+    );
+    for (const run_id of damaged)
+      print.note(`Kept: run ${run_id}, for its record is damaged; see "autonous audit verify"`);
+    for (const problem of problems) print.note(`Not removed: ${problem}`);
+    return damaged.length + problems.length === 0 ? EXIT.done : EXIT.failed;
+  }
+}
+
+/** `autonous backup`. */
+export async function backup(input: CommandInput): Promise<ExitCode> {
+  const { print, args } = input;
+  return await withState(input, async (place) => {
+    const report = await told(() => backUp(place, args[0] ?? ""));
+    if (print.json) print.document(report);
+    const { folder, runs, records, problems, left_out } = report;
+    print.text(`Backed up ${count(runs, "run")} (${count(records, "record")}) to ${folder}, and checked it`);
+    for (const problem of problems) print.note(`The record was damaged before: ${problem}`);
+    print.note(`Not in it: ${left_out.join("; ")}`);
+    return problems.length === 0 ? EXIT.done : EXIT.failed;
+  });
+}
+
+/** `autonous restore`. */
+export async function restore(input: CommandInput): Promise<ExitCode> {
+  const { print, args } = input;
+  const place = { state_dir: findWorkplace(input).state_dir, heads: headsFolder(), clock: Date.now };
+  const report = await told(() => restoreBackup(place, resolve(args[0] ?? "")));
+  if (print.json) print.document(report);
+  const { state_dir, made_at, runs, records, lost_runs, cut_runs } = report;
+  print.text(`Put back ${count(runs, "run")} (${count(records, "record")}) to ${state_dir}, as of ${made_at}`);
+  if (lost_runs.length + cut_runs.length > 0)
+    print.note(
+      `What came after the backup is lost, and on record as such: ${count(lost_runs.length, "run")}, and the end of ${cut_runs.length} more`,
+    );
+  return EXIT.done;
+}
+
+async function told<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof CannotBackUp ? new UsageError(error.message) : error;
+  }
+}
+
+async function withState<T>(input: CommandInput, work: (place: StatePlace) => Promise<T>): Promise<T> {
+  const { state_dir: given } = findWorkplace(input);
+  if (!existsSync(given)) throw new UsageError(`There is no state folder "${given}"; --state-dir names another`);
+  const state_dir = realpathSync(given);
+  const file = databaseFile(state_dir);
+  const store = existsSync(file) ? await openStore({ file, clock: Date.now }) : undefined;
+  try {
+    return await work({ state_dir, heads: headsFolder(), store, clock: Date.now });
+  } finally {
+    await store?.close();
+  }
+}

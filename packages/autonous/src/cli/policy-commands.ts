@@ -1,0 +1,113 @@
+import type { Command } from "./command.ts";
+
+/** What is allowed and why, and what waits for a person. */
+export const POLICY_COMMANDS: readonly Command[] = [
+  {
+    name: "policy explain",
+    summary: "Show the decision on a call, and each check that led to it; runs nothing",
+    args: [
+      { name: "<tool>", meaning: "the tool's name; or - to read calls from stdin, one a line" },
+      { name: "[args]", meaning: "its arguments as JSON" },
+    ],
+    workspace: true,
+    example: `autonous policy explain ls '{"path":"../elsewhere"}'`,
+    load: async () => (await import("./commands/policy.ts")).explain,
+  },
+  {
+    name: "policy trust",
+    summary: "Look at the configuration and skills of this workspace, and trust them",
+    options: [
+      { name: "--digest <digest>", meaning: "without a terminal: trust exactly what was shown with this digest" },
+      { name: "--revoke", meaning: "trust nothing of this workspace any more" },
+    ],
+    workspace: true,
+    example: "autonous policy trust",
+    load: async () => (await import("./commands/trust.ts")).trust,
+  },
+  {
+    name: "policy schema",
+    summary: "Print the JSON Schema of configuration files",
+    example: "autonous policy schema",
+    load: async () => (await import("./commands/schema.ts")).schema,
+  },
+  {
+    name: "policy test",
+    summary: "Check expected decisions like unit tests; runs none of the calls",
+    args: [{ name: "<file>", meaning: 'one case a line: {"tool":…,"args":…,"expect":"DENY"}; or - for stdin' }],
+    options: [{ name: "--config <file>", meaning: "a configuration to try in the place of your own" }],
+    workspace: true,
+    example: "autonous policy test decisions.jsonl",
+    load: async () => (await import("./commands/policy-test.ts")).test,
+  },
+  {
+    name: "policy replay",
+    summary: "Decide recorded calls again under another policy; runs nothing",
+    options: [
+      { name: "--config <file>", meaning: "the configuration to try in the place of your own" },
+      { name: "--run <id>", meaning: "only the calls of this run or task" },
+    ],
+    workspace: true,
+    example: "autonous policy replay --config stricter.json",
+    load: async () => (await import("./commands/policy-replay.ts")).replay,
+  },
+  {
+    name: "approvals list",
+    summary: "Show the calls that wait for a person",
+    options: [
+      { name: "--state <state>", meaning: "those in this state (default pending)" },
+      { name: "--all", meaning: "answered ones too" },
+    ],
+    workspace: true,
+    example: "autonous approvals list",
+    load: async () => (await import("./commands/approvals.ts")).list,
+  },
+  {
+    name: "approvals show",
+    summary: "Show one call that waits: what it would do, with the diff",
+    args: [{ name: "<approval>", meaning: "its id" }],
+    workspace: true,
+    example: "autonous approvals show apr_01k…",
+    load: async () => (await import("./commands/approvals.ts")).show,
+  },
+  {
+    name: "approvals grant",
+    summary: "Let a call run that waits for a person",
+    args: [{ name: "<approval>", meaning: "its id" }],
+    options: [
+      { name: "--scope <scope>", meaning: "call (the default), run or session" },
+      {
+        name: "--offer <name>",
+        meaning: "with a longer scope: how wide, as the request offers it (default: exactly this)",
+      },
+      { name: "--rule", meaning: "also write the offer down as a rule of your own configuration" },
+      { name: "--reason <text>", meaning: "why; kept in the record" },
+    ],
+    workspace: true,
+    example: "autonous approvals grant apr_01k… --scope run",
+    load: async () => (await import("./commands/approvals.ts")).grant,
+  },
+  {
+    name: "approvals deny",
+    summary: "Refuse a call that waits for a person",
+    args: [{ name: "<approval>", meaning: "its id" }],
+    options: [{ name: "--reason <text>", meaning: "why; the model is told" }],
+    workspace: true,
+    example: 'autonous approvals deny apr_01k… --reason "not on Fridays"',
+    load: async () => (await import("./commands/approvals.ts")).deny,
+  },
+  {
+    name: "approvals grants",
+    summary: "Show the grants in force: what, for which run or session, by whom, since when",
+    workspace: true,
+    example: "autonous approvals grants",
+    load: async () => (await import("./commands/approvals.ts")).grants,
+  },
+  {
+    name: "approvals revoke",
+    summary: "Take a grant back",
+    args: [{ name: "<grant>", meaning: "its id" }],
+    workspace: true,
+    example: "autonous approvals revoke grant_01k…",
+    load: async () => (await import("./commands/approvals.ts")).revoke,
+  },
+];
