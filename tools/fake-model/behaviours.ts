@@ -2,7 +2,8 @@
 import type { Conversation } from "./formats/format.ts";
 import type { Round } from "./script.ts";
 
-export type Responder = (conversation: Conversation) => Round | Promise<Round>;
+/** Undefined: it has nothing more to say, and refuses. */
+export type Responder = (conversation: Conversation) => Round | undefined | Promise<Round | undefined>;
 
 export const BEHAVIOURS = ["echo", "read-loop"] as const;
 export type Behaviour = (typeof BEHAVIOURS)[number];

@@ -1,0 +1,146 @@
+/** What a person does by hand: the same server, beside the Bot API. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { checkFault } from "./faults.ts";
+import { SOMEONE } from "./people.ts";
+import { badRequest, Refusal } from "./refusal.ts";
+import { sendJson, sendText } from "./send.ts";
+import { messagesOf, setDown } from "./state.ts";
+import type { State } from "./state.ts";
+import type { ChatMessage } from "./world.ts";
+
+interface Control {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly body: Buffer;
+}
+
+type Route = (state: State, control: Control) => void;
+
+export const CONTROL_HELP = `POST   /say?user=42&chat=42        says the body in the chat
+POST   /press?message=7&button=Yes presses a button; the words on it, or the beginning of them (data=… for what it carries)
+GET    /messages?chat=42           what is seen in the chat (/messages.json with all that is known)
+GET    /documents/<file_id>        a file that was sent
+GET    /calls                      what the bot has asked of Telegram, as lines of JSON
+POST   /faults                     lets something go wrong: {"kind":"rate_limited","method":"sendMessage","retry_after_s":3}
+DELETE /faults                     lets nothing go wrong any more
+POST   /outage                     resets every connection of the bot, until DELETE /outage
+POST   /block?user=42              blocks the bot, until DELETE /block?user=42
+`;
+
+const ROUTES: Readonly<Record<string, Route>> = {
+  "GET /": (_, { response }) => sendText(response, 200, CONTROL_HELP),
+  "POST /say"(state, { query, body, response }) {
+    const user = numberIn(query, "user") ?? SOMEONE;
+    const chat = numberIn(query, "chat") ?? user;
+    const { message_id } = byHand(() => state.people.say({ user, chat, text: body.toString() }));
+    sendJson(response, 200, { message_id });
+  },
+  "POST /press"(state, { query, response }) {
+    const [user, message_id] = [numberIn(query, "user") ?? SOMEONE, numberIn(query, "message")];
+    const [button, data] = [query.get("button"), query.get("data")];
+    if (message_id === undefined || (button === null && data === null))
+      throw badRequest("a press says which message, and which button or data");
+    const chat = numberIn(query, "chat") ?? user;
+    const pressing = {
+      user,
+      chat,
+      message_id,
+      ...(button === null ? {} : { button }),
+      ...(data === null ? {} : { data }),
+    };
+    const { id } = byHand(() => state.people.press({ ...pressing, forged: query.has("forged") }));
+    sendJson(response, 200, { callback_query_id: id });
+  },
+  "GET /messages"({ world }, { query, response }) {
+    const chat = numberIn(query, "chat");
+    sendText(response, 200, messagesOf(world, chat).map(picture).join("\n"));
+  },
+  "GET /messages.json"({ world }, { query, response }) {
+    const messages = messagesOf(world, numberIn(query, "chat"));
+    sendJson(
+      response,
+      200,
+      messages.map(({ document, ...message }) => ({
+        ...message,
+        ...(document === undefined ? {} : { document: { ...document, content: document.content.length } }),
+      })),
+    );
+  },
+  "GET /calls"({ calls }, { response }) {
+    sendText(response, 200, calls.map((call) => `${JSON.stringify(call)}\n`).join(""));
+  },
+  "POST /faults"({ faults }, { body, response }) {
+    faults.add(checkFault(jsonOf(body)));
+    sendJson(response, 200, { faults: faults.left });
+  },
+  "DELETE /faults"({ faults }, { response }) {
+    faults.clear();
+    sendJson(response, 200, { faults: [] });
+  },
+  "POST /outage": (state, { response }) => outage(state, true, response),
+  "DELETE /outage": (state, { response }) => outage(state, false, response),
+  "POST /block"({ people }, { query, response }) {
+    people.block(numberIn(query, "user") ?? SOMEONE);
+    sendJson(response, 200, { blocked: true });
+  },
+  "DELETE /block"({ people }, { query, response }) {
+    people.unblock(numberIn(query, "user") ?? SOMEONE);
+    sendJson(response, 200, { blocked: false });
+  },
+};
+
+export function serveControl(state: State, control: Control): void {
+  const { request, response, path } = control;
+  const [, file] = /^\/documents\/([^/]+)$/.exec(path) ?? [];
+  const document = state.world.documents.get(file ?? "");
+  if (request.method === "GET" && document !== undefined) {
+    response.writeHead(200, { "content-type": "application/octet-stream" }).end(document.content);
+    return;
+  }
+  const route = ROUTES[`${request.method ?? "GET"} ${path}`];
+  if (route === undefined) throw new Refusal(404, "Not Found");
+  route(state, control);
+}
+
+function outage(state: State, isDown: boolean, response: ServerResponse): void {
+  setDown(state, isDown, response.socket ?? undefined);
+  sendJson(response, 200, { outage: isDown });
+}
+
+/** What cannot be done is told to whoever tried. */
+function byHand<Result>(act: () => Result): Result {
+  try {
+    return act();
+  } catch (error) {
+    throw error instanceof Error && !(error instanceof Refusal) ? badRequest(error.message) : error;
+  }
+}
+
+function numberIn(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null || text === "") return undefined;
+  if (!/^-?\d+$/.test(text)) throw badRequest(`${name} is a number, not "${text}"`);
+  return Number(text);
+}
+
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString()) as unknown;
+  } catch (error) {
+    if (error instanceof SyntaxError) throw badRequest("the body is not JSON");
+    throw error;
+  }
+}
+
+/** `#7 bot: text`, with what can be pressed below it. */
+function picture({ message_id, by, from, text, document, buttons, before }: ChatMessage): string {
+  const file =
+    document === undefined
+      ? ""
+      : `[${document.file_name}, ${document.content.length} bytes, /documents/${document.file_id}] `;
+  const rows = buttons.map((row) => `    ${row.map((button) => `[${button.text}]`).join(" ")}\n`);
+  const edited = before.length === 0 ? "" : " (edited)";
+  return `#${message_id} ${by === "bot" ? "bot" : from}${edited}: ${file}${text.replaceAll("\n", "\n    ")}\n${rows.join("")}`;
+}

@@ -1,0 +1,89 @@
+/** What can be made to go wrong. */
+import { badRequest } from "./refusal.ts";
+
+/** What happens, for help and documentation. */
+// oxfmt-ignore
+export const FAULTS = {
+  rate_limited:    "429 with retry_after (`retry_after_s`, 1)",
+  server_error:    "500",
+  bad_gateway:     "502, a page of HTML",
+  unauthorized:    "401, as when the token was revoked",
+  conflict:        "409, as when another program asks for updates too",
+  blocked:         "403, as when the person has blocked the bot",
+  reset_before:    "the connection is reset, and nothing was done",
+  reset_after:     "it is done, and the connection is reset before the answer",
+  cut_answer:      "it is done, and the answer is cut off in its middle",
+  slow:            "the answer comes after `ms`",
+  hang:            "there is no answer until the client gives up; nothing was done",
+  hang_after:      "it is done, and there is no answer until the client gives up",
+  twice:           "getUpdates: each update comes twice, and the last ones that were confirmed come again",
+  out_of_order:    "getUpdates: the newest comes first",
+} as const;
+export type FaultKind = keyof typeof FAULTS;
+const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[];
+
+export interface FaultInput {
+  readonly kind: FaultKind;
+  /** The method that it befalls; without: whichever comes next, but for getUpdates. */
+  readonly method?: string;
+  /** Only what goes to this chat. */
+  readonly chat?: number;
+  /** How often: 1, or for ever until faults are cleared. */
+  readonly times?: number | "always";
+  readonly retry_after_s?: number;
+  readonly ms?: number;
+}
+
+const NUMBERS = ["chat", "retry_after_s", "ms"] as const;
+
+/** Takes what came from outside too, and says what is wrong with it. */
+export function checkFault(given: unknown): FaultInput {
+  const fault = (typeof given === "object" && given !== null ? given : {}) as Readonly<Record<string, unknown>>;
+  const { kind, method, times } = fault;
+  if (!FAULT_KINDS.some((each) => each === kind))
+    throw badRequest(`there is no fault "${String(kind)}": it is one of ${FAULT_KINDS.join(", ")}`);
+  if (method !== undefined && typeof method !== "string") throw badRequest("the method of a fault is its name");
+  const isOften = times === undefined || times === "always" || (Number.isSafeInteger(times) && Number(times) > 0);
+  if (!isOften) throw badRequest('the times of a fault are a number from 1, or "always"');
+  for (const name of NUMBERS)
+    if (fault[name] !== undefined && typeof fault[name] !== "number")
+      throw badRequest(`the ${name} of a fault is a number`);
+  const unknown = Object.keys(fault).find((name) => !["kind", "method", "times", ...NUMBERS].includes(name));
+  if (unknown !== undefined) throw badRequest(`a fault has no "${unknown}"`);
+  return fault as unknown as FaultInput;
+}
+
+/** Each befalls as often as it says; those given first go first. */
+export class FaultPlan {
+  #left: { readonly fault: FaultInput; times: number }[] = [];
+
+  add(fault: FaultInput): void {
+    this.#left.push({ fault, times: fault.times === "always" ? Number.POSITIVE_INFINITY : (fault.times ?? 1) });
+  }
+
+  clear(): void {
+    this.#left = [];
+  }
+
+  /** Those that have not befallen yet. */
+  get left(): readonly FaultInput[] {
+    return this.#left.map(({ fault }) => fault);
+  }
+
+  next(method: string, chat: number | undefined): FaultInput | undefined {
+    const isMeant = (fault: FaultInput): boolean =>
+      (fault.method === undefined ? isOf(fault.kind, method) : fault.method.toLowerCase() === method.toLowerCase()) &&
+      (fault.chat === undefined || fault.chat === chat);
+    const found = this.#left.find(({ fault }) => isMeant(fault));
+    if (found === undefined) return undefined;
+    found.times -= 1;
+    if (found.times === 0) this.#left = this.#left.filter((each) => each !== found);
+    return found.fault;
+  }
+}
+
+/** A poll is nearly always under way: a fault without a method is about what a bot does. */
+function isOf(kind: FaultKind, method: string): boolean {
+  const isOfUpdates = kind === "twice" || kind === "out_of_order";
+  return (method === "getUpdates") === isOfUpdates;
+}

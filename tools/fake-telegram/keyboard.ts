@@ -1,0 +1,36 @@
+import { badRequest } from "./refusal.ts";
+import type { Button } from "./world.ts";
+
+const MAX_DATA_BYTES = 64;
+const MAX_BUTTONS = 100;
+
+/** Only keyboards below a message are seen; others change the person's own keyboard, which is not shown. */
+export function readKeyboard(markup: unknown): readonly (readonly Button[])[] {
+  if (markup === undefined) return [];
+  if (typeof markup !== "object" || markup === null) throw badRequest("object expected as reply markup");
+  const { inline_keyboard: rows } = markup as { inline_keyboard?: unknown };
+  if (rows === undefined) return [];
+  if (!Array.isArray(rows)) throw badRequest(`field "inline_keyboard" of the InlineKeyboardMarkup must be an Array`);
+  const read = rows.map((row: unknown) => {
+    if (!Array.isArray(row))
+      throw badRequest(`field "inline_keyboard" of the InlineKeyboardMarkup must be an Array of Arrays`);
+    return row.map(readButton);
+  });
+  if (read.flat().length > MAX_BUTTONS) throw badRequest("reply markup is too long");
+  return read.filter((row) => row.length > 0);
+}
+
+function readButton(given: unknown): Button {
+  const button = (typeof given === "object" && given !== null ? given : {}) as Partial<Button>;
+  const { text, callback_data, url } = button;
+  if (typeof text !== "string") throw badRequest(`can't parse inline keyboard button: Can't find field "text"`);
+  if (text === "")
+    throw badRequest("can't parse inline keyboard button: Inline keyboard button text must be non-empty");
+  if (callback_data === undefined && url === undefined)
+    throw badRequest("can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard");
+  if (callback_data !== undefined) {
+    const bytes = typeof callback_data === "string" ? Buffer.byteLength(callback_data) : 0;
+    if (bytes === 0 || bytes > MAX_DATA_BYTES) throw badRequest("BUTTON_DATA_INVALID");
+  }
+  return { text, ...(callback_data === undefined ? {} : { callback_data }), ...(url === undefined ? {} : { url }) };
+}

@@ -1,0 +1,179 @@
+/** What people do in their app, and the updates that come of it. */
+import type { Entity } from "./formatted.ts";
+import type { Update, Updates } from "./updates.ts";
+import { change, chatOnWire, enter, findMessage, meet, messageOnWire, personOnWire, post } from "./world.ts";
+import type { ChatMessage, Person, Query, World } from "./world.ts";
+
+/** Whom it is when nobody is named. */
+export const SOMEONE = 42;
+
+interface Saying {
+  readonly user?: number | Person;
+  /** The chat with the bot, when none is named. */
+  readonly chat?: number;
+  readonly text?: string;
+  /** In seconds. */
+  readonly date?: number;
+  readonly reply_to?: number;
+  /** Instead of a text, in the words of the Bot API: `{ sticker: { … } }`. */
+  readonly content?: object;
+}
+
+interface Pressing {
+  readonly user?: number | Person;
+  readonly chat?: number;
+  readonly message_id: number;
+  /** The words on the button, or the beginning of them. */
+  readonly button?: string;
+  /** What the button carries. With `forged`, what a changed app would send. */
+  readonly data?: string;
+  readonly forged?: boolean;
+}
+
+interface Forwarding {
+  readonly user?: number | Person;
+  readonly chat?: number;
+  readonly message_id: number;
+  readonly to: number;
+}
+
+export interface People {
+  /** Gives the message; whether the bot hears of it is for the bot to say (`allowed_updates`). */
+  say(saying: Saying): ChatMessage;
+  edit(edited: { readonly chat?: number; readonly message_id: number; readonly text: string }): ChatMessage;
+  /** Presses a button below a message; gives the query, which has the `answer` once the bot gave one. */
+  press(pressing: Pressing): Query;
+  forward(forwarding: Forwarding): ChatMessage;
+  block(user: number): void;
+  unblock(user: number): void;
+}
+
+export function createPeople(world: World, updates: Updates, onChange: () => void): People {
+  const tell = (kind: string, content: unknown): Update | undefined => {
+    const update = updates.push(kind, content);
+    onChange();
+    return update;
+  };
+  return {
+    say: (saying) => say(world, saying, tell),
+    edit: ({ chat = SOMEONE, message_id, text }) => {
+      const place = enter(world, chat);
+      const message = findMessage(place, message_id);
+      if (message === undefined || message.by !== "person")
+        throw new Error(`Cannot edit message ${message_id} of chat ${chat}: no person said it`);
+      const changed = change(place, message, {
+        text,
+        entities: commandsIn(text),
+        before: [...message.before, message.text],
+      });
+      tell("edited_message", messageOnWire(world, changed));
+      return changed;
+    },
+    press: (pressing) => press(world, pressing, tell),
+    forward({ user = SOMEONE, chat = SOMEONE, message_id, to }) {
+      const source = findMessage(enter(world, chat), message_id);
+      if (source === undefined)
+        throw new Error(`Cannot forward message ${message_id} of chat ${chat}: it is not there`);
+      const person = meet(world, user);
+      const { text, entities, document } = source;
+      const forwarded_from = source.forwarded_from ?? { chat, message_id };
+      // Buttons that ask the bot are not forwarded.
+      const draft = {
+        from: person.id,
+        by: "person",
+        text,
+        entities,
+        forwarded_from,
+        ...(document === undefined ? {} : { document }),
+      } as const;
+      const copy = post(world, enter(world, to), draft);
+      tell("message", messageOnWire(world, copy));
+      return copy;
+    },
+    block: (user) => setBlocked(world, { user, isBlocked: true }, tell),
+    unblock: (user) => setBlocked(world, { user, isBlocked: false }, tell),
+  };
+}
+
+type Tell = (kind: string, content: unknown) => Update | undefined;
+
+function say(
+  world: World,
+  { user = SOMEONE, chat, text = "", date, reply_to, content }: Saying,
+  tell: Tell,
+): ChatMessage {
+  const person = meet(world, user);
+  const said = text.trim();
+  if (said === "" && content === undefined)
+    throw new Error("Cannot say nothing: a message has a text or another content");
+  if (said.length > 4096)
+    throw new Error(`Cannot say ${said.length} characters at once: an app sends at most 4096 in a message`);
+  const message = post(world, enter(world, chat ?? person.id), {
+    from: person.id,
+    by: "person",
+    text: said,
+    entities: commandsIn(said),
+    ...(date === undefined ? {} : { date }),
+    ...(reply_to === undefined ? {} : { reply_to }),
+    ...(content === undefined ? {} : { content }),
+  });
+  tell("message", messageOnWire(world, message));
+  return message;
+}
+
+/** Telegram marks what looks like a command, wherever it stands. */
+function commandsIn(text: string): readonly Entity[] {
+  return Array.from(text.matchAll(/(?<![\w/])\/[a-z0-9_]{1,32}(?:@\w+)?(?![\w/])/gi), ({ 0: { length }, index }) => ({
+    type: "bot_command",
+    offset: index,
+    length,
+  }));
+}
+
+function press(
+  world: World,
+  { user = SOMEONE, chat, message_id, button, data, forged = false }: Pressing,
+  tell: Tell,
+): Query {
+  const person = meet(world, user);
+  const place = enter(world, chat ?? person.id);
+  const message = findMessage(place, message_id);
+  const buttons = message?.buttons.flat() ?? [];
+  const found = buttons.find(({ text, callback_data }) =>
+    data === undefined ? button !== undefined && text.startsWith(button) : callback_data === data,
+  );
+  const carried = forged ? data : found?.callback_data;
+  if (carried === undefined) {
+    const there = buttons.map(({ text }) => `"${text}"`).join(", ");
+    throw new Error(
+      `Cannot press "${button ?? data}" below message ${message_id} of chat ${place.id}: ${there === "" ? "it has no buttons" : `there are ${there}`}`,
+    );
+  }
+  const query: Query = { id: String(7_000_000_000 + world.queries.size), from: person.id, asked_at_ms: world.now() };
+  world.queries.set(query.id, query);
+  tell("callback_query", {
+    id: query.id,
+    from: personOnWire(person),
+    chat_instance: String(place.id),
+    data: carried,
+    // Of one that was deleted meanwhile only this is left.
+    message:
+      message === undefined ? { chat: chatOnWire(world, place), message_id, date: 0 } : messageOnWire(world, message),
+  });
+  return query;
+}
+
+function setBlocked(world: World, { user, isBlocked }: { user: number; isBlocked: boolean }, tell: Tell): void {
+  if (world.blocked.has(user) === isBlocked) return;
+  if (isBlocked) world.blocked.add(user);
+  else world.blocked.delete(user);
+  const bot = { id: world.bot.id, is_bot: true, first_name: "Fake bot", username: world.bot.username };
+  const [before, after] = isBlocked ? ["member", "kicked"] : ["kicked", "member"];
+  tell("my_chat_member", {
+    chat: chatOnWire(world, enter(world, user)),
+    from: personOnWire(meet(world, user)),
+    date: Math.floor(world.now() / 1000),
+    old_chat_member: { user: bot, status: before },
+    new_chat_member: { user: bot, status: after },
+  });
+}
