@@ -6,6 +6,7 @@ import { benchChanges, benchRead } from "./files.ts";
 import { benchLs } from "./ls.ts";
 import { benchModel } from "./model.ts";
 import { scratch } from "./place.ts";
+import { benchQueue } from "./queue.ts";
 import { benchReplay } from "./replay.ts";
 import { benchSearch } from "./search.ts";
 
@@ -18,6 +19,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void> | void>> = {
   decisions: benchDecisions,
   replay: benchReplay,
   model: benchModel,
+  queue: benchQueue,
   "cold-start": benchColdStart,
 };
 

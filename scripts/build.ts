@@ -31,12 +31,21 @@ const lightHeaders = {
   },
 };
 
+/** Telegram's library is given Node's own `fetch`. What it brings for older ones needs a module that Node warns of. */
+const ownFetch = {
+  name: "own-fetch",
+  transform: {
+    filter: { id: /grammy\/out\/(?:shim|types)\.node\.js$/ },
+    handler: (code: string): string => code.replace('require("node-fetch")', "({ default: fetch })"),
+  },
+};
+
 const product = join(root, "packages/autonous");
 const program = join(product, "src/cli/bin.ts");
 const source: InputOptions = {
   input: { autonous: program },
   platform: "node",
-  plugins: [lightHeaders],
+  plugins: [lightHeaders, ownFetch],
   // It finds its binary beside itself.
   external: ["@vscode/ripgrep"],
   resolve: { conditionNames: ["@autonous/source", "import", "node", "default"] },

@@ -13,6 +13,12 @@ const PROVIDERS = [
   "@ai-sdk/openai",
   "@ai-sdk/openai-compatible",
 ];
+const OPENTELEMETRY = [
+  "@opentelemetry/api",
+  "@opentelemetry/exporter-trace-otlp-http",
+  "@opentelemetry/resources",
+  "@opentelemetry/sdk-trace",
+];
 const MAX_LINES = 300;
 
 interface Rule {
@@ -48,9 +54,12 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     agent:      { ours: ["model"],                                                          outside: [...PURE, "@autonous/runtime"] },
     queue:      { ours: ["agent", "model", "store"],                                        outside: [...PURE, "@autonous/runtime"] },
     adapters:   { ours: ["model"],                                                          outside: ["@autonous/runtime"] },
-    supervisor: { ours: ["config"],                                                         outside: [...MACHINE, "@autonous/runtime"] },
-    channels:   { ours: ["queue", "store"],                                                 outside: [...MACHINE, "node:readline", "node:tty", "node:util", "hono", "hono/body-limit", "hono/secure-headers", "hono/streaming", "@hono/node-server", "zod", "@autonous/runtime"] },
-    cli:        { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels", "(src root)"], outside: [...MACHINE, "node:module", "node:tty", "node:string_decoder", "node:stream/promises", "zod", "@autonous/runtime"] },
+    supervisor: { ours: ["config", "model"],                                                outside: [...MACHINE, "@autonous/runtime"] },
+    telemetry:  { ours: ["model", "store"],                                                 outside: [...PURE, ...OPENTELEMETRY, "@autonous/runtime"] },
+    upkeep:     { ours: ["queue", "store"],                                                 outside: [...PURE, ...FILES, "@autonous/runtime"] },
+    channels:   { ours: ["queue", "store", "telemetry"],                                    outside: [...MACHINE, "grammy", "grammy/types", "node:timers/promises", "node:readline", "node:tty", "node:util", "hono", "hono/body-limit", "hono/secure-headers", "hono/streaming", "@hono/node-server", "zod", "@autonous/runtime"] },
+    service:    { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels", "telemetry", "upkeep"], outside: [...PURE, ...FILES, "@autonous/runtime"] },
+    cli:        { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels", "telemetry", "upkeep", "service", "(src root)"], outside: [...MACHINE, "node:module", "node:tty", "node:string_decoder", "node:stream/promises", "zod", "@autonous/runtime"] },
   },
 };
 

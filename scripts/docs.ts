@@ -5,7 +5,9 @@ import { ERRORS, EVENTS, createRuntime } from "@autonous/runtime";
 import { COMMANDS } from "../packages/autonous/src/cli/all.ts";
 import { makeConfigurationSchema } from "../packages/autonous/src/config/schema.ts";
 import { FROM_PROJECT, SETTINGS } from "../packages/autonous/src/config/settings.ts";
+import { METRICS } from "../packages/autonous/src/telemetry/metric-table.ts";
 import { schemaOf } from "../packages/runtime/src/contract/tool.ts";
+import { memoryOf } from "../packages/autonous/src/store/tool-memory.ts";
 import { BUILT_IN } from "../packages/runtime/src/tools/all.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -32,7 +34,7 @@ function events(): string {
 function settings(): string {
   const rows = Object.entries(SETTINGS).map(([name, row]) => [
     code(row.variable),
-    code(name),
+    row.kind.type === "secret" ? "no" : code(name),
     row.default === undefined ? "none" : code(String(row.default)),
     FROM_PROJECT[row.project],
     row.meaning,
@@ -43,8 +45,8 @@ function settings(): string {
 function commands(): string {
   const parts = COMMANDS.map((command) => {
     const usage = ["autonous", command.name, ...(command.args ?? []).map(({ name }) => name)].join(" ");
-    const options = [...(command.args ?? []), ...(command.options ?? [])].map(({ name, meaning }) => [
-      code(name),
+    const options = [...(command.args ?? []), ...(command.options ?? [])].map(({ name, short, meaning }) => [
+      [...(short === undefined ? [] : [short]), name].map(code).join(", "),
       meaning,
     ]);
     return [
@@ -66,11 +68,21 @@ function commands(): string {
   return `# Commands\n\n${common}\n\n${exits}\n\n${parts.join("\n")}`;
 }
 
+function metrics(): string {
+  const rows = Object.entries(METRICS).map(([name, { type, labels, help }]) => [
+    code(name),
+    type,
+    labels.map(code).join(", "),
+    help,
+  ]);
+  const about =
+    "What `GET /metrics` tells, in the text format of Prometheus; [operations.md](operations.md) says how to scrape it. Counters and histograms begin at 0 when the service starts and count what is recorded from then on. Times are seconds. A metric has at most 500 combinations of labels; what comes then is counted with `other`.";
+  return `# Metrics\n\n${about}\n\n${table(["metric", "type", "labels", "meaning"], rows)}\n`;
+}
+
 async function tools(): Promise<string> {
-  const runtime = await createRuntime({
-    roots: [import.meta.dirname],
-    state_dir: join(import.meta.dirname, "../node_modules/.cache/autonous-docs"),
-  });
+  const state_dir = join(import.meta.dirname, "../node_modules/.cache/autonous-docs");
+  const runtime = await createRuntime({ roots: [import.meta.dirname], state_dir, memory: memoryOf(state_dir) });
   const offered = runtime.tools();
   await runtime.close();
   const parts = offered.map((tool) => {
@@ -102,6 +114,7 @@ const pages: Readonly<Record<string, string>> = {
   "docs/events.md": events(),
   "docs/settings.md": settings(),
   "docs/commands.md": commands(),
+  "docs/metrics.md": metrics(),
   "docs/tools.md": await tools(),
   "packages/runtime/src/tools/schemas.ts": argsSchemas(),
   "packages/autonous/schema/config.schema.json": `${JSON.stringify(makeConfigurationSchema(), null, 2)}\n`,

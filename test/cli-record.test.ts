@@ -317,7 +317,7 @@ test("tasks list and tasks show tell of the service's queue", async () => {
 
   const rows = list.stdout.split("\n").slice(0, -1);
   expect(rows.map((row) => row.split(/ {2,}/)[0])).toEqual(["TASK", second, task_id]);
-  expect(rows[2]).toMatch(/queued {2}first thing$/);
+  expect(rows[2]).toMatch(/queued {2}one {3}first thing$/);
   expect(rows[1]).toMatch(/ x{59}…$/);
   expect(done.stdout).toBe("[]\n");
   expect(JSON.parse(limited.stdout)).toMatchObject([{ task_id: second }]);

@@ -29,7 +29,7 @@ test.skipIf(!hasTerminal)(`at a terminal everything fits in 80 columns, without 
   const cases = [
     { line: "autonous tools",                  shows: /^TOOL +RISK/ },
     { line: "autonous audit show",             shows: /^WHEN +TOOL +OUTCOME +RULE +ARGUMENTS/ },
-    { line: "autonous tasks list",             shows: /^TASK +MADE +STATE +TEXT/ },
+    { line: "autonous tasks list",             shows: /^TASK +MADE +STATE +CHAT +TEXT/ },
     { line: "autonous events tail",            shows: /Z agent\.completed/ },
     { line: `autonous events tree ${run_id}`,  shows: /turn 1 · completed/ },
     { line: "autonous doctor",                 shows: /^ok +node/ },

@@ -6,21 +6,11 @@ import type { RuntimeEvent } from "@autonous/runtime";
 import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../packages/autonous/src/store/open-store.ts";
 import type { Store } from "../packages/autonous/src/store/store.ts";
+import { seeded } from "./support/seeded.ts";
 import { isAlive, scratchPlace, startService, until, workerOf, writeScript } from "./support/service.ts";
 import type { Place, Served } from "./support/service.ts";
 
 /** kill -9 of the real program's processes while tasks flow: none is lost, none is done twice. */
-
-/** The same numbers at every run (mulberry32). */
-function seeded(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d_2b_79_f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
 
 async function openRecord({ database }: Place): Promise<Store> {
   const store = await openStore({ file: database, clock: Date.now });

@@ -129,6 +129,17 @@ test("a message with an id is taken once, however often it is sent", async () =>
   expect((await listTasks()).tasks.length).toBe(before + 1);
 });
 
+test("a task with a time does not begin before it, and what comes after it in its chat waits with it", async () => {
+  const run_at = new Date(Date.now() + 700).toISOString();
+  const { task_id } = await service.post({ text: "/ls .", chat: "later", run_at });
+  const [behind, first] = await Promise.all([service.ask({ text: "/ls .", chat: "later" }), service.follow(task_id)]);
+  const began = [first, behind].map(({ events }) => events.find(({ type }) => type === "task.started")?.ts ?? "");
+  expect(began[0] !== undefined && began[0] >= run_at).toBe(true);
+  expect(began).toEqual(began.toSorted());
+  const wrong = await service.request("/api/tasks", { method: "POST", body: '{"text":"/ls .","run_at":"soon"}' });
+  expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining("run_at")]);
+});
+
 test("a hundred tasks at once are all answered, and in order within each chat", async () => {
   const chats = ["a", "b", "c", "d"];
   const asked: Promise<Told>[] = [];

@@ -2,11 +2,14 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { expect, onTestFinished } from "vitest";
+import { childrenOf, isAlive } from "./processes.ts";
+
+export { isAlive } from "./processes.ts";
 
 const project = join(import.meta.dirname, "../..");
 export const PROGRAM = join(project, "packages/autonous/src/cli/bin.ts");
@@ -180,30 +183,6 @@ export async function until(condition: () => boolean | Promise<boolean>, what: s
   while (!(await condition())) {
     if (Date.now() > end) throw new Error(`Waited in vain for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
-/** The processes whose parent this one is. */
-export function childrenOf(pid: number): number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((each) => statOf(each)?.parent === pid);
-}
-
-/** False for a process that has ended and whose parent has not asked for it yet. */
-export function isAlive(pid: number): boolean {
-  const stat = statOf(pid);
-  return stat !== undefined && stat.state !== "Z";
-}
-
-function statOf(pid: number): { readonly state: string; readonly parent: number } | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const [state = "", parent = ""] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return { state, parent: Number(parent) };
-  } catch {
-    return undefined; // no such process
   }
 }
 

@@ -1,0 +1,43 @@
+import { kindOf } from "../kinds.ts";
+import { answerOf } from "../model.ts";
+import type { TaskRow } from "../record.ts";
+import type { Wish } from "../wishes.ts";
+import type { Found } from "./found.ts";
+
+/** Every accepted task is over, was answered, and the answer was sent. */
+export function checkAnswers(found: Found): string[] {
+  const tasks = new Map(found.tasks.map((task) => [task.task_id, task]));
+  const known = new Set(found.stage.wishes.all.map(({ task_id }) => task_id));
+  return [
+    ...found.tasks
+      .filter(({ task_id }) => !known.has(task_id))
+      .map(({ task_id }) => `Task ${task_id} is nobody's wish: it was taken in twice`),
+    ...found.stage.wishes.all.flatMap((wish) => checkWish(found, wish, tasks.get(wish.task_id ?? ""))),
+    ...found.outbox
+      .filter(({ sent_at }) => sent_at === null)
+      .map(({ id, task_id }) => `Reply ${id} of ${task_id} was not sent`),
+  ];
+}
+
+const ENDS: ReadonlySet<string> = new Set(["task.completed", "task.failed", "task.dead_lettered"]);
+
+function checkWish(found: Found, wish: Wish, task: TaskRow | undefined): string[] {
+  const about = `Task ${wish.task} (${wish.kind}, ${wish.task_id ?? "not taken in"})`;
+  if (task === undefined) return [`${about} was accepted and is lost`];
+  const mayBe = kindOf(wish.kind).fate === "stop" ? ["done", "cancelled"] : ["done"];
+  if (!mayBe.includes(task.state))
+    return [`${about} ended as ${task.state} (${task.error ?? "no error"}), not ${mayBe.join(" or ")}`];
+  const events = found.eventsOf.get(task.task_id) ?? [];
+  const ended = events.filter(({ type }) => ENDS.has(type)).length;
+  const replies = found.outbox.filter(({ task_id, kind }) => task_id === task.task_id && kind === "text");
+  const sent = events.filter(({ type }) => type === "reply.sent").length;
+  const cancelled = events.filter(({ type }) => type === "task.cancelled").length;
+  const problems: string[] = [];
+  if (replies.length < ended || replies.length > ended + cancelled)
+    problems.push(`${about} ended ${ended} times, was cancelled ${cancelled} times and has ${replies.length} replies`);
+  if (sent !== replies.length) problems.push(`${about} has ${replies.length} replies, and on record ${sent} were sent`);
+  const last = replies.at(-1)?.body ?? "";
+  if (task.state === "done" && found.stage.model !== undefined && last !== answerOf(wish))
+    problems.push(`${about} was answered ${JSON.stringify(last)}`);
+  return problems;
+}

@@ -1,0 +1,27 @@
+import type { Found } from "./found.ts";
+
+/** A worker that slept and wakes up sends what it was about to send: nobody can take that back. */
+const SLEEPERS = ["sleeping worker", "hung both"] as const;
+
+/** Rounds that were answered are not asked, or paid for, again. */
+export function checkModel({ stage, eventsOf }: Found): string[] {
+  const { model, tally, wishes } = stage;
+  if (model === undefined) return [];
+  const allowed = SLEEPERS.reduce((sum, kind) => sum + (tally.kills[kind] ?? 0), 0);
+  const problems =
+    model.askedInVain.length > allowed
+      ? model.askedInVain.map((key) => `The model was asked for ${key}, and the answer was on record`)
+      : [];
+  const byTask = new Map<string, number>();
+  for (const [key, count] of model.asked) {
+    const task = key.split("/")[0] ?? "";
+    byTask.set(task, (byTask.get(task) ?? 0) + count);
+  }
+  for (const [task, asked] of byTask) {
+    const events = eventsOf.get(wishes.byTask(task)?.task_id ?? "") ?? [];
+    const count = (...types: readonly string[]): number => events.filter(({ type }) => types.includes(type)).length;
+    const most = count("model.completed", "model.failed", "task.resumed", "task.cancelled") + allowed;
+    if (asked > most) problems.push(`The model was asked ${asked} times about ${task}; its record explains ${most}`);
+  }
+  return problems;
+}

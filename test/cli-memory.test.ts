@@ -1,0 +1,69 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { MemoryEntry, ToolCallResult } from "@autonous/runtime";
+import { expect, test } from "vitest";
+import { autonous } from "./support/cli.ts";
+import { scratchFolder } from "./support/scratch.ts";
+
+const CREATE = JSON.stringify({
+  action: "create",
+  title: "Deploys",
+  knowledge_to_store: "Never on a Friday\nAsk Ada",
+});
+
+test("what one run keeps, another finds, and the person can list, show and delete it", async () => {
+  const { path: cwd } = await scratchFolder();
+  const created = await autonous(["call", "update_memory", CREATE], { cwd });
+  expect(created.stdout).toMatch(/^kept mem_\w+ Deploys\n$/);
+
+  const found = await autonous(["run", '/update_memory {"action":"search","query":"fri"}'], { cwd });
+  expect(found.stdout).toContain("Never on a Friday");
+  const [entry] = JSON.parse((await autonous(["memory", "list", "--json"], { cwd })).stdout) as MemoryEntry[];
+  const listed = await autonous(["memory", "list"], { cwd });
+  expect(listed.stdout).toMatch(/^ENTRY .*\nmem_\w+ .* Deploys {2}Never on a Friday Ask Ada\n$/);
+  const shown = await autonous(["memory", "show", entry?.id ?? ""], { cwd });
+  expect(shown.stdout).toMatch(/Deploys[^]*\n\nNever on a Friday\nAsk Ada\n$/);
+  expect((await autonous(["memory", "search", '"fri', "OR"], { cwd })).stderr).toBe(
+    "No entry has all of these words\n",
+  );
+
+  const deleted = await autonous(["memory", "delete", entry?.id ?? ""], { cwd });
+  expect(deleted).toMatchObject({ code: 0, stderr: '"Deploys" is deleted; it said: Never on a Friday\nAsk Ada\n' });
+  expect((await autonous(["memory", "list"], { cwd })).stderr).toBe("Nothing is kept\n");
+});
+
+test("an id that nothing has is told", async () => {
+  const { path: cwd } = await scratchFolder();
+  for (const action of ["show", "delete"]) {
+    const ended = await autonous(["memory", action, "mem_none"], { cwd });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toContain('There is no entry "mem_none"; "autonous memory list" shows those that there are');
+  }
+  expect(existsSync(join(cwd, ".agent"))).toBe(false); // looking makes nothing
+});
+
+test("a call that has nothing to do with the memory opens no store", async () => {
+  const { path: cwd } = await scratchFolder();
+  await autonous(["call", "ls"], { cwd });
+  expect(existsSync(join(cwd, ".agent/autonous.db"))).toBe(false);
+});
+
+test("a file that is attached lies where the terminal says", async () => {
+  const { path: cwd, make } = await scratchFolder();
+  await make({ "a.txt": "content\n" });
+  const { stderr } = await autonous(["call", "attach", '{"path":"a.txt"}'], { cwd });
+  const place = /^attached a\.txt: (.*)$/m.exec(stderr)?.[1] ?? "";
+  expect(readFileSync(place, "utf8")).toBe("content\n");
+  const ran = await autonous(["run", "/attach a.txt"], { cwd });
+  expect(ran.stderr).toMatch(/^ {4}attached a\.txt: .*-a\.txt$/m);
+});
+
+test("a memory that cannot be opened is told, and the call is not called a fault of the program", async () => {
+  const { path: cwd, make } = await scratchFolder();
+  await make({ ".agent/autonous.db": "this is no database at all, and long enough to be seen as none".repeat(20) });
+  const { stdout } = await autonous(["call", "update_memory", '{"action":"list"}', "--json"], { cwd });
+  expect((JSON.parse(stdout) as ToolCallResult).error).toMatchObject({
+    code: "IOError",
+    message: expect.stringMatching(/^Cannot open the database: .* is damaged, or no database/) as string,
+  });
+});

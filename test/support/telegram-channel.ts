@@ -1,0 +1,115 @@
+/** The Telegram channel on a real store and the emulated Bot API, without the rest of the service. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { redact } from "@autonous/runtime";
+import { onTestFinished } from "vitest";
+import { openTelegram } from "../../packages/autonous/src/channels/telegram/channel.ts";
+import type { Telegram, TelegramOptions } from "../../packages/autonous/src/channels/telegram/channel.ts";
+import { RateLimit } from "../../packages/autonous/src/channels/telegram/rate-limit.ts";
+import { Bell } from "../../packages/autonous/src/queue/bell.ts";
+import { deliver } from "../../packages/autonous/src/queue/deliver.ts";
+import { openStore } from "../../packages/autonous/src/store/open-store.ts";
+import type { Lease, Store, Task } from "../../packages/autonous/src/store/store.ts";
+import { startFakeTelegram } from "../../tools/fake-telegram/server.ts";
+import type { FakeTelegram, FakeTelegramOptions } from "../../tools/fake-telegram/server.ts";
+
+export interface Place {
+  readonly telegram: FakeTelegram;
+  readonly store: Store;
+  readonly bell: Bell;
+  readonly state_dir: string;
+  readonly lines: string[];
+  /** Whether somebody was told to look for tasks, and how often. */
+  readonly woken: () => number;
+  /** Opens the channel and sends the outbox by it; closed when the test ends. */
+  open(options?: Partial<TelegramOptions>): Promise<Telegram>;
+  /** All tasks, oldest first. */
+  tasks(): Promise<readonly Task[]>;
+  /** Looks again and again; the tests' own time limit ends it. */
+  until<Found>(look: () => Promise<Found | undefined | false> | Found | undefined | false): Promise<Found>;
+  /** Takes the next task as a worker does. */
+  claim(): Promise<Lease>;
+  /** Takes the next task and ends it with this answer. */
+  answer(text: string): Promise<void>;
+}
+
+/** The one who may write. */
+export const ADA = 42;
+
+export async function scratchPlace(options: FakeTelegramOptions = {}): Promise<Place> {
+  const telegram = await startFakeTelegram(options);
+  const state_dir = mkdtempSync(join(tmpdir(), "autonous-telegram-"));
+  const store = await openStore({ file: join(state_dir, "a.db"), clock: Date.now });
+  const bell = new Bell();
+  const lines: string[] = [];
+  let woken = 0;
+  const log = (line: string): void => void lines.push(line);
+  onTestFinished(async () => {
+    await store.close();
+    await telegram.close();
+    rmSync(state_dir, { recursive: true });
+  });
+
+  async function open(given: Partial<TelegramOptions> = {}): Promise<Telegram> {
+    const channel = await openTelegram({
+      token: telegram.token,
+      api_root: telegram.url,
+      allowed_users: [ADA],
+      pending_window_seconds: 600,
+      pending_max_messages: 50,
+      state_dir,
+      store,
+      bell,
+      onTask: () => woken++,
+      redact: (text) => redact(text).text,
+      listTools: () => Promise.resolve(["ls: Lists a folder."]),
+      log,
+      rate: new RateLimit({ clock: Date.now, chatMs: 0, groupMs: 0, anyMs: 0 }),
+      ...given,
+    });
+    const stopped = new AbortController();
+    const sending = deliver(stopped.signal, { store, commander: channel.commander, bell, log, clock: Date.now });
+    let closing: Promise<void> | undefined;
+    const close = async (): Promise<void> => {
+      stopped.abort();
+      bell.ring();
+      await sending;
+      await channel.close();
+    };
+    const once = (): Promise<void> => (closing ??= close());
+    onTestFinished(once);
+    return { commander: channel.commander, close: once };
+  }
+
+  async function claim(): Promise<Lease> {
+    return await until(async () => (await store.inbox.claim("w", 1))[0]);
+  }
+
+  return {
+    telegram,
+    store,
+    bell,
+    state_dir,
+    lines,
+    woken: () => woken,
+    open,
+    until,
+    claim,
+    async answer(text) {
+      await store.inbox.finish(await claim(), { outcome: "done", reply: text });
+      bell.ring();
+    },
+    tasks: async () => (await store.tasks.list({ limit: 1000 })).tasks.toReversed(),
+  };
+}
+
+async function until<Found>(
+  look: () => Promise<Found | undefined | false> | Found | undefined | false,
+): Promise<Found> {
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

@@ -1,0 +1,274 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { PROGRAM, scratchPlace, serveWords, startProgram, until, writeScript } from "./support/service.ts";
+import type { Place } from "./support/service.ts";
+import { ADA, allSent, answersOf, BOB, openTelegram, startBot, tasksOf, variablesFor } from "./support/telegram.ts";
+
+/** The service as a bot: what people write is done once and in order, and what it says arrives. */
+
+const STRANGER = 13;
+const GROUP = -100;
+
+function writeFiles({ root }: Place, files: Readonly<Record<string, string>>): void {
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(root, name), content);
+}
+
+test.concurrent("without a list nobody is listened to; who writes is told their number once", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
+  const telegram = await openTelegram(place);
+  const service = await startBot(place, telegram, { AUTONOUS_TELEGRAM_ALLOWED_USERS: undefined });
+  telegram.say({ text: "/ls ." });
+  telegram.say({ text: "/ls ." });
+  telegram.say({ chat: GROUP, text: "/ls ." });
+  const [told] = await answersOf(telegram, 1);
+  expect(told?.text).toMatch(/not on the list.*42.*AUTONOUS_TELEGRAM_ALLOWED_USERS/);
+  await telegram.until(() => telegram.unconfirmed === 0, "all to be read");
+  expect(await tasksOf(service)).toEqual([]);
+  expect((await service.stop()).code).toBe(0);
+  expect([telegram.answers().length, telegram.answers(GROUP)]).toEqual([1, []]);
+  expect(service.stderr()).toContain("AUTONOUS_TELEGRAM_ALLOWED_USERS");
+});
+
+test.concurrent("with a list, a stranger's message is no task, and those on it get answers in order", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
+  writeFiles(place, { one: "1", two: "2", three: "3" });
+  const telegram = await openTelegram(place);
+  const service = await startBot(place, telegram);
+  telegram.say({ user: STRANGER, text: "/delete_file a.txt" });
+  for (const name of ["one", "two", "three"]) telegram.say({ text: `/read ${name}` });
+  telegram.say({ user: BOB, text: "/ls ." });
+  telegram.say({ user: STRANGER, chat: GROUP, text: "/ls ." });
+  telegram.say({ chat: GROUP, text: "/read@fake_bot two" });
+  telegram.say({ chat: GROUP, text: "/read@other_bot one" });
+  const said = await answersOf(telegram, 3);
+  expect(said.map(({ text }) => text)).toEqual(["1", "2", "3"]);
+  expect((await answersOf(telegram, 1, BOB))[0]?.text).toBe("a.txt\none\nthree\ntwo");
+  expect((await answersOf(telegram, 1, GROUP)).map(({ text }) => text)).toEqual(["2"]);
+  expect((await tasksOf(service)).map(({ text }) => text).sort()).toEqual(
+    ["/ls .", "/read one", "/read three", "/read two", "/read two"].sort(),
+  );
+  expect(telegram.commands.map(({ command }) => command)).toEqual([
+    "status",
+    "tasks",
+    "cancel",
+    "retry",
+    "tools",
+    "help",
+  ]);
+  expect(telegram.calls.filter(({ status = 200 }) => status !== 200)).toEqual([]);
+});
+
+test.concurrent("updates that come again, twice or out of order are tasks once, in the order of their numbers", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
+  writeFiles(place, { one: "1", two: "2", three: "3" });
+  const telegram = await openTelegram(place);
+  const service = await startBot(place, telegram);
+  await telegram.outage("reset"); // so that all of it comes at once
+  for (const name of ["one", "two", "three"]) telegram.say({ text: `/read ${name}` });
+  telegram.fault({ kind: "reset_after", method: "getUpdates" });
+  telegram.fault({ kind: "out_of_order" });
+  telegram.fault({ kind: "twice", times: 2 });
+  await telegram.recover();
+  const said = await answersOf(telegram, 3);
+  expect(said.map(({ text }) => text)).toEqual(["1", "2", "3"]);
+  await allSent(service);
+  await service.stop("SIGKILL");
+
+  telegram.fault({ kind: "twice", times: 3 });
+  await startBot(place, telegram);
+  telegram.say({ text: "/ls ." });
+  const all = await answersOf(telegram, 4);
+  expect(all.map(({ text }) => text)).toEqual(["1", "2", "3", "a.txt\none\nthree\ntwo"]);
+});
+
+test.concurrent("after downtime only what is new enough is done, and not too much of it; the rest gets one line", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
+  writeFiles(place, { one: "1", two: "2", three: "3" });
+  const telegram = await openTelegram(place);
+  const now = Math.floor(Date.now() / 1000);
+  telegram.say({ text: "/delete_file a.txt", date: now - 700 });
+  for (const name of ["one", "two", "three"]) telegram.say({ text: `/read ${name}`, date: now - 500 });
+  telegram.say({ user: BOB, text: "/ls .", date: now - 86_000 });
+  const service = await startBot(place, telegram, { TG_PENDING_MAX_MESSAGES: "2" });
+  const said = await answersOf(telegram, 3);
+  expect(said.map(({ text }) => text).toSorted()).toEqual([
+    "2",
+    "3",
+    expect.stringMatching(/2 messages were not taken.*last 10 minutes.*at most 2/),
+  ]);
+  expect((await answersOf(telegram, 1, BOB))[0]?.text).toMatch(/1 message was not taken/);
+  expect((await tasksOf(service)).map(({ text }) => text)).toEqual(["/read two", "/read three"]);
+});
+
+test.concurrent("more than Telegram gives at once is looked at as a whole", async ({ onTestFinished }) => {
+  const place = scratchPlace(onTestFinished);
+  const telegram = await openTelegram(place);
+  for (let each = 1; each <= 250; each += 1) telegram.say({ text: `/read ${each}` });
+  const service = await startBot(place, telegram, { TG_PENDING_MAX_MESSAGES: "2" });
+  const said = await answersOf(telegram, 3);
+  expect(said.map(({ text }) => text).join("\n")).toMatch(/248 messages were not taken/);
+  expect((await tasksOf(service)).map(({ text }) => text)).toEqual(["/read 249", "/read 250"]);
+});
+
+test.concurrent("a long answer comes in parts that Telegram takes, and nothing of it is lost", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
+  const lines = Array.from({ length: 150 }, (_, index) => `${index} <b>*_[x](y)\`  ${"😀".repeat(20)} & more`);
+  writeFiles(place, { long: lines.join("\n") });
+  const telegram = await openTelegram(place);
+  await startBot(place, telegram);
+  telegram.say({ text: "/read long" });
+  const last = lines.at(-1) ?? "";
+  const said = await telegram.until(
+    () => telegram.answers().at(-1)?.text.endsWith(last) === true && telegram.answers(),
+    "the last part",
+  );
+  expect(said.length).toBeGreaterThan(1);
+  expect(said.map(({ text }) => text).join("\n")).toBe(lines.join("\n"));
+});
+
+test.concurrent("attach sends the file as it is, with its caption, in its place among the answers", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
+  const content = "line\r\n--x\r\n\u0000ü";
+  writeFiles(place, { 'name "with" ü.bin': content });
+  const telegram = await openTelegram(place);
+  await startBot(place, telegram);
+  telegram.say({ text: `/attach ${JSON.stringify({ path: 'name "with" ü.bin', caption: "*as* <asked>" })}` });
+  telegram.say({ text: "/ls ." });
+  const [file, done, listed] = await answersOf(telegram, 3);
+  expect(file?.document?.content.toString()).toBe(content);
+  expect(file).toMatchObject({ text: "*as* <asked>" });
+  expect(file?.document?.file_name).toMatch(/name.*with.*ü\.bin/);
+  expect(done?.text).toContain("name");
+  expect(listed?.text).toContain("a.txt");
+});
+
+test.concurrent("what is no text is not taken, and an edit changes nothing", async ({ onTestFinished }) => {
+  const place = scratchPlace(onTestFinished);
+  const telegram = await openTelegram(place);
+  const service = await startBot(place, telegram);
+  telegram.say({ content: { sticker: { file_id: "s", emoji: "👍" } } });
+  expect((await answersOf(telegram, 1))[0]?.text).toContain("the sticker was not taken");
+  const { message_id } = telegram.say({ text: "/ls ." });
+  await answersOf(telegram, 2);
+  telegram.edit({ message_id, text: "/delete_file a.txt" });
+  telegram.say({ text: "/ls ." });
+  await answersOf(telegram, 3);
+  expect((await tasksOf(service)).map(({ text }) => text)).toEqual(["/ls .", "/ls ."]);
+});
+
+test.concurrent("/help, /tools, /tasks, /status, /cancel and /retry answer for the chat they are given in", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
+  const telegram = await openTelegram(place);
+  const service = await startBot(place, telegram);
+  const asked = new Map<number, number>();
+  const ask = async (text: string, user = ADA): Promise<string> => {
+    const count = (asked.get(user) ?? 0) + 1;
+    asked.set(user, count);
+    telegram.say({ user, text });
+    return (await answersOf(telegram, count, user))[count - 1]?.text ?? "";
+  };
+  expect(await ask("/help")).toMatch(/\/status.*\n\/tasks.*\n\/cancel.*\n\/retry.*\n\/tools.*\n\/help/);
+  expect(await ask("/tools", BOB)).toMatch(/ls[^]*grep[^]*bash/);
+  expect(await ask("/tasks")).toBe("There are no tasks in this chat yet.");
+  expect(await ask("/status", BOB)).toBe("Nothing is going on in this chat.");
+  expect(await ask("/cancel", BOB)).toBe("Nothing is going on in this chat.");
+  expect(await ask("/retry")).toMatch(/No task of this chat/);
+  expect(await ask("/delete_file a.txt")).toContain("Allow delete_file?");
+  telegram.say({ text: "/ls ." });
+  await until(async () => (await tasksOf(service)).length === 2, "the task behind");
+  expect(await ask("/status")).toMatch(/waits for you · \/delete_file a\.txt[^]*Waiting in this chat: 1\./);
+  expect(await ask("/status", BOB)).toBe("Nothing is going on in this chat.");
+  const waiting = (await tasksOf(service))[0]?.task_id ?? "";
+  expect(await ask(`/cancel ${waiting}`, BOB)).toContain("There is no task");
+  expect(await ask(`/cancel ${waiting.slice(-6)}`)).toMatch(/delete_file/);
+  await until(async () => (await tasksOf(service))[0]?.state === "cancelled", "the task to be cancelled");
+  await until(async () => (await tasksOf(service))[1]?.state === "done", "the task behind to be done");
+  expect(existsSync(join(place.root, "a.txt"))).toBe(true);
+  await telegram.until(
+    () => telegram.answers().every(({ buttons }) => buttons.length === 0),
+    "the question to be closed",
+  );
+  const closed = telegram.answers().find(({ text }) => text.startsWith("Allow delete_file?"));
+  expect(closed?.text).toMatch(/no longer asked for$/);
+  telegram.say({ text: "/retry" });
+  await telegram.until(
+    () => telegram.answers().filter(({ text }) => text.startsWith("Allow delete_file?")).length === 2,
+    "to be asked again",
+  );
+});
+
+test.concurrent("/cancel stops the command that runs, and the next task begins", async ({ onTestFinished }) => {
+  const place = scratchPlace(onTestFinished);
+  const telegram = await openTelegram(place);
+  const service = await startBot(place, telegram);
+  telegram.say({ text: "/bash touch begun; sleep 300; touch ended" });
+  telegram.say({ text: "/read a.txt" });
+  await until(() => existsSync(join(place.root, "begun")), "the command to run");
+  telegram.say({ text: "/cancel" });
+  await telegram.until(() => telegram.answers().some(({ text }) => text === "a"), "the next answer");
+  await until(async () => (await tasksOf(service)).every(({ state }) => state !== "tool_round"), "the tasks to end");
+  expect((await tasksOf(service)).map(({ state }) => state)).toEqual(["cancelled", "done"]);
+  expect(
+    telegram
+      .answers()
+      .map(({ text }) => text)
+      .join("\n"),
+  ).toMatch(/stopped: .*touch begun/);
+  expect(existsSync(join(place.root, "ended"))).toBe(false);
+});
+
+test.concurrent("how far a long task is stands in one message, which goes when the answer comes", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
+  const model = writeScript(place, [
+    { reply: { tool_calls: [{ name: "display", arguments: { content: "half way" } }] } },
+    { delay_ms: 7000, reply: { final_answer: "there" } },
+  ]);
+  const telegram = await openTelegram(place);
+  await startBot(place, telegram, { AUTONOUS_MODEL: model });
+  telegram.say({ text: "walk" });
+  const shown = await telegram.until(() => telegram.answers()[0], "the progress");
+  expect(shown).toMatchObject({ is_silent: true, text: expect.stringMatching(/^Working[^]*half way/) as string });
+  const said = await telegram.until(
+    () =>
+      telegram.answers().some(({ text }) => text === "there") && telegram.answers().length === 1 && telegram.answers(),
+    "only the answer to be left",
+  );
+  expect(said.map(({ text }) => text)).toEqual(["there"]);
+  expect(telegram.calls.some(({ method }) => method === "sendChatAction")).toBe(true);
+});
+
+test.concurrent("a token that Telegram does not know stops the start, and is not printed", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
+  const telegram = await openTelegram(place);
+  for (const token of ["123456:AAwrongwrongwrongwrongwrongwrongwro", "nonsense"]) {
+    const environment = { ...variablesFor(telegram), AUTONOUS_TELEGRAM_TOKEN: token, AUTONOUS_HTTP_PORT: "0" };
+    const program = startProgram(place, serveWords(place), { environment });
+    expect((await program.ended).code).toBe(1);
+    expect(program.stderr()).toMatch(/AUTONOUS_TELEGRAM_TOKEN/);
+    expect(program.stdout() + program.stderr()).not.toContain(token);
+  }
+  const checked = startProgram(place, [PROGRAM, "serve", "--root", place.root, "--check"], {
+    environment: { ...variablesFor(telegram), AUTONOUS_STATE_DIR: place.state_dir },
+  });
+  expect((await checked.ended).code).toBe(0);
+  expect(checked.stdout()).toMatch(/@fake_bot, for 2 users/);
+});

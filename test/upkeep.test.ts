@@ -1,0 +1,178 @@
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { autonous } from "./support/cli.ts";
+import type { Ended } from "./support/cli.ts";
+import { scratchPlace, startService, until, writeScript } from "./support/service.ts";
+import type { Place } from "./support/service.ts";
+
+const DAY_MS = 86_400_000;
+
+/** The built program on the place's state folder, with heads of its own. */
+async function run(place: Place, ...words: readonly string[]): Promise<Ended> {
+  return await autonous([...words, "--state-dir", place.state_dir], { cwd: place.root, env: environmentOf(place) });
+}
+
+function environmentOf({ path }: Place): Record<string, string> {
+  return { XDG_STATE_HOME: join(path, "xdg-state") };
+}
+
+/** As if all that is over had been so for this long. */
+function age(place: Place, days: number): void {
+  if (existsSync(place.database)) {
+    const database = new DatabaseSync(place.database);
+    database.exec(`update inbox set finished_at = finished_at - ${days * DAY_MS} where finished_at is not null`);
+    database.close();
+  }
+  const then = (Date.now() - days * DAY_MS) / 1000;
+  for (const folder of ["runs", "undo"])
+    if (existsSync(join(place.state_dir, folder)))
+      for (const name of readdirSync(join(place.state_dir, folder), { recursive: true, encoding: "utf8" }))
+        utimesSync(join(place.state_dir, folder, name), then, then);
+}
+
+test("what is pruned while the service runs leaves a record, and every command says what became of it", async () => {
+  const place = scratchPlace();
+  const service = await startService(place, { environment: environmentOf(place) });
+  const { task_id, run_id } = await service.post({ text: "/write b.txt <<<words" });
+  expect((await service.follow(task_id)).reply).toBeDefined();
+  const changed = await run(place, "call", "write", '{"path":"a.txt","content":"b"}');
+  const undo_id = /undo_[0-9a-z]{26}/.exec(changed.stdout + changed.stderr)?.[0] ?? "";
+  await until(() => existsSync(join(place.state_dir, "runs", run_id, "events.jsonl")), "the file of the run");
+  await until(async () => (await run(place, "audit", "verify")).code === 0, "the file to follow");
+  expect((await run(place, "prune")).stdout).toContain("Nothing was old enough");
+  age(place, 31);
+
+  expect((await run(place, "prune", "--dry-run")).stdout).toContain("AUTONOUS_KEEP_DAYS=30");
+  const pruned = await run(place, "prune");
+  expect(pruned).toMatchObject({ code: 0, stderr: "" });
+  expect(pruned.stdout).toMatch(/^Removed \d+ runs \(\d+ records\) and what takes back \d+ changes?\./);
+
+  expect(existsSync(join(place.state_dir, "runs", run_id))).toBe(false);
+  const verified = await run(place, "audit", "verify");
+  expect(verified.stdout).toMatch(/^No longer kept: \d+ runs .*the chain of prunings is whole/);
+  expect(verified.code).toBe(0);
+  const SAYS = [
+    { words: ["events", "tree", run_id], code: 2 },
+    { words: ["events", "tree", task_id], code: 2 },
+    { words: ["audit", "show", "--run", run_id], code: 2 },
+    { words: ["audit", "export", "--run", run_id], code: 2 },
+    { words: ["tasks", "show", task_id], code: 0 },
+    { words: ["undo", undo_id], code: 1 },
+  ];
+  for (const { words, code } of SAYS) {
+    const { stdout, stderr, ...ended } = await run(place, ...words);
+    expect({ words, code: ended.code }).toEqual({ words, code });
+    expect(stdout + stderr).toMatch(/pruned on \d{4}-\d\d-\d\dT/);
+  }
+  expect((await service.ask({ text: "/ls ." })).reply?.state).toBe("done");
+  await service.stop();
+});
+
+test("a run that vanishes without a record of that is found, in the store too", async () => {
+  const place = scratchPlace();
+  const service = await startService(place, { environment: environmentOf(place) });
+  const { run_id, task_id } = await service.post({ text: "/ls ." });
+  await service.follow(task_id);
+  await service.stop();
+  const database = new DatabaseSync(place.database);
+  database.exec(`delete from events where run_id = '${run_id}'`);
+  database.exec(`update inbox set forgotten_at = 1 where run_id = '${run_id}'`);
+  database.exec(
+    `insert into forgotten_runs values ('${run_id}', '${task_id}', 5, null, null, '${"0".repeat(64)}', 1, 1)`,
+  );
+  database.close();
+  const { code, stdout } = await run(place, "audit", "verify");
+  expect(stdout).toContain("no pruning tells of it");
+  expect(code).toBe(1);
+});
+
+test("a backup of a running service is put back, and the service goes on with what was under way, once", async () => {
+  const place = scratchPlace();
+  const environment = environmentOf(place);
+  const before = await startService(place, { environment });
+  const done = await before.ask({ text: "/ls .", chat: "a" });
+  expect(done.reply?.state).toBe("done");
+  await before.stop();
+  const asked = writeScript(place, [{ fault: "hang" }]);
+  const service = await startService(place, { environment: { ...environment, AUTONOUS_MODEL: asked } });
+  const hangs = await service.post({ text: "two", chat: "b" });
+  const behind = await service.post({ text: "three", chat: "b" });
+  await until(async () => {
+    const { task } = (await (await service.request(`/api/tasks/${hangs.task_id}`)).json()) as {
+      task: { state: string };
+    };
+    return task.state === "model_round";
+  }, "the model to be asked");
+
+  const backup = join(place.path, "backup");
+  const made = await run(place, "backup", backup);
+  expect(made).toMatchObject({ code: 0 });
+  expect(made.stderr).toContain("http.token");
+  expect(statSync(backup).mode & 0o777).toBe(0o700);
+  expect(readdirSync(backup)).not.toContain("http.token");
+  expect((await run(place, "backup", backup)).stderr).toContain("there is something of that name");
+  expect(readdirSync(place.path).filter((name) => name.includes("partial"))).toEqual([]);
+
+  const lost = await service.post({ text: "four", chat: "lost" });
+  await until(() => existsSync(join(place.state_dir, "runs", lost.run_id, "events.jsonl")), "the file of the run");
+  await service.stop("SIGKILL");
+  expect((await run(place, "restore", backup)).stderr).toContain("something is there");
+  renameSync(place.state_dir, join(place.path, "before"));
+  expect((await run(place, "audit", "verify")).code).toBe(1);
+
+  const restored = await run(place, "restore", backup);
+  expect(restored).toMatchObject({ code: 0 });
+  expect(restored.stderr).toContain("1 run");
+  const verified = await run(place, "audit", "verify");
+  expect(verified.stdout).toContain("Put back on");
+  expect(verified.code).toBe(0);
+  expect((await run(place, "events", "tree", lost.run_id)).stderr).toContain("is lost");
+
+  const answers = writeScript(place, [{ reply: { final_answer: "an answer" } }]);
+  const again = await startService(place, { environment: { ...environment, AUTONOUS_MODEL: answers } });
+  expect((await again.follow(hangs.task_id)).reply?.text).toBe("an answer");
+  expect((await again.follow(behind.task_id)).reply?.text).toBe("an answer");
+  const first = await again.follow(done.reply?.task_id ?? "");
+  expect(first.events.filter(({ type }) => type === "task.started")).toHaveLength(1);
+  await again.stop();
+  expect((await run(place, "audit", "verify")).code).toBe(0);
+});
+
+test("a state folder that is put back by hand shows as what it is", async () => {
+  const place = scratchPlace();
+  await run(place, "call", "ls", '{"path":"."}');
+  const backup = join(place.path, "backup");
+  expect((await run(place, "backup", backup)).code).toBe(0);
+  await run(place, "call", "ls", '{"path":"."}');
+  rmSync(place.state_dir, { recursive: true });
+  renameSync(backup, place.state_dir);
+  const { code, stdout } = await run(place, "audit", "verify");
+  expect(stdout).toContain("its head is still known");
+  expect(code).toBe(1);
+});
+
+test("a damaged backup is not put back", async () => {
+  const place = scratchPlace();
+  await run(place, "call", "ls", '{"path":"."}');
+  const backup = join(place.path, "backup");
+  await run(place, "backup", backup);
+  const [run_id = ""] = readdirSync(join(backup, "runs"));
+  const file = join(backup, "runs", run_id, "events.jsonl");
+  writeFileSync(file, readFileSync(file, "utf8").split("\n").slice(1).join("\n"));
+  rmSync(place.state_dir, { recursive: true });
+  const { code, stderr } = await run(place, "restore", backup);
+  expect(stderr).toContain("damaged");
+  expect(code).toBe(2);
+  expect(existsSync(place.state_dir)).toBe(false);
+});
