@@ -118,6 +118,11 @@ function ok(payload: Partial<NonNullable<ToolCallResult["payload"]>>): ToolCallR
   };
 }
 
+function changed(files_changed: string[], undo_id?: string): ToolCallResult {
+  const artifacts = { files_changed, commands_run: [], ...(undo_id === undefined ? {} : { undo_id }) };
+  return { ...ok({ data: { exit_code: 0 } }), artifacts };
+}
+
 function failed(result: ToolCallResult): ToolCallResult {
   const error = { code: "NotFound", ...ERRORS.NotFound, message: 'Cannot list "x": it is not there' } as const;
   return { ...result, ok: false, error };
@@ -129,6 +134,11 @@ const SHOWN = [
   { title: "warnings below it",              typed: "/ls src", results: [ok({ stdout: "a\n", stderr: "b: closed\n" })], answer: "a\nb: closed" },
   { title: "data where nothing is printed",  typed: "/status", results: [ok({ data: { up: true } })],                   answer: '{"up":true}' },
   { title: "that there is nothing to show",  typed: "/status", results: [ok({})],                                       answer: "Done; there is nothing to show" },
+  { title: "that nothing was found",         typed: "/ls src", results: [ok({ data: { path: ".", entries: [], complete: true } })], answer: "Nothing found" },
+  { title: "what the tool says of it",       typed: "/grep x", results: [ok({ data: { matches: [], summary: "No match" } })], answer: "No match" },
+  { title: "nothing of a silent command",    typed: "/bash x", results: [ok({ data: { exit_code: 0, sandbox: "bwrap" } })], answer: "Done; there is nothing to show" },
+  { title: "what changed, and its undo",     typed: "/bash x", results: [changed(["a", "b"], "undo_1")],                answer: "Changed: a, b (undo_id: undo_1)" },
+  { title: "how many more changed",          typed: "/bash x", results: [changed([..."abcdefghijkl"])],                 answer: "Changed: a, b, c, d, e, f, g, h, i, j and 2 more" },
   { title: "how to go on",                   typed: "/ls src", results: [ok({ stdout: "a\n", next_page_cursor: "k" })], answer: 'a\nThere is more: /ls {"path":"src","cursor":"k"}' },
   { title: "where the rest is",              typed: "/bash x", results: [ok({ stdout: "a", storage_ref: "observations/1.txt" })], answer: "a\nThe whole output is kept as observations/1.txt" },
   { title: "code, message and hint",         typed: "/ls x",   results: [failed({ ...ok({}), payload: null })],         answer: `NotFound: Cannot list "x": it is not there\nHint: ${ERRORS.NotFound.hint}` },

@@ -3,7 +3,7 @@ import type { ToolCallResult } from "@autonous/runtime";
 import { readCommands } from "./direct-commands.ts";
 import type { ParsedCall } from "./json-reply.ts";
 import type { ModelProvider, ModelReply, ModelRequest } from "./provider.ts";
-import { errorText, outputText } from "./result-text.ts";
+import { changesText, errorText, outputText } from "./result-text.ts";
 
 /** No model at all: `/ls src` becomes a call, and what the call gave becomes the answer (spec 4, The loop). */
 export function createDirectProvider(): ModelProvider {
@@ -43,7 +43,7 @@ function showResults(calls: readonly ParsedCall[], results: readonly ToolCallRes
 
 function showResult(call: ParsedCall | undefined, result: ToolCallResult): string {
   const { payload, error } = result;
-  const lines = [outputText(result)];
+  const lines = [textWithoutOutput(result) ?? outputText(result)];
   if (error !== null) lines.push(errorText(error));
   const cursor = payload?.next_page_cursor;
   if (cursor !== undefined && call !== undefined) {
@@ -51,8 +51,19 @@ function showResult(call: ParsedCall | undefined, result: ToolCallResult): strin
   } else if (payload?.storage_ref !== undefined) {
     lines.push(`The whole output is kept as ${payload.storage_ref}`);
   }
+  lines.push(changesText(result));
   const text = lines.filter((line) => line !== "").join("\n");
   return text === "" ? "Done; there is nothing to show" : text;
+}
+
+/** What a person is told of a call that printed nothing; undefined where its data has to be shown. */
+function textWithoutOutput({ payload }: ToolCallResult): string | undefined {
+  if (payload === null || payload.stdout !== "" || payload.stderr !== "") return undefined;
+  const data = Object(payload.data) as Readonly<Record<string, unknown>>;
+  if (typeof data["summary"] === "string") return data["summary"];
+  if ("exit_code" in data) return ""; // a command that ended well and had nothing to say
+  const lists = Object.values(data).filter((value) => Array.isArray(value));
+  return lists.length > 0 && lists.every((list) => list.length === 0) ? "Nothing found" : undefined;
 }
 
 function commandOf(call: ParsedCall): string {

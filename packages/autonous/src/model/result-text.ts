@@ -12,12 +12,24 @@ export function resultText(result: ToolCallResult): string {
     );
   }
   if (payload?.storage_ref !== undefined) lines.push(`The whole output is kept as ${payload.storage_ref}`);
+  lines.push(changesText(result));
   return lines.filter((line) => line !== "").join("\n");
 }
 
 /** Code, message and hint: enough to act on. */
 export function errorText({ code, message, hint }: CallError): string {
   return hint === undefined ? `${code}: ${message}` : `${code}: ${message}\nHint: ${hint}`;
+}
+
+/** So many changed files are named; the result has them all. */
+const NAMED = 10;
+
+/** What a call changed, and what takes it back. */
+export function changesText({ artifacts: { files_changed, undo_id } }: ToolCallResult): string {
+  if (files_changed.length === 0) return "";
+  const more = files_changed.length - NAMED;
+  const named = files_changed.slice(0, NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
+  return `Changed: ${named}${undo_id === undefined ? "" : ` (undo_id: ${undo_id})`}`;
 }
 
 /** What a call printed, or, from a tool that prints nothing, what it gave back. */

@@ -29,24 +29,31 @@ export function createTasks(database: Database, clock: () => number): Tasks {
   };
 }
 
-const NEWEST = `select position, ${TASK_COLUMNS} from inbox where position < ?`;
-const A_PAGE = "order by position desc limit ?";
+const NEWEST = `select position, ${TASK_COLUMNS} from inbox where position < ?1`;
+const A_PAGE = "order by position desc limit ?2";
 
 // oxfmt-ignore
 const LISTS = {
   all:     `${NEWEST} ${A_PAGE}`,
-  state:   `${NEWEST} and state = ? ${A_PAGE}`,
-  lane:    `${NEWEST} and lane = ? ${A_PAGE}`,
-  // The plus keeps the planner off the index by state: a lane has fewer tasks than a state.
-  of_lane: `${NEWEST} and +state = ? and lane = ? ${A_PAGE}`,
+  state:   `${NEWEST} and state = ?3 ${A_PAGE}`,
+  // By the index of what is open and the one of what is over. The plus keeps the planner off the index by state.
+  lane:    `${NEWEST} and lane = ?3 and finished_at is null
+    union all ${NEWEST} and lane = ?3 and finished_at is not null ${A_PAGE}`,
+  of_lane: `${NEWEST} and lane = ?3 and +state = ?4 and finished_at is null
+    union all ${NEWEST} and lane = ?3 and +state = ?4 and finished_at is not null ${A_PAGE}`,
 };
 
-async function listTasks(queries: Queries, options: TaskFilter): Promise<TaskPage> {
-  const { state, lane, limit, after = Number.MAX_SAFE_INTEGER } = options;
+async function listTasks(queries: Queries, { state, lane, limit, after }: TaskFilter): Promise<TaskPage> {
   const sql =
-    lane === undefined ? LISTS[state === undefined ? "all" : "state"] : LISTS[state === undefined ? "lane" : "of_lane"];
-  const wanted = [state, lane].filter((value) => value !== undefined);
-  const rows = await queries.all<TaskRow>(sql, [after, ...wanted, limit + 1]);
+    lane === undefined
+      ? state === undefined
+        ? LISTS.all
+        : LISTS.state
+      : state === undefined
+        ? LISTS.lane
+        : LISTS.of_lane;
+  const wanted = [lane, state].filter((value) => value !== undefined);
+  const rows = await queries.all<TaskRow>(sql, [after ?? Number.MAX_SAFE_INTEGER, limit + 1, ...wanted]);
   const page = rows.slice(0, limit);
   return { tasks: page.map(withoutPosition), next: rows.length > limit ? (page.at(-1)?.position ?? null) : null };
 }

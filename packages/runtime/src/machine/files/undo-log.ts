@@ -23,6 +23,7 @@ export function createUndoLog(state_dir: string, objects: UndoObjects): UndoLog 
       if (records.length > 0) return records;
       throw new ToolError("NotFound", `Cannot find the change of ${name} "${id}": there is none on record`, {
         [name]: id,
+        hint: "The result of a call that changed something names its undo_id; give that, or the id of a run.",
       });
     },
     content: (sha256) => Promise.resolve(objects.read(sha256) ?? findPacked(state_dir, sha256)),
