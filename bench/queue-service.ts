@@ -57,11 +57,14 @@ async function serve(): Promise<Serving> {
 }
 
 async function firstLine({ stdout }: ChildProcess): Promise<{ url: string; token: string }> {
+  if (stdout === null) throw new Error("The service has no output");
   let text = "";
-  for await (const data of stdout ?? []) {
-    text += String(data);
-    if (text.includes("\n")) break;
-  }
+  const { promise, resolve } = Promise.withResolvers<void>();
+  stdout.on("data", (data: Buffer) => {
+    text += data.toString();
+    if (text.includes("\n")) resolve();
+  });
+  await promise;
   return JSON.parse(text) as { url: string; token: string };
 }
 
@@ -106,7 +109,7 @@ async function benchHttpStart(serving: Serving): Promise<void> {
 async function benchRestart(serving: Serving): Promise<void> {
   const gaps: number[] = [];
   for (let i = 0; i < KILLS; i++) {
-    const task_id = await post(serving, { text: "/bash sleep 60", chat: `k${i}` });
+    const task_id = await post(serving, { text: "/bash sleep 0.5", chat: `k${i}` });
     await waitFor(serving, task_id, (state) => state === "tool_round");
     const killedAt = Date.now();
     for (const pid of childrenOf(serving.child.pid ?? 0)) process.kill(pid, "SIGKILL");

@@ -30,7 +30,7 @@ export interface CampaignOptions {
 }
 
 /** One world that did not keep a promise. */
-export interface Failure {
+interface Failure {
   readonly part: Part;
   readonly seed: number;
   readonly cycle: number;
@@ -139,7 +139,7 @@ async function live(job: Job, { program }: CampaignOptions): Promise<Lived> {
   }
   writeFileSync(
     join(world.path, "campaign.json"),
-    JSON.stringify({ job, tally, wishes: wishes.all, problems }, null, 2),
+    JSON.stringify({ job, problems, tally, wishes: wishes.all, arrived: phones?.arrived }, null, 2),
   );
   const again = `npm run campaign:kill -- --part ${job.part} --seed ${job.seed}${job.part === "random" ? ` --cycles ${job.cycles}` : ""}`;
   const failure = { part: job.part, seed: job.seed, cycle: tally.cycles, problems, folder: world.path, again };

@@ -31,8 +31,6 @@ export const KILLS = {
   stop:            { often: 2,  meaning: "they end in good order: nothing is killed",                          run: stopAndStart },
 } as const satisfies Record<string, KillRow>;
 
-export type KillName = keyof typeof KILLS;
-
 async function killWorker(stage: Stage): Promise<void> {
   await untilWorkGoesOn(stage, await strike(stage, ["worker"]));
 }
@@ -98,11 +96,12 @@ async function killAroundSleeper(stage: Stage): Promise<void> {
   kill(stage, worker, "SIGSTOP");
   kill(stage, supervisor, "SIGKILL");
   await serving.end("SIGKILL");
-  await serving.start();
-  await pause(random.below(400));
+  const started = serving.start();
+  await pause(random.below(1200)); // while the next one starts, or after it
   kill(stage, worker, "SIGCONT");
+  await started;
   if (!(await comes(() => !isAlive(worker), 10_000)))
-    throw new Broken(`The worker ${worker} woke up without its supervisor and did not end itself`);
+    throw new Broken(`The worker ${worker} woke up without its supervisor, and is still there`);
 }
 
 async function sleepSupervisor(stage: Stage): Promise<void> {

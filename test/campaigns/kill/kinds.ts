@@ -7,7 +7,7 @@ export interface Call {
 
 /** By which what a call does is told from what any other does. */
 interface Mark {
-  /** Left in a file, once for each time that the call takes effect. */
+  /** Left in a file or in the store, once for each time that the call takes effect. */
   readonly id: string;
   readonly chat: string;
   readonly task: string;
@@ -29,6 +29,8 @@ const CALLS = {
   write:  ({ id }) => ({ name: "write", arguments: { path: `written/${id}`, content: `${id}\n` } }),
   append: ({ id, chat }) => ({ name: "write", arguments: { path: `appended/${chat}`, content: `${id}\n`, mode: "append" } }),
   ask:    ({ id, chat }) => bash(`echo ${id} | tee -a notes/${chat}`),
+  attach: ({ id }) => ({ name: "attach", arguments: { path: "b.txt", caption: id } }),
+  learn:  ({ id }) => ({ name: "update_memory", arguments: { action: "create", title: id, knowledge_to_store: "It is so." } }),
   remove: ({ task }) => ({ name: "delete_file", arguments: { path: `doomed/${task}` } }),
 } as const satisfies Record<string, (mark: Mark) => Call>;
 
@@ -53,6 +55,7 @@ export const KINDS = {
   mixed:   { often: 3, rounds: [["read", "note"], ["write"], ["append", "note"], ["read"]] },
   slow:    { often: 2, rounds: [["slow"], ["read"], ["slow"]] },
   litter:  { often: 1, rounds: [["litter"], ["note"]] },
+  sends:   { often: 2, rounds: [["attach"], ["learn"], ["attach", "note"]] },
   granted: { often: 3, rounds: [["note"], ["ask"], ["note"]],                     answer: "grant" },
   denied:  { often: 2, rounds: [["note"], ["ask"], ["read"]],                     answer: "deny" },
   removed: { often: 1, rounds: [["remove"], ["note"]],                            answer: "grant" },

@@ -59,7 +59,10 @@ export class Serving {
     let said = "";
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       said += text;
-      if (this.#child === child && said.includes("\n")) this.#reached = JSON.parse(said) as Reached;
+      if (this.#child !== child || !said.includes("\n")) return;
+      const told = JSON.parse(said) as Partial<Reached>; // or what keeps it from starting
+      if (told.url === undefined || told.token === undefined) appendFileSync(this.#log, said);
+      else this.#reached = { url: told.url, token: told.token };
     });
     this.#exited = new Promise((resolve) => {
       child.once("exit", (code, signal) => {

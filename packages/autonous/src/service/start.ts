@@ -9,6 +9,7 @@ import { Mirror } from "../queue/mirror.ts";
 import { databaseFile, openStore } from "../store/open-store.ts";
 import { lockHolder, lockStateFolder } from "../store/state-lock.ts";
 import { createLogger } from "../supervisor/logger.ts";
+import { endOrphans } from "../supervisor/orphans.ts";
 import { BACKGROUND } from "./background.ts";
 import { CHANNELS } from "./channels.ts";
 import { CannotServe } from "./context.ts";
@@ -38,6 +39,7 @@ export async function startService(place: ServicePlace): Promise<RunningService>
   const state_dir = realpathSync(place.state_dir); // the heads of the chains name the folder as it really is
   await using opened = new AsyncDisposableStack(); // closed here should a later part fail to start
   opened.defer(holdStateFolder(state_dir));
+  endOrphans(state_dir);
   const token = readToken(state_dir);
   const known = [...secretsOf(place.environment), token];
   const redactText = (text: string): string => redact(text, { known }).text;

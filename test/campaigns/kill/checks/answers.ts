@@ -2,6 +2,7 @@ import { kindOf } from "../kinds.ts";
 import { answerOf } from "../model.ts";
 import type { TaskRow } from "../record.ts";
 import type { Wish } from "../wishes.ts";
+import { isAnswerSent } from "./found.ts";
 import type { Found } from "./found.ts";
 
 /** Every accepted task is over, was answered, and the answer was sent. */
@@ -30,7 +31,7 @@ function checkWish(found: Found, wish: Wish, task: TaskRow | undefined): string[
   const events = found.eventsOf.get(task.task_id) ?? [];
   const ended = events.filter(({ type }) => ENDS.has(type)).length;
   const replies = found.outbox.filter(({ task_id, kind }) => task_id === task.task_id && kind === "text");
-  const sent = events.filter(({ type }) => type === "reply.sent").length;
+  const sent = events.filter(isAnswerSent).length;
   const cancelled = events.filter(({ type }) => type === "task.cancelled").length;
   const problems: string[] = [];
   if (replies.length < ended || replies.length > ended + cancelled)

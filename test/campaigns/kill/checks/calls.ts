@@ -4,7 +4,7 @@ import { kindOf } from "../kinds.ts";
 import type { CallStory, Found } from "./found.ts";
 
 /** These may be run again after a crash. */
-const IDEMPOTENT: ReadonlySet<string> = new Set(["read", "ls"]);
+const IDEMPOTENT: ReadonlySet<string> = new Set(["read", "ls", "attach"]);
 
 /** Ended so before it could take effect. */
 const NEVER_RAN: ReadonlySet<string> = new Set([

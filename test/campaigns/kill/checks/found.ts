@@ -17,12 +17,12 @@ export interface Found {
   readonly calls: readonly CallStory[];
   readonly outbox: readonly OutboxEntry[];
   readonly approvals: readonly ApprovalRow[];
-  /** How often each mark stands in the files that calls leave traces in. */
+  /** How often each mark stands in what calls leave: files of the root, files that were sent, what was learnt. */
   readonly marks: ReadonlyMap<string, number>;
   readonly query: (sql: string) => readonly Row[];
 }
 
-export interface OutboxEntry {
+interface OutboxEntry {
   readonly id: number;
   readonly task_id: string;
   readonly channel: string;
@@ -48,6 +48,9 @@ export async function withFound<T>(stage: Stage, work: (found: Found) => Promise
   using record = openRecord(stage.world);
   if (record === undefined) throw new Broken("There is no store");
   const events = record.events();
+  const outbox = record.all("select * from outbox order by id") as unknown as OutboxEntry[];
+  const sent = outbox.filter(({ kind }) => kind === "file").map(({ body }) => body);
+  const learnt = record.all("select title from memory").map(({ title }) => String(title));
   const eventsOf = Map.groupBy(
     events.filter(({ task_id }) => task_id !== null),
     ({ task_id }) => task_id ?? "",
@@ -58,11 +61,16 @@ export async function withFound<T>(stage: Stage, work: (found: Found) => Promise
     events,
     eventsOf,
     calls: [...eventsOf].flatMap(([task_id, own]) => storiesOf(task_id, own)),
-    outbox: record.all("select * from outbox order by id") as unknown as OutboxEntry[],
+    outbox,
     approvals: record.approvals(),
-    marks: countMarks(stage.world.root),
+    marks: countMarks([...writtenIn(stage.world.root), ...sent, ...learnt]),
     query: record.all,
   });
+}
+
+/** Files are sent on the way, and answers in the end. */
+export function isAnswerSent({ type, payload }: RuntimeEvent): boolean {
+  return type === "reply.sent" && payload["text"] !== undefined;
 }
 
 interface Asked {
@@ -89,13 +97,15 @@ function storiesOf(task_id: string, events: readonly PlacedEvent[]): CallStory[]
   });
 }
 
-function countMarks(root: string): Map<string, number> {
+/** What calls have left in the files of the root. */
+function writtenIn(root: string): string[] {
+  return TRACES.flatMap((folder) =>
+    readdirSync(join(root, folder)).map((name) => readFileSync(join(root, folder, name), "utf8")),
+  );
+}
+
+function countMarks(texts: readonly string[]): Map<string, number> {
   const marks = new Map<string, number>();
-  for (const folder of TRACES) {
-    for (const name of readdirSync(join(root, folder))) {
-      for (const [mark] of readFileSync(join(root, folder, name), "utf8").matchAll(MARK))
-        marks.set(mark, (marks.get(mark) ?? 0) + 1);
-    }
-  }
+  for (const [mark] of texts.flatMap((text) => [...text.matchAll(MARK)])) marks.set(mark, (marks.get(mark) ?? 0) + 1);
   return marks;
 }

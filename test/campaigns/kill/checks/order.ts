@@ -1,5 +1,6 @@
 import type { PlacedEvent } from "../record.ts";
 import type { Wish } from "../wishes.ts";
+import { isAnswerSent } from "./found.ts";
 import type { Found } from "./found.ts";
 
 const OVER: ReadonlySet<string> = new Set(["task.completed", "task.failed", "task.dead_lettered", "task.cancelled"]);
@@ -54,7 +55,7 @@ function checkDelay({ eventsOf }: Found, { task, task_id, run_at, isSaid }: Wish
 /** Replies are sent in the order of the endings that they tell of. */
 function checkReplies(lane: string, events: readonly PlacedEvent[]): string[] {
   const ended = events.filter(({ type }) => OVER.has(type)).map(({ task_id }) => task_id);
-  const sent = events.filter(({ type }) => type === "reply.sent").map(({ task_id }) => task_id);
+  const sent = events.filter(isAnswerSent).map(({ task_id }) => task_id);
   let at = 0;
   for (const task of sent) {
     const found = ended.indexOf(task, at);

@@ -1,5 +1,6 @@
 import { CannotServe } from "../../service/context.ts";
 import { startService } from "../../service/start.ts";
+import { endOrphans } from "../../supervisor/orphans.ts";
 import type { RunningService } from "../../service/start.ts";
 import type { CheckResult } from "../checks.ts";
 import { UsageError } from "../command.ts";
@@ -21,6 +22,7 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
     );
   }
   const isCheck = options["check"] === true;
+  if (!isCheck) endOrphans(place.state_dir); // before the checks: the store may be locked by one
   const checks = await checkService(place, { thorough: isCheck });
   const hasFailed = checks.some((check) => check.outcome === "failed");
   if (isCheck) showChecks(checks, print);
