@@ -52,10 +52,11 @@ const BUTTONS = { grant: "Allow once", deny: "Deny" } as const;
 /** Answers what a task asks, as its kind has it. What was said already is not said otherwise, so a second answer does no harm. */
 export async function answer(stage: Stage, { approval_id, task_id }: ApprovalRow, way: Way): Promise<boolean> {
   const wish = stage.wishes.byId(task_id);
-  const said = wish === undefined ? undefined : kindOf(wish.kind).answer;
-  if (said === undefined) return false; // the campaign does not know yet which task it is
+  if (wish === undefined) return false; // the campaign does not know yet which task it is
+  const said = kindOf(wish.kind).answer;
+  if (said === undefined) throw new Broken(`Task ${wish.task} (${wish.kind}) asks a person, and has nothing to ask`);
   stage.tally.answered.add(approval_id);
-  if (way === "button" && wish !== undefined && isSpoken(stage, wish))
+  if (way === "button" && isSpoken(stage, wish))
     return stage.phones?.press(wish.chat, approval_id, BUTTONS[said]) === true;
   if (way === "command line") return (await stage.serving.command(["approvals", said, approval_id])).code === 0;
   return (await stage.serving.request(`/api/approvals/${approval_id}`, { answer: said, by: "ann" }))?.status === 200;

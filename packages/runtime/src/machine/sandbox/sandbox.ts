@@ -126,12 +126,12 @@ async function probe(
   try {
     const launch = (): Launch => launcher.launch({ run: ":", cwd });
     const signal = new AbortController().signal;
-    const { exit_code, ended_by } = await runFresh(launch, {
-      timeout_ms: PROBE_MS,
-      signal,
-      call_id: "probe",
-      limits,
-    });
+    const run = (): ReturnType<typeof runFresh> =>
+      runFresh(launch, { timeout_ms: PROBE_MS, signal, call_id: "probe", limits });
+    let { exit_code, ended_by } = await run();
+    // Time passes for a machine that was asleep, too: that says nothing about its sandbox.
+    if (ended_by === "timeout") ({ exit_code, ended_by } = await run());
+    if (ended_by === "timeout") return `a command in it took longer than ${PROBE_MS / 1000} seconds`;
     return exit_code === 0 && ended_by === "itself" ? undefined : `a command in it ended with ${exit_code}`;
   } catch (error) {
     if (error instanceof ToolError) return error.message;
