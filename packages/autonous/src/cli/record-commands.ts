@@ -110,7 +110,7 @@ export const RECORD_COMMANDS: readonly Command[] = [
   },
   {
     name: "prune",
-    summary: "Remove runs and undo that were kept for long enough; the service does so by itself",
+    summary: "Remove what was kept for long enough, as a service does by itself",
     options: [{ name: "--dry-run", meaning: "show what would go, and remove nothing" }],
     workspace: true,
     example: "autonous prune --dry-run",
@@ -126,7 +126,7 @@ export const RECORD_COMMANDS: readonly Command[] = [
   },
   {
     name: "restore",
-    summary: "Put a backup in the place of a state folder that is not there; the record says so",
+    summary: "Put a backup where there is no state folder; the record says so",
     args: [{ name: "<backup>", meaning: "a folder that autonous backup made" }],
     workspace: true,
     example: "autonous restore /var/backups/autonous-2026-01-31",
