@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { headsFolder } from "@autonous/runtime";
 import { expect, test } from "vitest";
 import { autonous } from "./support/cli.ts";
 import type { Ended } from "./support/cli.ts";
@@ -125,7 +126,8 @@ test("a backup of a running service is put back, and the service goes on with wh
   expect(readdirSync(place.path).filter((name) => name.includes("partial"))).toEqual([]);
 
   const lost = await service.post({ text: "four", chat: "lost" });
-  await until(() => existsSync(join(place.state_dir, "runs", lost.run_id, "events.jsonl")), "the file of the run");
+  const head = join(headsFolder(environment), lost.run_id);
+  await until(() => existsSync(head) && readFileSync(head, "utf8").endsWith("\n"), "the head of the run's chain");
   await service.stop("SIGKILL");
   expect((await run(place, "restore", backup)).stderr).toContain("something is there");
   renameSync(place.state_dir, join(place.path, "before"));

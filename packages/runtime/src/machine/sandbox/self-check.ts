@@ -105,8 +105,12 @@ async function plant({ roots, home, state_dir }: SelfCheckOptions): Promise<Gard
     architecture: process.arch === "arm64" ? ("arm64" as const) : ("x64" as const),
   };
   for (const file of [planted.state_file, planted.key_file]) writeFileSync(file, planted.secret, { mode: 0o600 });
-  // It reads from a pipe that only this process holds, so that it ends with it, however that ends.
-  const neighbour = spawn("cat", [], { argv0: planted.process_word, stdio: ["pipe", "ignore", "ignore"] });
+  // It reads from a pipe that only this process holds, so that it ends with it, however that ends. Not a program by its
+  // name: a workspace may have one of that name.
+  const neighbour = spawn(process.execPath, ["-e", "process.stdin.resume()"], {
+    argv0: planted.process_word,
+    stdio: ["pipe", "ignore", "ignore"],
+  });
   let connections = 0;
   const listen = async (place: string | undefined): Promise<Server> => {
     const server = createServer((socket) => {
