@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { makeWorld, openJournal, recording, SECRET, startRuntime } from "../../../../test/support/agent-world.ts";
 import type { Death, World } from "../../../../test/support/agent-world.ts";
-import type { ModelProvider, ModelReply, ModelRequest, NativeCall } from "../model/provider.ts";
+import type { Message, ModelProvider, ModelReply, ModelRequest, NativeCall } from "../model/provider.ts";
 import { runAgent } from "./loop.ts";
 import type { AgentOptions, AgentOutcome } from "./run.ts";
 
@@ -193,3 +193,31 @@ test("killed between any two events, a native run asks next exactly what it woul
     expect(steady(second.requests)).toEqual(expected.slice(asked));
   }
 }, 60_000);
+
+const said = (count: number): Message[] =>
+  Array.from({ length: count }, (_, index) =>
+    index % 2 === 0 ? { role: "user", text: `question ${index}` } : { role: "assistant", text: `answer ${index}` },
+  );
+
+// oxfmt-ignore
+const HISTORIES = [
+  { title: "is longer",              later: [...said(2), ...said(4)], shown: said(4).map(({ text }) => text) },
+  { title: "has lost its beginning", later: said(4).slice(2),         shown: ["(This is no longer kept.)", "(This is no longer kept.)", "question 2", "answer 3"] },
+] as const;
+
+for (const { title, later, shown } of HISTORIES) {
+  test(`a run that is taken up again with a history that ${title} goes on with one of the same length`, async () => {
+    const world = await makeWorld();
+    const replies = [{ calls: [call("a1", "look", { mark: "1" })] }, { text: "All is there" }];
+    const began = { task: { ...TASK, history: said(4) } };
+    await live({ world, replies, death: { event: 4, when: "after" }, options: began });
+    const second = await live({ world, replies, options: { task: { ...TASK, history: later } } });
+    expect(second.outcome).toMatchObject({ outcome: "completed" });
+    expect(
+      second.requests
+        .at(-1)
+        ?.messages.slice(0, 5)
+        .map(({ text }) => text),
+    ).toEqual([...shown, TASK.text]);
+  });
+}
