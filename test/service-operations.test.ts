@@ -367,6 +367,7 @@ test("a task that went on after kill -9 of everything is one trace at a collecto
   const first = await startService(place, { environment });
   const { task_id } = await first.post({ text: "/delete_file a.txt" });
   await until(async () => (await stateOf(first, task_id)) === "waiting_approval", "the task to wait");
+  await until(() => spans().some(({ name }) => name === "chat direct"), "the first span to be sent");
   await first.stop("SIGKILL");
 
   const second = await startService(place, { environment });
