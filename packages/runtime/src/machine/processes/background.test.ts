@@ -7,11 +7,12 @@ import { marker, processesWith } from "../../../../../test/support/processes.ts"
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import { NO_CHANGES } from "../../contract/command-changes.ts";
 import type { CommandChange, CommandChanges, CommandLook } from "../../contract/command-changes.ts";
-import type { CommandLimits } from "../../contract/processes.ts";
+import type { Command, CommandLimits } from "../../contract/processes.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
 import type { SandboxMode } from "../../protocol/configuration.ts";
 import { BackgroundCommands } from "./background.ts";
 import type { BackgroundOptions } from "./background.ts";
+import type { Launch } from "./launch.ts";
 import { sweepLost } from "./marks.ts";
 import { findProgram, PROGRAMS } from "./programs.ts";
 
@@ -25,14 +26,17 @@ const MODES: readonly { mode: SandboxMode; name: string }[] = [
   { mode: "off", name: "without a sandbox" },
 ];
 
-async function background(mode: SandboxMode, options: Partial<BackgroundOptions> = {}) {
+/** What is to be writable is not there in the first launches, so many as are `failing`: their sandbox does not start. */
+async function background(mode: SandboxMode, options: Partial<BackgroundOptions> = {}, failing = 0) {
   const folder = await scratchFolder();
   await folder.make({ "root/": "", "state/": "" });
   const at = (name: string): string => join(folder.path, name);
   const workspace = { roots: [at("root")], home: at("home"), state_dirs: [at("state")] };
   const sandbox = await openSandbox({ mode, workspace, state_dir: at("state"), limits });
-  const make = () =>
-    new BackgroundCommands({ state_dir: at("state"), limits, launch: (each) => sandbox.launch(each), ...options });
+  let launches = 0;
+  const launch = (command: Command): Launch =>
+    sandbox.launch(launches++ < failing ? { ...command, writable: [at("not-there")] } : command);
+  const make = () => new BackgroundCommands({ state_dir: at("state"), limits, launch, ...options });
   const commands = make();
   onTestFinished(async () => {
     await commands.close();
@@ -110,7 +114,7 @@ for (const { mode, name } of MODES) {
       const { background_id } = await background.start({ run, cwd: root });
       await background.output(background_id, { position: 0, wait_ms: 20000, signal: new AbortController().signal });
       const options = { timeout_ms: 60000, signal: new AbortController().signal, call_id: "call", limits };
-      await runCommand(sandbox.launch({ run, cwd: root }), { ...options, onOutput: () => console.log(background_id) });
+      await runCommand(() => sandbox.launch({ run, cwd: root }), { ...options, onOutput: () => console.log(background_id) });
     `;
       const worker = spawn(process.execPath, ["--input-type=module", "-e", source], {
         stdio: ["ignore", "pipe", "inherit"],
@@ -243,3 +247,25 @@ test("nothing is looked for where a command never ran, and nothing is left of it
   expect(asked).toEqual([]); // it is for who asked for the look to drop it
   expect(readdirSync(at("state/background"))).toEqual([]);
 });
+
+for (const { what, failing, state, text } of [
+  {
+    what: "is put up again, and the command runs once",
+    failing: 2,
+    state: "exited",
+    text: /^ran\nbwrap: said by it\n$/,
+  },
+  { what: "too often is given up, and why is in the log", failing: 3, state: "failed", text: /^Cannot run .*bwrap: / },
+]) {
+  test.skipIf(!hasBwrap)(`a sandbox that did not start ${what}${needs}`, async () => {
+    const { start, commands, at } = await background("required", {}, failing);
+    const { background_id, pid } = await start("echo ran >> runs; cat runs; echo bwrap: said by it >&2");
+    await vi.waitFor(() => expect(commands.list()[0]).toMatchObject({ state }), { timeout: 20_000 });
+
+    const { output, facts } = await commands.output(background_id, { position: 0, wait_ms: 0, signal });
+    expect(output.toString()).toMatch(text);
+    expect(facts.pid).not.toBe(pid);
+    const recorded = JSON.parse(readFileSync(at(`state/background/${background_id}.json`), "utf8")) as object;
+    expect(recorded).toMatchObject({ state, pid: facts.pid });
+  });
+}

@@ -12,11 +12,11 @@ import { ToolError } from "../../protocol/errors.ts";
 import { ownProcess } from "../files/process-owner.ts";
 import { backgroundFolder, dropOld, readRecord, readRecords, writeRecord } from "./background-records.ts";
 import type { BackgroundRecord } from "./background-records.ts";
-import { startChild } from "./child.ts";
 import type { Child, ChildEnd } from "./child.ts";
 import type { Launch } from "./launch.ts";
 import { keepChanges } from "./kept-changes.ts";
 import { LogWriter, logEnd, readLog } from "./log-segments.ts";
+import { startFresh } from "./start-fresh.ts";
 
 export interface BackgroundOptions {
   readonly state_dir: string;
@@ -76,14 +76,14 @@ export class BackgroundCommands implements Background {
     const folder = this.#openFolder();
     for (const id of dropOld(folder)) this.#own.delete(id);
     const background_id = `bg_${randomBytes(6).toString("hex")}`;
-    const { sandbox, ...started } = this.#startLogged(command, background_id);
+    const started = this.#startLogged(command, background_id);
     const record: BackgroundRecord = {
       background_id,
       state: "running",
       pid: started.child.pid,
       run: typeof command.run === "string" ? redactor.text(command.run) : command.run,
       cwd: command.cwd,
-      sandbox,
+      sandbox: started.child.launch.sandbox,
       started_at: new Date().toISOString(),
       owner: ownProcess(),
     };
@@ -99,29 +99,37 @@ export class BackgroundCommands implements Background {
     return factsOf(record);
   }
 
-  #startLogged(
-    command: Command,
-    background_id: string,
-  ): Pick<Own, "child" | "log" | "flush" | "waiting"> & { readonly sandbox: string } {
+  #startLogged(command: Command, background_id: string): Pick<Own, "child" | "log" | "flush" | "waiting"> {
     const { limits, launch, log_bytes = LOG_BYTES, redactor = AS_IT_IS } = this.#options;
     const log = new LogWriter({ folder: this.#openFolder(), id: background_id, limit_bytes: log_bytes });
     const streams = { stdout: redactor.stream(), stderr: redactor.stream() };
     const waiting = new Set<() => void>();
     try {
-      const launched = launch(command);
-      const child = startChild(launched, {
+      const child = startFresh(() => launch(command), {
         call_id: background_id,
         limits,
+        onRestart: (pid) => this.#restarted(background_id, pid),
         onOutput(stream, piece) {
           log.add(streams[stream].push(piece));
           for (const wake of waiting) wake();
         },
       });
       const flush = (): void => Object.values(streams).forEach((each) => log.add(each.end()));
-      return { child, log, flush, waiting, sandbox: launched.sandbox };
+      return { child, log, flush, waiting };
     } catch (error) {
       log.discard();
       throw error;
+    }
+  }
+
+  #restarted(background_id: string, pid: number): void {
+    const own = this.#own.get(background_id);
+    if (own === undefined) return; // it was not recorded, and is being stopped
+    own.record = { ...own.record, pid };
+    try {
+      writeRecord(this.#openFolder(), own.record);
+    } catch {
+      // The disk is full: the number on record is an old one, and the command is found by its mark.
     }
   }
 

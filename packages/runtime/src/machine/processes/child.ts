@@ -9,6 +9,7 @@ import type { Launch } from "./launch.ts";
 import { killMarked, MARK, markedProcesses, newMark, markValue, ranAlone } from "./marks.ts";
 import type { Marked } from "./marks.ts";
 import { isAlive, sessionOf, signalProcess, treeOf } from "./process-tree.ts";
+import { StartComplaint } from "./start-complaint.ts";
 import { watch } from "./watchdog.ts";
 
 /** From asking the processes to end to ending them. */
@@ -35,6 +36,7 @@ export interface ChildEnd {
 
 export interface Child {
   readonly pid: number;
+  readonly launch: Launch;
   /** Resolves when nothing of the command is left. Throws `SandboxUnavailable` where it was never begun. */
   readonly ended: Promise<ChildEnd>;
   /** Asks all of its processes to end and then makes them, which is done at the latest 2 s later. Not after its end. */
@@ -49,17 +51,22 @@ export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildO
   const mark = newMark(call_id);
   const { child, outputs, release } = spawnChild(launch, markValue(mark));
   const { pid } = child;
-  if (pid === undefined) return { pid: 0, ended: failedStart(child).finally(release), stop() {} };
+  if (pid === undefined) return { pid: 0, launch, ended: failedStart(child).finally(release), stop() {} };
   const marked: Marked = { mark, pid, began: performance.now() };
   const tree = launch.sandbox === "none" ? bareTree(marked) : sandboxTree(pid, launch);
   let limit_reached: LimitReached | undefined;
   let isStopping = false;
   let grace: NodeJS.Timeout | undefined;
   let complaint = "";
-  outputs.stdout?.on("data", (piece: Buffer) => onOutput("stdout", piece));
+  const errors = new StartComplaint((piece) => onOutput("stderr", piece));
+  if (launch.sandbox === "none") errors.release();
+  outputs.stdout?.on("data", (piece: Buffer) => {
+    errors.release(); // a sandbox says nothing there
+    onOutput("stdout", piece);
+  });
   outputs.stderr?.on("data", (piece: Buffer) => {
     if (complaint.length < COMPLAINT_LENGTH) complaint += piece.toString("utf8", 0, COMPLAINT_LENGTH);
-    onOutput("stderr", piece);
+    errors.push(piece);
   });
   const onReached = (reached: LimitReached): void => {
     limit_reached = reached;
@@ -70,6 +77,7 @@ export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildO
     try {
       const raw = await endOf(child, Object.values(outputs), tree);
       if (limit_reached === undefined && !isStopping && !launch.wasBegun()) throw cannotStart(complaint);
+      errors.release();
       const end = exitOf(raw, launch);
       return limit_reached === undefined ? end : { ...end, limit_reached };
     } finally {
@@ -83,6 +91,7 @@ export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildO
   ended.catch(() => {}); // told to whoever asks for it
   return {
     pid,
+    launch,
     ended,
     stop() {
       if (isStopping) return;

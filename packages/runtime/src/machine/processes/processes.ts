@@ -12,7 +12,7 @@ import type { Sandbox, SandboxOptions } from "../sandbox/sandbox.ts";
 import { BackgroundCommands } from "./background.ts";
 import { handoverFolder } from "./launch.ts";
 import { sweepLost } from "./marks.ts";
-import { runFresh } from "./run.ts";
+import { runCommand } from "./run.ts";
 
 /** What a command may take where nothing else is said. */
 // oxfmt-ignore
@@ -69,7 +69,7 @@ export class Processes {
     const sandbox = await this.sandbox();
     options.signal.throwIfAborted();
     const run = async (proxy_socket?: string): Promise<CommandEnd> =>
-      await runFresh(() => sandbox.launch(command, proxy_socket), { ...options, limits: this.#limits });
+      await runCommand(() => sandbox.launch(command, proxy_socket), { ...options, limits: this.#limits });
     if (command.network !== "allowlist") return await run();
     const { withProxy } = await import("./with-proxy.ts"); // most commands stay inside
     const folder = handoverFolder(this.#options.state_dir);

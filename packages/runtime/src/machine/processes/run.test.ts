@@ -9,6 +9,7 @@ import type { Command, CommandLimits, CommandOptions } from "../../contract/proc
 import { openSandbox } from "../sandbox/sandbox.ts";
 import type { SandboxMode } from "../../protocol/configuration.ts";
 import { findProgram, PROGRAMS } from "./programs.ts";
+import type { Launch } from "./launch.ts";
 import { runCommand } from "./run.ts";
 
 const hasBwrap = (await findProgram("bwrap", { roots: [] })) !== undefined;
@@ -29,7 +30,7 @@ async function commands(mode: SandboxMode, limits: Partial<CommandLimits> = {}) 
   const sandbox = await openSandbox({ mode, workspace, state_dir: at("state"), limits: all });
   onTestFinished(() => sandbox.close());
   const run = async (run: Command["run"], options: Partial<CommandOptions> = {}) => {
-    const launch = sandbox.launch({ run, cwd: at("root") });
+    const launch = (): Launch => sandbox.launch({ run, cwd: at("root") });
     const signal = new AbortController().signal;
     const { onOutput, stdout, stderr, bytes } = keepPrinted();
     const given = { timeout_ms: 30_000, signal, call_id: "call-1", limits: all, onOutput, ...options };

@@ -1,7 +1,6 @@
 import type { CommandEnd, CommandLimits, CommandOptions } from "../../contract/processes.ts";
-import { ToolError } from "../../protocol/errors.ts";
-import { startChild } from "./child.ts";
 import type { Launch } from "./launch.ts";
+import { startFresh } from "./start-fresh.ts";
 
 export interface RunOptions extends CommandOptions {
   readonly call_id: string;
@@ -9,15 +8,12 @@ export interface RunOptions extends CommandOptions {
 }
 
 /** Runs a command to its end. It takes at most 2 s longer than its time, and nothing of it is left then. */
-export async function runCommand(launch: Launch, options: RunOptions): Promise<CommandEnd> {
+export async function runCommand(launch: () => Launch, options: RunOptions): Promise<CommandEnd> {
   const { timeout_ms, signal, call_id, limits, onOutput = () => {} } = options;
-  if (signal.aborted) {
-    launch.close();
-    signal.throwIfAborted();
-  }
+  signal.throwIfAborted();
   const began = performance.now();
   let stopped_by: "timeout" | "cancel" | undefined;
-  const child = startChild(launch, { call_id, limits, onOutput });
+  const child = startFresh(launch, { call_id, limits, onOutput });
   const stop = (why: "timeout" | "cancel"): void => {
     stopped_by ??= why;
     child.stop();
@@ -31,25 +27,11 @@ export async function runCommand(launch: Launch, options: RunOptions): Promise<C
       ...end,
       ended_by: end.limit_reached === undefined ? (stopped_by ?? "itself") : "limit",
       duration_ms: performance.now() - began,
-      sandbox: launch.sandbox,
-      ...(launch.left_out === 0 ? {} : { left_out_places: launch.left_out }),
+      sandbox: child.launch.sandbox,
+      ...(child.launch.left_out === 0 ? {} : { left_out_places: child.launch.left_out }),
     };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", cancel);
-  }
-}
-
-/** What a sandbox closes may go away while it is put up, as the sockets of others do, and then it does not start. */
-const STARTS = 3;
-
-/** As `runCommand`, in a sandbox that is put up anew where it did not start: nothing has run then. */
-export async function runFresh(launch: () => Launch, options: RunOptions): Promise<CommandEnd> {
-  for (let left = STARTS - 1; ; left--) {
-    try {
-      return await runCommand(launch(), options);
-    } catch (error) {
-      if (left === 0 || !(error instanceof ToolError) || error.code !== "SandboxUnavailable") throw error;
-    }
   }
 }

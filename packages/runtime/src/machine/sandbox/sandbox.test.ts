@@ -8,6 +8,7 @@ import { keepPrinted } from "../../../../../test/support/printed.ts";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import type { Command, CommandLimits } from "../../contract/processes.ts";
 import { findProgram, PROGRAMS } from "../processes/programs.ts";
+import type { Launch } from "../processes/launch.ts";
 import { runCommand } from "../processes/run.ts";
 import { openSandbox } from "./sandbox.ts";
 import type { SandboxOptions } from "./sandbox.ts";
@@ -41,7 +42,7 @@ async function workspace(files: Readonly<Record<string, string>> = {}, options: 
   };
   const run = async (run: string, command: Partial<Command> = {}) => {
     const sandbox = await open();
-    const launch = sandbox.launch({ run, cwd: at("root"), ...command });
+    const launch = (): Launch => sandbox.launch({ run, cwd: at("root"), ...command });
     const signal = new AbortController().signal;
     const printed = keepPrinted();
     const { onOutput } = printed;
@@ -205,7 +206,8 @@ sandboxed(`a folder inside hidden state can be opened for one command${needs}`, 
   const own = await openSandbox({ mode: "required", workspace: places, state_dir: at("root/.state"), limits });
   onTestFinished(() => own.close());
   const folder = at("root/.state/runs/1");
-  const launch = own.launch({ run: "echo x > made; cat ../../secret; ls ../..", cwd: folder, writable: [folder] });
+  const command = { run: "echo x > made; cat ../../secret; ls ../..", cwd: folder, writable: [folder] };
+  const launch = (): Launch => own.launch(command);
   const signal = new AbortController().signal;
   const { onOutput, stdout } = keepPrinted();
   await runCommand(launch, { timeout_ms: 20_000, signal, call_id: "t", limits, onOutput });
@@ -270,11 +272,8 @@ sandboxed(`a sandbox that fails later refuses the command instead of running it 
   const { open, at, make } = await workspace();
   const sandbox = await open();
   await make({ "root/work/": "" });
-  const launch = sandbox.launch({
-    run: "echo ran > /dev/null; touch ran",
-    cwd: at("root"),
-    writable: [at("not-there")],
-  });
+  const command = { run: "echo ran > /dev/null; touch ran", cwd: at("root"), writable: [at("not-there")] };
+  const launch = (): Launch => sandbox.launch(command);
   const signal = new AbortController().signal;
 
   await expect(runCommand(launch, { timeout_ms: 20_000, signal, call_id: "t", limits })).rejects.toMatchObject({

@@ -7,7 +7,7 @@ import { bareLaunch, handoverFolder, Prologues } from "../processes/launch.ts";
 import type { Launch } from "../processes/launch.ts";
 import { PipePool } from "../processes/output-pipes.ts";
 import { findProgram, PROGRAMS } from "../processes/programs.ts";
-import { runFresh } from "../processes/run.ts";
+import { runCommand } from "../processes/run.ts";
 import { sandboxHome } from "./bwrap.ts";
 import { PlaceFinder } from "./find-places.ts";
 import { SandboxLauncher } from "./launch-sandboxed.ts";
@@ -126,8 +126,8 @@ async function probe(
   try {
     const launch = (): Launch => launcher.launch({ run: ":", cwd });
     const signal = new AbortController().signal;
-    const run = (): ReturnType<typeof runFresh> =>
-      runFresh(launch, { timeout_ms: PROBE_MS, signal, call_id: "probe", limits });
+    const run = (): ReturnType<typeof runCommand> =>
+      runCommand(launch, { timeout_ms: PROBE_MS, signal, call_id: "probe", limits });
     let { exit_code, ended_by } = await run();
     // Time passes for a machine that was asleep, too: that says nothing about its sandbox.
     if (ended_by === "timeout") ({ exit_code, ended_by } = await run());

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { CommandLimits } from "../../contract/processes.ts";
 import { handoverFolder } from "../processes/launch.ts";
 import { allPids, isAlive, signalProcess } from "../processes/process-tree.ts";
-import { runFresh } from "../processes/run.ts";
+import { runCommand } from "../processes/run.ts";
 import type { Launch } from "../processes/launch.ts";
 import { newCanary, sweepCanaries } from "./canaries.ts";
 import { ATTEMPTS } from "./escape-attempts.ts";
@@ -69,7 +69,7 @@ async function tryAttempt(
 ): Promise<EscapeAttempt> {
   const launch = (): Launch => sandbox.launch({ run: script(garden.planted), cwd: options.roots[0] ?? "/" });
   const printed = { stdout: "", stderr: "" };
-  await runFresh(launch, {
+  await runCommand(launch, {
     call_id: "self-check",
     timeout_ms: ATTEMPT_MS,
     signal: new AbortController().signal,

@@ -1,11 +1,12 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { keepPrinted } from "../../../../../test/support/printed.ts";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
 import type { Launch } from "./launch.ts";
 import { findProgram, PROGRAMS } from "./programs.ts";
-import { runFresh } from "./run.ts";
+import { runCommand } from "./run.ts";
 
 const hasBwrap = (await findProgram("bwrap", { roots: [] })) !== undefined;
 const needs = hasBwrap ? "" : ` (skipped: needs bwrap, ${PROGRAMS.bwrap.install})`;
@@ -22,7 +23,7 @@ async function sandbox() {
   /** What is to be writable is not there, so that the sandbox does not start: so many times. */
   const failing = (times: number) => (): Launch => {
     const writable = launches++ < times ? [at("not-there")] : [];
-    return opened.launch({ run: "echo ran >> runs", cwd: at("root"), writable });
+    return opened.launch({ run: "echo ran >> runs; echo complained >&2", cwd: at("root"), writable });
   };
   const options = { timeout_ms: 20_000, signal: new AbortController().signal, call_id: "call", limits };
   return { at, failing, options, launches: () => launches };
@@ -30,16 +31,18 @@ async function sandbox() {
 
 test.skipIf(!hasBwrap)(`a sandbox that did not start is put up again, and the command runs once${needs}`, async () => {
   const { at, failing, options } = await sandbox();
-  const end = await runFresh(failing(2), options);
+  const { onOutput, stderr } = keepPrinted();
+  const end = await runCommand(failing(2), { ...options, onOutput });
 
   expect(end).toMatchObject({ exit_code: 0, sandbox: "bwrap" });
-  expect(existsSync(at("root/runs"))).toBe(true);
+  expect(readFileSync(at("root/runs"), "utf8")).toBe("ran\n");
+  expect(stderr()).toBe("complained\n");
 });
 
 test.skipIf(!hasBwrap)(`a sandbox that never starts is given up, and nothing ran${needs}`, async () => {
   const { at, failing, options, launches } = await sandbox();
 
-  await expect(runFresh(failing(100), options)).rejects.toMatchObject({ code: "SandboxUnavailable" });
+  await expect(runCommand(failing(100), options)).rejects.toMatchObject({ code: "SandboxUnavailable" });
   expect(launches()).toBe(3);
   expect(existsSync(at("root/runs"))).toBe(false);
 });

@@ -1,0 +1,31 @@
+const BEGINNING = Buffer.from("bwrap: ");
+const HELD_BYTES = 4_096;
+
+/**
+ * What bubblewrap says where it cannot put up a sandbox is no output of the command. So an error output that begins
+ * like that is held back until it is known whose it is.
+ */
+export class StartComplaint {
+  readonly #pass: (piece: Buffer) => void;
+  #held: Buffer | undefined = Buffer.alloc(0);
+
+  /** `pass` gets what the command itself says. */
+  constructor(pass: (piece: Buffer) => void) {
+    this.#pass = pass;
+  }
+
+  push(piece: Buffer): void {
+    if (this.#held === undefined) return this.#pass(piece);
+    this.#held = Buffer.concat([this.#held, piece]);
+    const length = Math.min(this.#held.length, BEGINNING.length);
+    const isLikeIt = this.#held.subarray(0, length).equals(BEGINNING.subarray(0, length));
+    if (!isLikeIt || this.#held.length > HELD_BYTES) this.release();
+  }
+
+  /** It is the command's own: the command was begun. */
+  release(): void {
+    const held = this.#held;
+    this.#held = undefined;
+    if (held !== undefined && held.length > 0) this.#pass(held);
+  }
+}

@@ -1,0 +1,45 @@
+import { ToolError } from "../../protocol/errors.ts";
+import { startChild } from "./child.ts";
+import type { Child, ChildEnd, ChildOptions } from "./child.ts";
+import type { Launch } from "./launch.ts";
+
+/** What a sandbox closes may go away while it is put up, as the sockets of others do, and then it does not start. */
+const STARTS = 3;
+
+export interface FreshOptions extends ChildOptions {
+  /** It is another process now. */
+  readonly onRestart?: (pid: number) => void;
+}
+
+/** As `startChild`, in a sandbox that is put up anew where it did not start: nothing has run then. */
+export function startFresh(launch: () => Launch, { onRestart = () => {}, ...options }: FreshOptions): Child {
+  let child = startChild(launch(), options);
+  let isStopped = false;
+  const toItsEnd = async (): Promise<ChildEnd> => {
+    for (let left = STARTS - 1; ; left--) {
+      try {
+        return await child.ended;
+      } catch (error) {
+        if (left === 0 || isStopped || !(error instanceof ToolError) || error.code !== "SandboxUnavailable")
+          throw error;
+      }
+      child = startChild(launch(), options);
+      onRestart(child.pid);
+    }
+  };
+  const ended = toItsEnd();
+  ended.catch(() => {}); // told to whoever asks for it
+  return {
+    get pid() {
+      return child.pid;
+    },
+    get launch() {
+      return child.launch;
+    },
+    ended,
+    stop() {
+      isStopped = true;
+      child.stop();
+    },
+  };
+}
