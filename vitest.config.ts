@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 const shared = {
   setupFiles: ["test/support/isolate.ts"],
   pool: "forks" as const,
+  maxWorkers: "100%", // most of them wait for processes and disks
   testTimeout: 60_000,
   hookTimeout: 120_000,
 };
