@@ -1,66 +1,30 @@
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { headsFolder } from "@autonous/runtime";
 import { expect, test } from "vitest";
-import { autonous } from "./support/cli.ts";
-import type { Ended } from "./support/cli.ts";
 import { scratchPlace, startService, until, writeScript } from "./support/service.ts";
-import type { Place } from "./support/service.ts";
-
-const DAY_MS = 86_400_000;
-
-/** The built program on the place's state folder, with heads of its own. */
-async function run(place: Place, ...words: readonly string[]): Promise<Ended> {
-  return await autonous([...words, "--state-dir", place.state_dir], { cwd: place.root, env: environmentOf(place) });
-}
-
-function environmentOf({ path }: Place): Record<string, string> {
-  return { XDG_STATE_HOME: join(path, "xdg-state") };
-}
-
-/** As if all that is over had been so for this long. */
-function age(place: Place, days: number): void {
-  if (existsSync(place.database)) {
-    const database = new DatabaseSync(place.database);
-    database.exec(`update inbox set finished_at = finished_at - ${days * DAY_MS} where finished_at is not null`);
-    database.close();
-  }
-  const then = (Date.now() - days * DAY_MS) / 1000;
-  for (const folder of ["runs", "undo"])
-    if (existsSync(join(place.state_dir, folder)))
-      for (const name of readdirSync(join(place.state_dir, folder), { recursive: true, encoding: "utf8" }))
-        utimesSync(join(place.state_dir, folder, name), then, then);
-}
+import { agePlace, environmentOf, inPlace } from "./support/upkeep.ts";
 
 test("what is pruned while the service runs leaves a record, and every command says what became of it", async () => {
   const place = scratchPlace();
   const service = await startService(place, { environment: environmentOf(place) });
   const { task_id, run_id } = await service.post({ text: "/write b.txt <<<words" });
   expect((await service.follow(task_id)).reply).toBeDefined();
-  const changed = await run(place, "call", "write", '{"path":"a.txt","content":"b"}');
+  const changed = await inPlace(place, "call", "write", '{"path":"a.txt","content":"b"}');
   const undo_id = /undo_[0-9a-z]{26}/.exec(changed.stdout + changed.stderr)?.[0] ?? "";
   await until(() => existsSync(join(place.state_dir, "runs", run_id, "events.jsonl")), "the file of the run");
-  await until(async () => (await run(place, "audit", "verify")).code === 0, "the file to follow");
-  expect((await run(place, "prune")).stdout).toContain("Nothing was old enough");
-  age(place, 31);
+  await until(async () => (await inPlace(place, "audit", "verify")).code === 0, "the file to follow");
+  expect((await inPlace(place, "prune")).stdout).toContain("Nothing was old enough");
+  agePlace(place, 31);
 
-  expect((await run(place, "prune", "--dry-run")).stdout).toContain("AUTONOUS_KEEP_DAYS=30");
-  const pruned = await run(place, "prune");
+  expect((await inPlace(place, "prune", "--dry-run")).stdout).toContain("AUTONOUS_KEEP_DAYS=30");
+  const pruned = await inPlace(place, "prune");
   expect(pruned).toMatchObject({ code: 0, stderr: "" });
   expect(pruned.stdout).toMatch(/^Removed \d+ runs \(\d+ records\) and what takes back \d+ changes?\./);
 
   expect(existsSync(join(place.state_dir, "runs", run_id))).toBe(false);
-  const verified = await run(place, "audit", "verify");
+  const verified = await inPlace(place, "audit", "verify");
   expect(verified.stdout).toMatch(/^No longer kept: \d+ runs .*the chain of prunings is whole/);
   expect(verified.code).toBe(0);
   const SAYS = [
@@ -72,7 +36,7 @@ test("what is pruned while the service runs leaves a record, and every command s
     { words: ["undo", undo_id], code: 1 },
   ];
   for (const { words, code } of SAYS) {
-    const { stdout, stderr, ...ended } = await run(place, ...words);
+    const { stdout, stderr, ...ended } = await inPlace(place, ...words);
     expect({ words, code: ended.code }).toEqual({ words, code });
     expect(stdout + stderr).toMatch(/pruned on \d{4}-\d\d-\d\dT/);
   }
@@ -93,7 +57,7 @@ test("a run that vanishes without a record of that is found, in the store too", 
     `insert into forgotten_runs values ('${run_id}', '${task_id}', 5, null, null, '${"0".repeat(64)}', 1, 1)`,
   );
   database.close();
-  const { code, stdout } = await run(place, "audit", "verify");
+  const { code, stdout } = await inPlace(place, "audit", "verify");
   expect(stdout).toContain("no pruning tells of it");
   expect(code).toBe(1);
 });
@@ -117,29 +81,29 @@ test("a backup of a running service is put back, and the service goes on with wh
   }, "the model to be asked");
 
   const backup = join(place.path, "backup");
-  const made = await run(place, "backup", backup);
+  const made = await inPlace(place, "backup", backup);
   expect(made).toMatchObject({ code: 0 });
   expect(made.stderr).toContain("http.token");
   expect(statSync(backup).mode & 0o777).toBe(0o700);
   expect(readdirSync(backup)).not.toContain("http.token");
-  expect((await run(place, "backup", backup)).stderr).toContain("there is something of that name");
+  expect((await inPlace(place, "backup", backup)).stderr).toContain("there is something of that name");
   expect(readdirSync(place.path).filter((name) => name.includes("partial"))).toEqual([]);
 
   const lost = await service.post({ text: "four", chat: "lost" });
   const head = join(headsFolder(environment), lost.run_id);
   await until(() => existsSync(head) && readFileSync(head, "utf8").endsWith("\n"), "the head of the run's chain");
   await service.stop("SIGKILL");
-  expect((await run(place, "restore", backup)).stderr).toContain("something is there");
+  expect((await inPlace(place, "restore", backup)).stderr).toContain("something is there");
   renameSync(place.state_dir, join(place.path, "before"));
-  expect((await run(place, "audit", "verify")).code).toBe(1);
+  expect((await inPlace(place, "audit", "verify")).code).toBe(1);
 
-  const restored = await run(place, "restore", backup);
+  const restored = await inPlace(place, "restore", backup);
   expect(restored).toMatchObject({ code: 0 });
   expect(restored.stderr).toContain("1 run");
-  const verified = await run(place, "audit", "verify");
+  const verified = await inPlace(place, "audit", "verify");
   expect(verified.stdout).toContain("Put back on");
   expect(verified.code).toBe(0);
-  expect((await run(place, "events", "tree", lost.run_id)).stderr).toContain("is lost");
+  expect((await inPlace(place, "events", "tree", lost.run_id)).stderr).toContain("is lost");
 
   const answers = writeScript(place, [{ reply: { final_answer: "an answer" } }]);
   const again = await startService(place, { environment: { ...environment, AUTONOUS_MODEL: answers } });
@@ -148,32 +112,32 @@ test("a backup of a running service is put back, and the service goes on with wh
   const first = await again.follow(done.reply?.task_id ?? "");
   expect(first.events.filter(({ type }) => type === "task.started")).toHaveLength(1);
   await again.stop();
-  expect((await run(place, "audit", "verify")).code).toBe(0);
+  expect((await inPlace(place, "audit", "verify")).code).toBe(0);
 });
 
 test("a state folder that is put back by hand shows as what it is", async () => {
   const place = scratchPlace();
-  await run(place, "call", "ls", '{"path":"."}');
+  await inPlace(place, "call", "ls", '{"path":"."}');
   const backup = join(place.path, "backup");
-  expect((await run(place, "backup", backup)).code).toBe(0);
-  await run(place, "call", "ls", '{"path":"."}');
+  expect((await inPlace(place, "backup", backup)).code).toBe(0);
+  await inPlace(place, "call", "ls", '{"path":"."}');
   rmSync(place.state_dir, { recursive: true });
   renameSync(backup, place.state_dir);
-  const { code, stdout } = await run(place, "audit", "verify");
+  const { code, stdout } = await inPlace(place, "audit", "verify");
   expect(stdout).toContain("its head is still known");
   expect(code).toBe(1);
 });
 
 test("a damaged backup is not put back", async () => {
   const place = scratchPlace();
-  await run(place, "call", "ls", '{"path":"."}');
+  await inPlace(place, "call", "ls", '{"path":"."}');
   const backup = join(place.path, "backup");
-  await run(place, "backup", backup);
+  await inPlace(place, "backup", backup);
   const [run_id = ""] = readdirSync(join(backup, "runs"));
   const file = join(backup, "runs", run_id, "events.jsonl");
   writeFileSync(file, readFileSync(file, "utf8").split("\n").slice(1).join("\n"));
   rmSync(place.state_dir, { recursive: true });
-  const { code, stderr } = await run(place, "restore", backup);
+  const { code, stderr } = await inPlace(place, "restore", backup);
   expect(stderr).toContain("damaged");
   expect(code).toBe(2);
   expect(existsSync(place.state_dir)).toBe(false);

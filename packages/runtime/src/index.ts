@@ -65,7 +65,7 @@ export { chainEvents, EMPTY_TAIL } from "./journal/hash-chain.ts";
 export { headsFolder, readHead, removeHead, replaceHead, runsWithHeads } from "./journal/heads.ts";
 export { JsonlJournal } from "./journal/jsonl-journal.ts";
 export { readLines } from "./journal/lines.ts";
-export { Prunings, pruningsFolder, readPrunings } from "./journal/prunings.ts";
+export { Prunings, pruningsFile, readPrunings } from "./journal/prunings.ts";
 export type { Gone, PrunedRun, RestoredPayload } from "./journal/prunings.ts";
 export { isRunId, runPath, syncFolder } from "./journal/run-folder.ts";
 export { buildTree } from "./journal/tree.ts";

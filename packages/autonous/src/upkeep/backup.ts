@@ -1,15 +1,6 @@
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import {
-  isInside,
-  pruningsFolder,
-  readHead,
-  replaceHead,
-  runsWithHeads,
-  summarizeRun,
-  syncFolder,
-} from "@autonous/runtime";
+import { isInside, pruningsFile, readHead, replaceHead, runsWithHeads, summarizeRun } from "@autonous/runtime";
 import type { AuditVerdict, RuntimeEvent } from "@autonous/runtime";
 import { Mirror } from "../queue/mirror.ts";
 import { databaseFile, openStore } from "../store/open-store.ts";
@@ -18,6 +9,7 @@ import { copyOne, copyTree, namesIn } from "./copy-tree.ts";
 import type { StatePlace } from "./find-old.ts";
 import { CannotBackUp, writeManifest } from "./manifest.ts";
 import type { Manifest } from "./manifest.ts";
+import { inPartial, passingFolder } from "./partial.ts";
 import { holdUpkeep } from "./prune.ts";
 import { runFolders } from "./run-folders.ts";
 import { verifyState } from "./verify-state.ts";
@@ -54,52 +46,35 @@ export async function backUp(place: StatePlace, target: string): Promise<BackupR
     throw new CannotBackUp(
       "Cannot make a backup now: another process removes old runs, or makes one too. Try again in a moment",
     );
-  const partial = `${folder}.partial-${process.pid}`;
   try {
-    removeLeftovers(folder);
-    mkdirSync(partial, { mode: 0o700 });
-    const report = await fill(place, partial);
-    renameSync(partial, folder);
-    syncFolder(dirname(folder));
-    return { ...report, folder };
+    return await inPartial(folder, async ({ made, keep }) => {
+      const report = await fill(place, made);
+      keep();
+      return { ...report, folder };
+    });
   } finally {
-    rmSync(partial, { recursive: true, force: true });
     release();
   }
 }
 
-/** Of one that was cut off. */
-function removeLeftovers(folder: string): void {
-  const prefix = `${basename(folder)}.partial-`;
-  for (const name of namesIn(dirname(folder))) {
-    const pid = name.startsWith(prefix) ? Number(name.slice(prefix.length)) : Number.NaN;
-    if (Number.isInteger(pid) && !existsSync(`/proc/${pid}`))
-      rmSync(join(dirname(folder), name), { recursive: true, force: true });
-  }
-}
-
-async function fill(place: StatePlace, partial: string): Promise<Omit<BackupReport, "folder">> {
+async function fill(place: StatePlace, made: string): Promise<Omit<BackupReport, "folder">> {
   const { state_dir, heads, store, clock } = place;
   const made_at = new Date(clock()).toISOString();
-  const then = mkdtempSync(join(tmpdir(), "autonous-heads-"));
+  const then = passingFolder(made, "heads");
+  // How far the chains go before anything is copied: the copy has to reach at least that far.
+  for (const run_id of runsWithHeads(heads, state_dir)) {
+    const head = readHead(heads, run_id);
+    if (typeof head === "object") replaceHead(then, { ...head, state_dir: made });
+  }
+  await store?.upkeep.backup(databaseFile(made));
+  await copyFiles(state_dir, made);
+  const copy = store === undefined ? undefined : await openStore({ file: databaseFile(made), clock });
   try {
-    // How far the chains go before anything is copied: the copy has to reach at least that far.
-    for (const run_id of runsWithHeads(heads, state_dir)) {
-      const head = readHead(heads, run_id);
-      if (typeof head === "object") replaceHead(then, { ...head, state_dir: partial });
-    }
-    await store?.upkeep.backup(databaseFile(partial));
-    await copyFiles(state_dir, partial);
-    const copy = store === undefined ? undefined : await openStore({ file: databaseFile(partial), clock });
-    try {
-      if (copy !== undefined) await levelFiles(copy, partial, { heads: then, clock });
-      const verdict = await verifyState({ state_dir: partial, heads: then, store: copy });
-      return await describe(partial, { verdict, made_at, state_dir });
-    } finally {
-      await copy?.close();
-    }
+    if (copy !== undefined) await levelFiles(copy, made, clock);
+    const verdict = await verifyState({ state_dir: made, heads: then, store: copy });
+    return await describe(made, { verdict, made_at, state_dir });
   } finally {
-    rmSync(then, { recursive: true, force: true });
+    await copy?.close();
   }
 }
 
@@ -127,22 +102,17 @@ async function copyFiles(from: string, to: string): Promise<void> {
 }
 
 /** The database is the truth, as of its instant: files that went on after it are cut, those that lag are completed. */
-async function levelFiles(
-  copy: Store,
-  state_dir: string,
-  { heads, clock }: Pick<StatePlace, "heads" | "clock">,
-): Promise<void> {
+async function levelFiles(copy: Store, state_dir: string, clock: () => number): Promise<void> {
   for await (const { run_id, lastMs } of runFolders(state_dir)) {
     if (lastMs === undefined || !(await copy.upkeep.knows(run_id))) continue;
     const last = (await copy.events.last({ run_id, limit: 1 }))[0]?.event.seq ?? 0;
     await cutLines(join(state_dir, "runs", run_id, "events.jsonl"), last);
   }
-  const none = mkdtempSync(join(heads, "level-")); // those of the copy are none that anybody keeps
+  const heads = passingFolder(state_dir, "level"); // those of the copy are none that anybody keeps
   // What could not be written is missing in the copy, and is found when it is checked.
-  const mirror = new Mirror({ store: copy, state_dir, heads: none, clock, log: () => undefined });
+  const mirror = new Mirror({ store: copy, state_dir, heads, clock, log: () => undefined });
   await mirror.catchUp();
   await mirror.save();
-  rmSync(none, { recursive: true, force: true });
 }
 
 interface Described {
@@ -163,7 +133,7 @@ async function describe(
     tails.push([run_id, run.events, run.last_hash]);
   }
   const runs = tails.length;
-  const { last } = await wholeLines(join(pruningsFolder(partial), "events.jsonl"));
+  const { last } = await wholeLines(pruningsFile(partial));
   if (last !== undefined) tails.push(tailOf(last));
   const problems = verdict.problems.map(({ run_id = "", seq, problem }) => `${run_id} record ${seq}: ${problem}`);
   const report = { made_at, runs, records: verdict.records, problems, left_out: LEFT_OUT };

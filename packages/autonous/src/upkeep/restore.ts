@@ -1,12 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, realpathSync, rmdirSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { pruningsFolder, Prunings, readHead, removeHead, runsWithHeads, syncFolder } from "@autonous/runtime";
-import type { RestoredPayload } from "@autonous/runtime";
+import { pruningsFile, Prunings, readHead, removeHead, runsWithHeads } from "@autonous/runtime";
+import type { RestoredPayload, RuntimeEvent } from "@autonous/runtime";
 import { databaseFile, openStore } from "../store/open-store.ts";
 import { copyTree } from "./copy-tree.ts";
 import { CannotBackUp, MANIFEST, putHeads, readManifest } from "./manifest.ts";
 import type { Manifest } from "./manifest.ts";
+import { inPartial, passingFolder } from "./partial.ts";
+import type { PartialFolder } from "./partial.ts";
 import { verifyState } from "./verify-state.ts";
 import { wholeLines } from "./whole-lines.ts";
 
@@ -29,45 +30,72 @@ export interface RestoreReport {
 
 /**
  * Puts a backup in the place of a state folder that is not there, and says so in the record: to go back to an earlier
- * state is what `audit verify` finds otherwise. Throws `CannotBackUp` with what to do.
+ * state is what `audit verify` finds otherwise. One that was killed is gone on with. Throws `CannotBackUp` with what to
+ * do.
  */
 export async function restore(place: RestorePlace, backup: string): Promise<RestoreReport> {
   const manifest = readManifest(backup);
   const above = resolve(dirname(place.state_dir));
   mkdirSync(above, { recursive: true });
   const state_dir = join(realpathSync(above), basename(resolve(place.state_dir)));
-  refuseUnlessEmpty(state_dir);
-  refuseIfInUse(manifest, { ...place, state_dir });
-  const partial = `${state_dir}.partial-${process.pid}`;
-  const then = mkdtempSync(join(tmpdir(), "autonous-heads-"));
-  try {
-    await copyTree(backup, partial, (name) => name !== MANIFEST);
-    putHeads(then, manifest, realpathSync(partial));
-    await check(partial, { heads: then, clock: place.clock });
-    const gone = whatIsLost(manifest, { ...place, state_dir });
-    await recordRestore(partial, {
-      heads: then,
-      clock: place.clock,
-      entry: { backup, made_at: manifest.made_at, ...gone },
-    });
-    if (existsSync(state_dir)) rmSync(state_dir, { recursive: true }); // empty, see above
-    renameSync(partial, state_dir);
-    syncFolder(dirname(state_dir));
-    await moveHeads(manifest, { ...place, state_dir }, gone.lost);
-    const { made_at, runs, records } = manifest;
-    const lost_runs = gone.lost.map(({ run_id }) => run_id);
-    return { state_dir, made_at, runs, records, lost_runs, cut_runs: gone.cut.map(({ run_id }) => run_id) };
-  } finally {
-    rmSync(partial, { recursive: true, force: true });
-    rmSync(then, { recursive: true, force: true });
-  }
+  const there = { ...place, state_dir };
+  refuseIfInUse(manifest, there);
+  const gone = await inPartial(state_dir, async (partial) =>
+    isEmpty(state_dir)
+      ? await putBack({ manifest, backup, place: there, partial })
+      : await checkBegun(manifest, there, partial),
+  );
+  await moveHeads(manifest, there, gone.lost);
+  const { made_at, runs, records } = manifest;
+  const lost_runs = gone.lost.map(({ run_id }) => run_id);
+  return { state_dir, made_at, runs, records, lost_runs, cut_runs: gone.cut.map(({ run_id }) => run_id) };
 }
 
-function refuseUnlessEmpty(state_dir: string): void {
-  if (!existsSync(state_dir) || readdirSync(state_dir).length === 0) return;
-  throw new CannotBackUp(
-    `Cannot put the backup back to "${state_dir}": something is there. Move it away first, and keep it`,
-  );
+interface PutBack {
+  readonly manifest: Manifest;
+  readonly backup: string;
+  readonly place: RestorePlace;
+  readonly partial: PartialFolder;
+}
+
+async function putBack({ manifest, backup, place, partial: { made, keep } }: PutBack): Promise<Gone> {
+  const { state_dir, clock } = place;
+  const heads = passingFolder(made, "heads");
+  await copyTree(backup, made, (name) => name !== MANIFEST);
+  putHeads(heads, manifest, made);
+  await check(made, { heads, clock });
+  const gone = whatIsLost(manifest, place);
+  await recordRestore(made, { heads, clock, entry: { backup, made_at: manifest.made_at, ...gone } });
+  if (existsSync(state_dir)) rmdirSync(state_dir); // it is empty
+  keep();
+  return gone;
+}
+
+function isEmpty(folder: string): boolean {
+  return !existsSync(folder) || readdirSync(folder).length === 0;
+}
+
+/**
+ * What is there may be this very backup, put back by one that was killed before it had moved all heads: its record says
+ * so, and all that the backup has is there. Anything else is somebody's, and stays.
+ */
+async function checkBegun(
+  manifest: Manifest,
+  { state_dir, heads, clock }: RestorePlace,
+  { made }: PartialFolder,
+): Promise<Gone> {
+  const last = await lastOfChain(state_dir);
+  const head = readHead(heads, last?.run_id ?? "");
+  const isMoved = typeof head === "object" && head.hash === last?.hash;
+  if (last?.type !== "upkeep.restored" || last.payload["made_at"] !== manifest.made_at || isMoved)
+    throw new CannotBackUp(
+      `Cannot put the backup back to "${state_dir}": something is there. Move it away first, and keep it`,
+    );
+  const then = passingFolder(made, "heads");
+  putHeads(then, manifest, state_dir);
+  await check(state_dir, { heads: then, clock });
+  const { lost, cut } = last.payload as unknown as RestoredPayload;
+  return { lost, cut };
 }
 
 /** The heads of two copies of one record would be in each other's way. */
@@ -133,11 +161,20 @@ async function recordRestore(partial: string, { heads, clock, entry }: Recorded)
   }
 }
 
-/** From now on what was put back is what there is. */
+/** From now on what was put back is what there is. The head that shows that this was done is moved last. */
 async function moveHeads(manifest: Manifest, { state_dir, heads }: RestorePlace, lost: Gone["lost"]): Promise<void> {
-  const { last } = await wholeLines(join(pruningsFolder(state_dir), "events.jsonl"));
-  const chain = JSON.parse(last ?? "{}") as { run_id: string; seq: number; hash: string };
-  const tails = manifest.heads.filter(([run_id]) => run_id !== chain.run_id);
-  putHeads(heads, { heads: [...tails, [chain.run_id, chain.seq, chain.hash]] }, state_dir);
+  const chain = await lastOfChain(state_dir);
+  if (chain === undefined) throw new Error(`The record of prunings in "${state_dir}" is gone since it was written`);
+  putHeads(heads, { heads: manifest.heads.filter(([run_id]) => run_id !== chain.run_id) }, state_dir);
   for (const { run_id } of lost) removeHead(heads, run_id);
+  putHeads(heads, { heads: [[chain.run_id, chain.seq, chain.hash]] }, state_dir);
+}
+
+async function lastOfChain(state_dir: string): Promise<RuntimeEvent | undefined> {
+  const { last } = await wholeLines(pruningsFile(state_dir));
+  try {
+    return last === undefined ? undefined : (JSON.parse(last) as RuntimeEvent);
+  } catch {
+    return undefined; // somebody changed it: no restore of ours
+  }
 }

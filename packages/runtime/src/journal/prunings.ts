@@ -45,7 +45,7 @@ export interface PruningsPlace {
 }
 
 /** The record of what is no longer kept: a chain like that of a run, in a folder of its own, and never pruned itself. */
-export function pruningsFolder(state_dir: string): string {
+function pruningsFolder(state_dir: string): string {
   return join(state_dir, "pruned");
 }
 
