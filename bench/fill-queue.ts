@@ -1,4 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
+import { LINK_LANES } from "../packages/autonous/src/store/migrations/0003-service.ts";
 
 /** Rows of one task at a time would take minutes: they are copies of one that was done, made where they lie. */
 const A_BATCH = 20_000;
@@ -50,6 +51,7 @@ export function fillQueue(file: string, { task_id, run_id, from, to, lanes }: Fi
       }
       database.exec("commit");
     }
+    database.exec(LINK_LANES);
     database.exec("pragma wal_checkpoint(truncate)");
   } finally {
     database.close();

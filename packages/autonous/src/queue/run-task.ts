@@ -77,7 +77,7 @@ const HISTORY = 40;
 
 /** Every provider wants question and answer in turn. */
 async function readHistory({ task }: Lease, store: Store): Promise<readonly Message[]> {
-  const rows = await store.history.recent(task.lane, HISTORY, { before: task.task_id });
+  const rows = await store.history.before(task.task_id, HISTORY);
   return rows.flatMap(({ role, text }, index): Message[] => {
     if (role === "assistant") return index === 0 ? [] : [{ role, text }]; // its question is too long ago
     const isAnswered = rows[index + 1]?.role === "assistant";

@@ -2,11 +2,15 @@ import type { Database, Queries } from "./database.ts";
 import type { History, HistoryRow, Task } from "./store.ts";
 
 const INSERT = "insert into history (lane, task_id, role, text, created_at) values (?, ?, ?, ?, ?)";
-/** What is said later in the chat, by tasks that were cancelled say, is not what the task went on from. */
-const RECENT = `select history.task_id, role, history.text, history.created_at
-  from history join inbox on inbox.task_id = history.task_id
-  where history.lane = ? and position < coalesce((select position from inbox where task_id = ?), 9223372036854775807)
-  order by history.id desc limit ?`;
+/** Every task that is over has said something, unless it is forgotten, and then so are those before it. */
+const BEFORE = `with recursive earlier (task_id, position, previous, count) as (
+  select task_id, position, previous, 0 from inbox where task_id = ?1
+  union all
+  select inbox.task_id, inbox.position, inbox.previous, count + 1 from earlier cross join inbox
+  where inbox.position = earlier.previous and inbox.forgotten_at is null and count < ?2)
+  select history.task_id, role, text, created_at from earlier cross join history
+  where history.task_id = earlier.task_id and earlier.count > 0
+  order by earlier.count, history.id desc limit ?2`;
 
 /** What was said in a task that is over: question and answer together, so that they stand side by side. */
 export async function rememberExchange(
@@ -20,9 +24,9 @@ export async function rememberExchange(
 
 export function createHistory(database: Database): History {
   return {
-    recent: (lane, limit, { before = null } = {}) =>
-      database.read(`read the history of lane "${lane}"`, async (queries) => {
-        const rows = await queries.all<HistoryRow>(RECENT, [lane, before, limit]);
+    before: (task_id, limit) =>
+      database.read(`read what was said before task "${task_id}"`, async (queries) => {
+        const rows = await queries.all<HistoryRow>(BEFORE, [task_id, limit]);
         return [...rows].reverse();
       }),
   };

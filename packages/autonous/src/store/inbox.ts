@@ -3,6 +3,7 @@ import { appendEvents, appendTaskEvent } from "./append-events.ts";
 import type { Database, Queries } from "./database.ts";
 import { endTask, moveTask, putBack } from "./end-task.ts";
 import { expireOverdue } from "./approvals.ts";
+import { NEWEST_OF, setNewest } from "./lane-chain.ts";
 import {
   beat,
   freeWorker,
@@ -22,8 +23,8 @@ import { parkTask } from "./waiting.ts";
 
 const KNOWN = "select task_id, run_id from inbox where source = ? and external_id = ?";
 const INSERT = `insert into inbox
-  (task_id, run_id, trace_id, source, external_id, lane, "user", text, state, run_at, created_at)
-  values (?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?)`;
+  (task_id, run_id, trace_id, source, external_id, lane, "user", text, state, run_at, created_at, previous)
+  values (?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, (${NEWEST_OF})) returning position`;
 
 export function createInbox(database: Database, clock: () => number): Inbox {
   return {
@@ -61,7 +62,9 @@ async function ingest(queries: Queries, message: Message, now: number): Promise<
   const run_id = makeId("run", now);
   const trace_id = makeTraceId();
   await markReady(queries, lane, run_at);
-  await queries.run(INSERT, [task_id, run_id, trace_id, source, external_id, lane, user, text, run_at, now]);
+  const values = [task_id, run_id, trace_id, source, external_id, lane, user, text, run_at, now, lane];
+  const put = await queries.one<{ readonly position: number }>(INSERT, values);
+  if (put !== undefined) await setNewest(queries, lane, put.position);
   // The text stays out of the record: what people write has not been through the redactor.
   const payload = { source, lane, external_id, user };
   await appendTaskEvent(queries, { task_id, run_id, trace_id }, { type: "task.queued", payload, now });

@@ -270,3 +270,31 @@ test("under a service of an older version nobody else takes a breaking step", as
   await another.close();
   unlock?.();
 });
+
+test("the tasks of a database from before are found by their chats", async () => {
+  const file = scratchFile();
+  const before = await open(file);
+  await migrate(before, { migrations: MIGRATIONS.slice(0, 2), clock });
+  await before.transaction("fill", (queries) =>
+    queries.script(`insert into lanes (lane) values ('a'), ('b'), ('empty');
+      insert into inbox (task_id, run_id, trace_id, source, lane, text, state, run_at, created_at, finished_at)
+        values ('t1', 'r1', 't', 's', 'a', 'one', 'done', 1, 1, 1), ('t2', 'r2', 't', 's', 'b', 'two', 'done', 1, 1, 1),
+          ('t3', 'r3', 't', 's', 'a', 'three', 'done', 1, 1, 1), ('t4', 'r4', 't', 's', 'a', 'four', 'queued', 1, 1, null);
+      insert into history (lane, task_id, role, text, created_at) values ('a', 't1', 'user', 'one', 1), ('b', 't2', 'user', 'two', 1),
+        ('a', 't3', 'user', 'three', 1), ('a', 't3', 'assistant', '3', 1)`),
+  );
+  await before.close();
+
+  const store = await openStore({ file, clock });
+  onTestFinished(() => store.close());
+  const textsOf = async (lane: string): Promise<string[]> =>
+    (await store.tasks.list({ lane, limit: 9 })).tasks.map(({ text }) => text);
+  expect(await textsOf("a")).toEqual(["four", "three", "one"]);
+  expect(await textsOf("b")).toEqual(["two"]);
+  expect(await textsOf("empty")).toEqual([]);
+  expect((await store.history.before("t4", 9)).map(({ text }) => text)).toEqual(["one", "three", "3"]);
+  await store.inbox.ingest({ source: "test", lane: "a", text: "five" });
+  await store.inbox.ingest({ source: "test", lane: "empty", text: "six" });
+  expect(await textsOf("a")).toEqual(["five", "four", "three", "one"]);
+  expect(await textsOf("empty")).toEqual(["six"]);
+});

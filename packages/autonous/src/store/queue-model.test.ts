@@ -280,6 +280,10 @@ class Campaign {
     const { tasks } = await this.#store.tasks.list({ limit: 1000 });
     this.#model.follow(tasks);
     expect(tasks.toReversed().map(modelled)).toEqual(this.#model.tasks);
+    for (const lane of this.#model.lanes.keys()) {
+      const listed = await this.#store.tasks.list({ lane, limit: 1000 });
+      expect(listed.tasks, `of lane ${lane}`).toEqual(tasks.filter((task) => task.lane === lane));
+    }
     const { now } = this.#at;
     const next = await this.#store.inbox.nextReadyAt();
     if (this.#model.ready(now).length > 0) expect(next, "whoever waits is told in time").toBeLessThanOrEqual(now);

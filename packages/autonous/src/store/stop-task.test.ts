@@ -254,6 +254,30 @@ for (const kind of STORE_KINDS) {
       const begun = await store.tasks.list({ lane: "a", state: "in_progress", limit: 3 });
       expect(begun.tasks.map(({ text }) => text)).toEqual(["a0"]);
     });
+
+    for (const { which, text, listed } of [
+      { which: "the oldest", text: "0", listed: ["0", "3", "2", "1"] },
+      { which: "one between others", text: "2", listed: ["2", "3", "1", "0"] },
+      { which: "the newest", text: "3", listed: ["3", "2", "1", "0"] },
+    ])
+      test(`${which} of a chat, put back, is its newest, with all others behind it as they were`, async () => {
+        const { store } = await scratch();
+        const ids = new Map<string, string>();
+        for (const each of ["0", "1", "2", "3"]) {
+          const lease = await begin(store, each);
+          ids.set(each, lease.task.task_id);
+          await store.inbox.finish(lease, { outcome: "failed", error: "x" });
+        }
+        await store.tasks.retry(ids.get(text) ?? "", "ada");
+
+        const { tasks } = await store.tasks.list({ lane: "chat", limit: 9 });
+        expect(tasks.map((task) => task.text)).toEqual(listed);
+        const rest = await store.tasks.list({ lane: "chat", state: "failed", limit: 9 });
+        expect(rest.tasks.map((task) => task.text)).toEqual(listed.slice(1));
+        const next = await store.inbox.ingest({ source: "test", lane: "chat", text: "next" });
+        const said = await store.history.before(next.task_id, 9);
+        expect(said.map((row) => row.text)).toEqual(listed.toReversed());
+      });
   });
 }
 

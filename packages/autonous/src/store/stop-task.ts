@@ -3,6 +3,7 @@ import { withdrawAll } from "./approvals.ts";
 import type { Queries } from "./database.ts";
 import { endTask, requireMove } from "./end-task.ts";
 import { findTask, headOf } from "./find-task.ts";
+import { moveToEnd } from "./lane-chain.ts";
 import { isHeld, markReady, restLane } from "./lanes.ts";
 import type { Task, TaskAnswer } from "./store.ts";
 import { canMove, isOver } from "./task-states.ts";
@@ -44,9 +45,7 @@ export async function endStopped(
 }
 
 const FORGOTTEN = "select forgotten_at from inbox where task_id = ?";
-/** The newest position: behind all that waits in its lane, and so never between a neighbour and its second attempt. */
-const REQUEUE = `update inbox set position = (select max(position) + 1 from inbox), state = 'queued', attempts = 0,
-  crashes = 0, error = null, cancel_by = null, cancel_at = null, run_at = ?, started_at = null, finished_at = null
+const REQUEUE = `update inbox set state = 'queued', attempts = 0, crashes = 0, error = null, cancel_by = null, cancel_at = null, run_at = ?, started_at = null, finished_at = null
   where task_id = ?`;
 
 export async function retryTask(queries: Queries, { task_id, by, now }: Asked): Promise<TaskAnswer | undefined> {
@@ -58,6 +57,7 @@ export async function retryTask(queries: Queries, { task_id, by, now }: Asked): 
   if (kept?.forgotten_at !== null) return refused(task, "the record of what it did is no longer kept; send it anew");
   requireMove(task, "queued");
   await markReady(queries, task.lane, now);
+  await moveToEnd(queries, task);
   await queries.run(REQUEUE, [now, task_id]);
   const { source, lane, external_id, user } = task;
   const payload = { source, lane, external_id, user, by };

@@ -195,8 +195,9 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
           expect(await typesOf(store, lease)).toEqual(["task.queued", "task.started", type]);
           const replies = await store.outbox.pending({ limit: 10 });
           expect(replies.map(textOf)).toEqual(reply === null ? [] : [reply]);
-          expect((await store.history.recent("chat", 10)).map(({ text }) => text)).toEqual(said);
           expect(await store.inbox.claim("w", 1)).toHaveLength(end.outcome === "retry" ? 1 : 0);
+          const { task_id } = await store.inbox.ingest(message("next"));
+          expect((await store.history.before(task_id, 10)).map(({ text }) => text)).toEqual(said);
         },
       );
 
@@ -586,7 +587,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         expect(await store.events.read({ limit: 9, after: all.at(-1)?.position ?? 0 })).toEqual([]);
       });
 
-      test("history gives the last of a chat, oldest first", async () => {
+      test("history gives the last that was said in a chat before a task, oldest first", async () => {
         const { store } = await scratch();
         for (const text of ["one", "two", "three"]) {
           const lease = await begin(store, text);
@@ -596,10 +597,12 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         const last = await begin(store, "four");
         await store.inbox.finish(last, { outcome: "done", reply: "four!" });
         const asLines = (rows: readonly HistoryRow[]): string[] => rows.map(({ role, text }) => `${role}: ${text}`);
-        const before = await store.history.recent("chat", 4, { before: last.task.task_id });
+        const before = await store.history.before(last.task.task_id, 4);
         expect(asLines(before)).toEqual(["user: two", "assistant: two!", "user: three", "assistant: three!"]);
-        const all = await store.history.recent("chat", 3);
+        const next = await store.inbox.ingest(message("five"));
+        const all = await store.history.before(next.task_id, 3);
         expect(asLines(all)).toEqual(["assistant: three!", "user: four", "assistant: four!"]);
+        expect(await store.history.before("none", 3)).toEqual([]);
       });
 
       test("values are kept by key, for every connection", async () => {

@@ -279,11 +279,8 @@ export interface HistoryRow {
 }
 
 export interface History {
-  /**
-   * The last `limit` things said in a chat, oldest first, by tasks that are over; with `before`, by those that came before
-   * this task.
-   */
-  recent(lane: string, limit: number, options?: { readonly before?: string }): Promise<readonly HistoryRow[]>;
+  /** The last `limit` things that were said in a chat before this task, oldest first. */
+  before(task_id: string, limit: number): Promise<readonly HistoryRow[]>;
 }
 
 export interface KeyValues {

@@ -1,5 +1,6 @@
 import type { Database, Queries } from "./database.ts";
 import { findTask, TASK_COLUMNS } from "./find-task.ts";
+import { OF_LANE } from "./lane-chain.ts";
 import { outgoingOf } from "./outgoing-of.ts";
 import { cancelTask, dropTask, retryTask } from "./stop-task.ts";
 import type { AuditRow, QueueCounts, Task, TaskFilter, TaskPage, Tasks } from "./store.ts";
@@ -31,27 +32,28 @@ export function createTasks(database: Database, clock: () => number): Tasks {
 
 const NEWEST = `select position, ${TASK_COLUMNS} from inbox where position < ?1`;
 const A_PAGE = "order by position desc limit ?2";
+const NEWEST_OF_LANE = `${OF_LANE} select inbox.position, ${TASK_COLUMNS} from of_lane cross join inbox
+  where inbox.position = of_lane.position and inbox.position < ?1`;
 
 // oxfmt-ignore
 const LISTS = {
   all:     `${NEWEST} ${A_PAGE}`,
   state:   `${NEWEST} and state = ?3 ${A_PAGE}`,
-  // By the index of what is open and the one of what is over. The plus keeps the planner off the index by state.
-  lane:    `${NEWEST} and lane = ?3 and finished_at is null
-    union all ${NEWEST} and lane = ?3 and finished_at is not null ${A_PAGE}`,
-  of_lane: `${NEWEST} and lane = ?3 and +state = ?4 and finished_at is null
-    union all ${NEWEST} and lane = ?3 and +state = ?4 and finished_at is not null ${A_PAGE}`,
+  lane:    `${NEWEST_OF_LANE} limit ?2`,
+  of_lane: `${NEWEST_OF_LANE} and state = ?4 limit ?2`,
+  // Those that are not over have an index of their own. The plus keeps the planner off the one by state.
+  open_of_lane: `${NEWEST} and lane = ?3 and +state = ?4 and finished_at is null ${A_PAGE}`,
 };
 
-async function listTasks(queries: Queries, { state, lane, limit, after }: TaskFilter): Promise<TaskPage> {
-  const sql =
-    lane === undefined
-      ? state === undefined
-        ? LISTS.all
-        : LISTS.state
-      : state === undefined
-        ? LISTS.lane
-        : LISTS.of_lane;
+function listFor({ state, lane }: Pick<TaskFilter, "state" | "lane">): keyof typeof LISTS {
+  if (lane === undefined) return state === undefined ? "all" : "state";
+  if (state === undefined) return "lane";
+  return isOver(state) ? "of_lane" : "open_of_lane";
+}
+
+async function listTasks(queries: Queries, filter: TaskFilter): Promise<TaskPage> {
+  const { state, lane, limit, after } = filter;
+  const sql = LISTS[listFor(filter)];
   const wanted = [lane, state].filter((value) => value !== undefined);
   const rows = await queries.all<TaskRow>(sql, [after ?? Number.MAX_SAFE_INTEGER, limit + 1, ...wanted]);
   const page = rows.slice(0, limit);

@@ -93,7 +93,8 @@ test("a forgotten run leaves its length and last hash, and nothing of what was s
   expect(await store.events.read({ run_id, limit: 1 })).toEqual([]);
   const details = await store.tasks.get(task_id);
   expect(details).toMatchObject({ task: { text: "", state: "done" }, audit: [], reply: null });
-  expect(await store.history.recent(details?.task.lane ?? "", 10)).toEqual([]);
+  const next = await store.inbox.ingest({ source: "test", lane: details?.task.lane ?? "", text: "next" });
+  expect(await store.history.before(next.task_id, 10)).toEqual([]);
   expect(await store.upkeep.forgotten(task_id)).toMatchObject({ run_id, removed_at: 100 * DAY_MS });
   expect(await store.upkeep.oldRuns({ before: 200 * DAY_MS, limit: 10 })).toEqual([]);
 });

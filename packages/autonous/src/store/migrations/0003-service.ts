@@ -1,10 +1,22 @@
+/** Leads from each lane to its newest task, and from each task to the one before it. */
+export const LINK_LANES = `
+update inbox set previous = earlier.position
+  from (select position as own, lag(position) over (partition by lane order by position) as position from inbox) as earlier
+  where earlier.own = inbox.position;
+update lanes set newest = last.position
+  from (select lane, max(position) as position from inbox group by lane) as last where last.lane = lanes.lane;
+`;
+
 /** Stopping a task, what is sent beside answers, memory that can be searched, and runs that are no longer kept. */
 export const SERVICE = `
 alter table inbox add column cancel_by text;
 alter table inbox add column cancel_at integer;
--- Of those that are over, apart from inbox_open: one index over all would be taken for the head of a lane, too, and
--- the way to it would lead past everything that the lane ever did.
-create index inbox_over on inbox (lane, position) where finished_at is not null;
+-- The way back through a chat leads from task to task. An index by chat is written at another place for every chat, and
+-- so costs the more the longer the chats are.
+alter table lanes add column newest integer;
+alter table inbox add column previous integer;
+${LINK_LANES}
+drop index history_lane;
 create index inbox_stopping on inbox (lane) where cancel_by is not null and finished_at is null;
 -- When the record of its run was taken out; the line stays, so that its message is not taken again.
 alter table inbox add column forgotten_at integer;
