@@ -1,5 +1,6 @@
 import { Commands } from "./commands.ts";
 import type { OpenJournal } from "./contract/journal.ts";
+import type { Tool } from "./contract/tool.ts";
 import type { Replay } from "./gate/decide-again.ts";
 import { batchesOf } from "./gate/batches.ts";
 import type { CallOptions, DecidingParts } from "./gate/call.ts";
@@ -83,7 +84,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       explain(openIn(request, { run_id, now: clock() }), callOptions, shared),
     decideAgain: async (record) => await (replay ??= await makeReplay(shared)).decideAgain(record),
     undo: (id, { force = false, ...callOptions } = {}) => call(undoCall(id, force), callOptions),
-    tools: () => toolsInForce(shared),
+    tools: toolsInForce(shared),
     register: (tool) => registry.register(tool),
     async *events({ run_id: wanted = run_id, after = 0 } = {}) {
       if (options.openJournal === undefined && !isRecorded(state_dir, wanted)) return; // asking makes no run
@@ -151,9 +152,18 @@ function undoCall(id: string, force: boolean): ToolCallInput {
   return { name: "undo", args: { ...target, force } };
 }
 
-function toolsInForce({ registry, workspace, settings }: DecidingParts): readonly ToolInfo[] {
-  const inForce = registry.all().filter((tool) => isInForce(tool, workspace, settings).inForce);
-  return inForce.map((tool) => describeTool(tool, workspace.roots));
+/** Asked for with every request to a model: described anew only when a tool was registered. */
+function toolsInForce({ registry, workspace, settings }: DecidingParts): () => readonly ToolInfo[] {
+  let of: readonly Tool[] | undefined;
+  let described: readonly ToolInfo[] = [];
+  return () => {
+    const all = registry.all();
+    if (all === of) return described;
+    const inForce = all.filter((tool) => isInForce(tool, workspace, settings).inForce);
+    described = inForce.map((tool) => describeTool(tool, workspace.roots));
+    of = all;
+    return described;
+  };
 }
 
 /** A run that cannot be a folder's name is refused in the record of the runtime's own run. */

@@ -1,3 +1,4 @@
+import type { ToolInfo } from "@autonous/runtime";
 import type { ModelRequest } from "../model/provider.ts";
 import { showWindow, squeeze } from "./context-window.ts";
 import { writeInstructions } from "./instructions.ts";
@@ -45,16 +46,26 @@ export function measureRequest(asking: Asking): Measured {
   return { bytes, tokens: fixedTokens({ system, tools }, protocol), tools: tools.length, deferred: deferred.length };
 }
 
-const lastParts = new WeakMap<Run, { readonly of: string; readonly part: FixedPart }>();
+interface LastPart {
+  /** What it was made of; found tools are never taken back. */
+  readonly offered: readonly ToolInfo[];
+  readonly found: number;
+  readonly part: FixedPart;
+  readonly tokens: number;
+}
 
-/** Asked several times for each request. It changes when a tool was found, or registered: neither is ever taken back. */
-function fixedPartOf(run: Run): FixedPart {
-  const of = `${run.found.size} ${run.options.runtime.tools().length}`;
+const lastParts = new WeakMap<Run, LastPart>();
+
+/** Asked several times for each request. It changes when a tool was found, or registered. */
+function lastPartOf(run: Run): LastPart {
+  const offered = run.options.runtime.tools();
+  const found = run.found.size;
   const last = lastParts.get(run);
-  if (last?.of === of) return last.part;
+  if (last?.offered === offered && last.found === found) return last;
   const part = fixedPart({ ...run.options, project: run.project }, run.found);
-  lastParts.set(run, { of, part });
-  return part;
+  const made = { offered, found, part, tokens: fixedTokens(part, run.options.provider.protocol ?? "plain") };
+  lastParts.set(run, made);
+  return made;
 }
 
 /** How many tokens what was said may take. */
@@ -62,15 +73,12 @@ export function messageBudget(run: Run): number {
   const { options, window } = run;
   const fits =
     window.context_tokens ?? options.context_tokens ?? options.provider.context_tokens ?? DEFAULT_CONTEXT_TOKENS;
-  return Math.max(
-    0,
-    Math.floor(fits * (1 - REPLY_SHARE)) - fixedTokens(fixedPartOf(run), options.provider.protocol ?? "plain"),
-  );
+  return Math.max(0, Math.floor(fits * (1 - REPLY_SHARE)) - lastPartOf(run).tokens);
 }
 
 export function nextRequest(run: Run): ModelRequest {
   const { window, messages, rounds } = run;
-  const { system, tools } = fixedPartOf(run);
+  const { system, tools } = lastPartOf(run).part;
   return { system, tools, messages: squeeze(showWindow(window, messages), messageBudget(run)), rounds };
 }
 

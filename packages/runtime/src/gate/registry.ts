@@ -11,6 +11,7 @@ export interface Found {
 /** Names, aliases and versions. */
 export class Registry {
   readonly #tools = new Map<string, Tool>();
+  #all: readonly Tool[] | undefined;
   readonly #names = new Map<string, { readonly tool: Tool; readonly adapt?: ArgsAdapter }>();
 
   /** All names of the tool, or none. */
@@ -24,11 +25,13 @@ export class Registry {
       seen.add(name);
     }
     this.#tools.set(tool.name, tool);
+    this.#all = undefined;
     for (const { name, ...alias } of names) this.#names.set(name, { tool, ...alias });
   }
 
+  /** The same list as long as nothing is registered. */
   all(): readonly Tool[] {
-    return [...this.#tools.values()];
+    return (this.#all ??= [...this.#tools.values()]);
   }
 
   get(name: string): Tool | undefined {
