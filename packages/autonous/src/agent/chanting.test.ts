@@ -20,6 +20,10 @@ const CASES = [
   { title: "a list",                          text: "- the same item\n".repeat(60),               chant: false },
   { title: "a table",                         text: "| a | b |\n".repeat(100),                    chant: false },
   { title: "code",                            text: `\`\`\`\n${"x = x + 1\n".repeat(100)}\`\`\`\n`, chant: false },
+  { title: "a file that a reply writes",      text: `{"tool_calls":[{"name":"write","arguments":{"content":"${String.raw`zero, zero\n`.repeat(200)}"}}]}`, chant: false },
+  { title: "the same over several lines",     text: `<think>So.</think>{\n  "content":\n    "${String.raw`zero, zero\n`.repeat(200)}"\n}`, chant: false },
+  { title: "prose after an object",           text: `{"a":\n1}\n${SENTENCE.repeat(12)}`,          chant: true },
+  { title: "prose with a brace in it",        text: `It is {\n${SENTENCE.repeat(12)}`,            chant: true },
   { title: "prose after code",                text: `\`\`\`\nx\n\`\`\`\n${SENTENCE.repeat(12)}`,  chant: true },
 ] as const;
 

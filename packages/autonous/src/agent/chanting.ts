@@ -10,6 +10,9 @@ const STRIDE = 100;
 /** Lines in which repetition is form: fences, lists, tables, headings, quotes, rules. */
 const FORM = /^\s{0,20}(?:```|~~~|[-*+]\s|\d{1,9}[.)]\s|[|+]|#{1,6}\s|>)/;
 const FENCE = /^\s{0,20}(?:```|~~~)/;
+/** A reply of the plain protocol, or data: a file that a call writes may say the same in every line. */
+const OBJECT = /^\s{0,20}(?:.*<\/think>\s*)?\{/;
+const END_OF_OBJECT = /\}\s*$/;
 const WORDY = /\p{L}/u;
 
 /** Watches a reply as it comes for a model that says the same over and over and will not end by itself. */
@@ -18,13 +21,15 @@ export class ChantWatch {
   #prose = "";
   #line = "";
   #isCode = false;
+  #isObject = false;
   #unseen = 0;
 
   /** Whether the reply has become a chant. Takes time linear in the text, by and large. */
   push(text: string): boolean {
     for (const piece of text.split(/(?<=\n)/)) {
       this.#line += piece;
-      if (!this.#isCode && !FORM.test(this.#line)) this.#prose += piece;
+      if (!this.#isCode && OBJECT.test(this.#line)) this.#isObject = true;
+      if (!this.#isCode && !this.#isObject && !FORM.test(this.#line)) this.#prose += piece;
       this.#unseen += piece.length;
       if (piece.endsWith("\n")) this.#endLine();
     }
@@ -37,7 +42,8 @@ export class ChantWatch {
 
   #endLine(): void {
     if (FENCE.test(this.#line)) this.#isCode = !this.#isCode;
-    if (FORM.test(this.#line)) this.#prose = "";
+    if (FORM.test(this.#line) || this.#isObject) this.#prose = "";
+    if (/^\S/.test(this.#line) && END_OF_OBJECT.test(this.#line)) this.#isObject = false;
     this.#line = "";
   }
 }

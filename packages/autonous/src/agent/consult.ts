@@ -67,7 +67,7 @@ async function complete(run: Run, request: ModelRequest): Promise<Pick<Consulted
         if (watch.push(delta.text)) chanted.abort();
       },
     });
-    return { reply, isChant: false };
+    return { reply, isChant: chanted.signal.aborted }; // the end of it may have come with the chant
   } catch (error) {
     if (run.signal.aborted) throw new NoReply("Cancelled", error);
     if (late.aborted) throw new NoReply("Timeout", error);

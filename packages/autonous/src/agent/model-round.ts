@@ -31,17 +31,24 @@ export async function askModel(run: Run, parent_id: string): Promise<Round> {
   return round;
 }
 
-/** A request that was too long for the model is made smaller, once. */
+/** To a thirteenth of what was tried first. */
+const MOST_SHRUNK = 5;
+
+/** A request that was too long for the model is made smaller, as long as that is of use. */
 async function askWithin(run: Run, parent_id: string): Promise<Consulted> {
-  await fitWindow(run, parent_id);
-  const request = nextRequest(run);
-  try {
-    return await consult(run, request);
-  } catch (error) {
-    if (!(error instanceof NoReply) || !error.isTooLong) throw error;
-    run.window = { ...run.window, context_tokens: smallerWindow(run, request) };
+  let last = Number.POSITIVE_INFINITY;
+  for (let shrunk = 0; ; shrunk++) {
     await fitWindow(run, parent_id);
-    return await consult(run, nextRequest(run));
+    const request = nextRequest(run);
+    try {
+      return await consult(run, request);
+    } catch (error) {
+      const context_tokens = smallerWindow(run, request);
+      const isOfUse = shrunk < MOST_SHRUNK && context_tokens < last;
+      if (!(error instanceof NoReply) || !error.isTooLong || !isOfUse) throw error;
+      run.window = { ...run.window, context_tokens };
+      last = context_tokens;
+    }
   }
 }
 

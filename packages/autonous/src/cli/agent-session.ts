@@ -77,7 +77,11 @@ export async function openSession(input: CommandInput, options: SessionOptions):
       ...(options.run_id === undefined ? {} : { run_id: options.run_id }),
     },
   );
-  const told = print.json ? {} : { onProgress: view.progress, onDelta: preview.push, onRetry: view.retry };
+  const onRetry: LiveView["retry"] = (retry) => {
+    preview.end(); // what came of the attempt that failed is not gone on with
+    view.retry(retry);
+  };
+  const told = print.json ? {} : { onProgress: view.progress, onDelta: preview.push, onRetry };
   return Object.assign(session, {
     runtime,
     view,

@@ -13,22 +13,33 @@ export interface Post {
  */
 export async function post(url: URL, { headers, body, signal }: Post): Promise<IncomingMessage> {
   const bytes = Buffer.from(body);
-  const options = { method: "POST", headers: { ...headers, "content-length": bytes.length }, signal };
+  const options = { method: "POST", headers: { ...headers, "content-length": bytes.length } };
   try {
-    return await send(url, options, bytes);
+    return await send(url, options, { bytes, signal });
   } catch (error) {
+    signal.throwIfAborted();
     // The server had closed a connection that was kept, just when it was used again: that says nothing about it.
     if (!(error instanceof StaleConnection)) throw error;
-    return await send(url, { ...options, agent: false }, bytes);
+    return await send(url, { ...options, agent: false }, { bytes, signal });
   }
 }
 
 class StaleConnection extends Error {}
 
-async function send(url: URL, options: RequestOptions, bytes: Buffer): Promise<IncomingMessage> {
+interface Sent {
+  readonly bytes: Buffer;
+  readonly signal: AbortSignal;
+}
+
+async function send(url: URL, options: RequestOptions, { bytes, signal }: Sent): Promise<IncomingMessage> {
   const request = url.protocol === "https:" ? (await import("node:https")).request : requestPlainly;
+  signal.throwIfAborted();
   return await new Promise((done, fail) => {
     const sent = request(url, options, done);
+    // Not by the option `signal`: that gives the connection an error, which nobody hears once the answer is all there.
+    const stop = (): void => void sent.destroy();
+    signal.addEventListener("abort", stop, { once: true });
+    sent.on("close", () => signal.removeEventListener("abort", stop));
     sent.on("error", (error: NodeJS.ErrnoException) => {
       const isStale = sent.reusedSocket && (error.code === "ECONNRESET" || error.code === "EPIPE");
       fail(isStale ? new StaleConnection("The connection was closed", { cause: error }) : error);

@@ -20,6 +20,8 @@ const PLANS = [
   { title: "the same, and a little more",          failure: limited(7000),   tried: { attempts: 1, elapsed_ms: 0, random: 0.5 },      plan: { wait_ms: 7350 } },
   { title: "a wait longer than our own",           failure: limited(30_000), tried: { attempts: 1, elapsed_ms: 0, random: 0 },        plan: { wait_ms: 30_000 } },
   { title: "a server that says: at once",          failure: limited(0),      tried: { attempts: 1, elapsed_ms: 0, random: 0.9 },      plan: { wait_ms: 0 } },
+  { title: "a server that says so again",          failure: limited(0),      tried: { attempts: 2, elapsed_ms: 0, random: 0 },        plan: { wait_ms: 1000 } },
+  { title: "a short wait that did not do",         failure: limited(100),    tried: { attempts: 3, elapsed_ms: 0, random: 0 },        plan: { wait_ms: 2000 } },
   { title: "a wait longer than there is time",     failure: limited(90_000), tried: { attempts: 1, elapsed_ms: 0, random: 0 },        plan: { stop: "after 1 attempts in 0 s, and the server asks to wait 90 s" } },
 ] as const;
 

@@ -38,7 +38,9 @@ export function planRetry(
   const doubled = Math.min(limits.longest_ms, limits.base_ms * 2 ** Math.min(attempts - 1, 30));
   const own = doubled / 2 + (doubled / 2) * random;
   const asked = failure.wait_ms === undefined ? 0 : failure.wait_ms + Math.min(1000, failure.wait_ms / 10) * random;
-  const wait_ms = Math.round(failure.wait_ms === undefined ? own : asked);
+  // A server that says "at once" again and again, or whose clock is behind ours, is not asked over and over in an instant.
+  const least = failure.wait_ms === undefined || attempts > 1 ? own : 0;
+  const wait_ms = Math.round(Math.max(asked, least));
   if (elapsed_ms + wait_ms <= limits.total_ms) return { wait_ms };
   const wanted = failure.wait_ms === undefined ? "" : `, and the server asks to wait ${seconds(failure.wait_ms)} s`;
   return { stop: `after ${attempts} attempts in ${seconds(elapsed_ms)} s${wanted}` };
