@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { startFakeModel } from "../tools/fake-model/server.ts";
@@ -113,9 +114,36 @@ test("a run that was killed goes on from its last recorded step, and does nothin
   const after = linesOf(resumed);
   expect(after.at(-1)).toMatchObject({ ok: true, outcome: "completed", answer: "It is written.", run_id });
   expect([...before, ...after].filter(({ type }) => type === "tool_call.started")).toHaveLength(1);
+  expect(after[0]).toMatchObject({ type: "task.resumed" }); // the time since the kill is no time that was worked
   expect(await autonous(["audit", "verify"], { cwd })).toMatchObject({ code: 0 });
   const again = await autonous([...words, "--resume", run_id], { cwd });
   expect(again).toMatchObject({ code: 0, stdout: "It is written.\n" });
+});
+
+test("a run that is gone on with knows what its calls gave, without secrets", async () => {
+  const { cwd, make, path } = await world();
+  const secret = "sk-proj-8Zt0q3vYw1Lr5Xn7Bc2Kd4Mf6Hg9Js";
+  await make({ "work/b.txt": `the key is ${secret}\nand more` });
+  const model = await startFakeModel({
+    key: null,
+    faults: [{ kind: "rate_limited", round: 2, retry_after_s: 3000 }],
+    script: ({ messages }) =>
+      messages.some(({ role }) => role === "tool")
+        ? { text: "Read." }
+        : { calls: ["a.txt", "b.txt"].map((file) => ({ name: "read", arguments: { path: file } })) },
+  });
+  onTestFinished(() => model.close());
+  const words = ["run", "--model", `compatible:m@${model.url}/compatible/v1`];
+  const failed = await autonous([...words, "read them"], { cwd });
+  const [, run_id = ""] = /autonous run --resume (run_\w+)/.exec(failed.stderr) ?? [];
+  expect(await autonous([...words, "--resume", run_id], { cwd })).toMatchObject({ code: 0, stdout: "Read.\n" });
+
+  const [, before, after] = model.requests.map(({ body }) => JSON.stringify(body["messages"]));
+  expect(after).toBe(before);
+  expect(after).toContain("and more");
+  const kept = readFileSync(join(path, "work/.agent/runs", run_id, "results.jsonl"), "utf8");
+  expect(kept).toContain("and more");
+  expect(kept).not.toContain(secret);
 });
 
 test("a run that a limit stopped goes on with a wider one", async () => {

@@ -12,6 +12,7 @@ import type { Traces } from "../telemetry/traces.ts";
 import { readAsking } from "./asking.ts";
 import { canAsk, openAttended, stderrScreen } from "./approver.ts";
 import type { CommandInput } from "./command.ts";
+import { KeptResults } from "./kept-results.ts";
 import type { Workplace } from "./open-runtime.ts";
 
 interface SessionOptions {
@@ -28,6 +29,9 @@ interface SessionOptions {
 
 type Task = AgentOptions["task"];
 
+/** What became of a task when it was last at hand: its process ended within it, or it came to an end without an answer. */
+export type Before = "broken_off" | "failed";
+
 /** What came of a task at this terminal. */
 export interface Asked extends AgentOutcome {
   /** Calls that had to be asked for where nobody could be. */
@@ -43,7 +47,7 @@ export interface AgentSession {
   readonly runtime: Runtime;
   readonly view: LiveView;
   provider: ModelProvider;
-  ask(task: Task, options?: { readonly isTriedAgain?: boolean }): Promise<Asked>;
+  ask(task: Task, options?: { readonly before?: Before }): Promise<Asked>;
   close(): Promise<void>;
 }
 
@@ -60,6 +64,7 @@ export async function openSession(input: CommandInput, options: SessionOptions):
   const traces = await openSessionTraces(() => runtime.journal, say);
   const onEvent = (event: RuntimeEvent, result?: ToolCallResult): void => {
     state.note(event, result);
+    if (result !== undefined) results.keep(result);
     traces?.observe(event);
     if (event.type === "model.completed" || event.type === "model.failed") preview.end();
     if (print.json) print.document(event);
@@ -81,18 +86,20 @@ export async function openSession(input: CommandInput, options: SessionOptions):
     preview.end(); // what came of the attempt that failed is not gone on with
     view.retry(retry);
   };
+  const results = new KeptResults(options.place.state_dir, runtime.run_id);
   const told = print.json ? {} : { onProgress: view.progress, onDelta: preview.push, onRetry };
   return Object.assign(session, {
     runtime,
     view,
-    async ask(task: Task, { isTriedAgain = false } = {}): Promise<Asked> {
+    async ask(task: Task, { before }: { readonly before?: Before } = {}): Promise<Asked> {
       const stop = state.begin();
       try {
-        if (isTriedAgain) await recordRetry(runtime, task);
+        if (before !== undefined) await recordTakenUp(runtime, task, before);
         const { provider } = session;
         const { limits } = options;
         const callSignal = (): AbortSignal => state.beginCalls();
-        const how = { ...asking, ...told, limits, signal: stop, callSignal };
+        const storedResult = async (id: string): Promise<ToolCallResult | undefined> => results.find(id);
+        const how = { ...asking, ...told, limits, signal: stop, callSignal, storedResult };
         const rounds_before = (task.history ?? []).filter(({ role }) => role === "assistant").length;
         const outcome = await runRecorded({ runtime, provider, task: { ...task, rounds_before }, ...how });
         return { ...outcome, ...state.found() };
@@ -229,15 +236,14 @@ function createPreview(view: LiveView): { push(delta: ModelDelta): void; end(): 
   };
 }
 
-/** An attempt that failed is over on record; this begins another. */
-async function recordRetry(runtime: Runtime, { task_id, trace_id }: Task): Promise<void> {
+/** An attempt that failed is over on record; this begins another. One that was broken off is gone on with. */
+async function recordTakenUp(runtime: Runtime, { task_id, trace_id }: Task, before: Before): Promise<void> {
   const now = Date.now();
   const about = { trace_id: trace_id ?? makeTraceId(), task_id: task_id ?? null, run_id: runtime.run_id };
   const ts = new Date(now).toISOString();
   const payload = { source: "terminal" };
-  await runtime.journal.append([
-    { event_id: makeId("evt", now), ts, type: "task.started", parent_id: null, ...about, payload },
-  ]);
+  const type = before === "failed" ? "task.started" : "task.resumed";
+  await runtime.journal.append([{ event_id: makeId("evt", now), ts, type, parent_id: null, ...about, payload }]);
 }
 
 /** What the loop throws is the journal's: a run whose record cannot be kept is not gone on with. */

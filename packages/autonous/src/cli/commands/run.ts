@@ -3,7 +3,7 @@ import { REASONS } from "../../model/failure.ts";
 import { createProvider } from "../../model/choose.ts";
 import type { ModelProvider } from "../../model/provider.ts";
 import { openSession } from "../agent-session.ts";
-import type { AgentSession, Asked } from "../agent-session.ts";
+import type { AgentSession, Asked, Before } from "../agent-session.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
@@ -25,7 +25,7 @@ export async function run(input: CommandInput): Promise<ExitCode> {
   const limits = readLimits(options, place.configuration.settings);
   const provider = await chooseProvider(input, place);
   const wanted = resume === undefined ? await newTask(input, provider) : await recordedTask(place, resume);
-  const { task, run_id, isTriedAgain } = wanted;
+  const { task, run_id, before } = wanted;
   const session = await openSession(input, {
     place,
     provider,
@@ -35,7 +35,7 @@ export async function run(input: CommandInput): Promise<ExitCode> {
     ...(run_id === undefined ? {} : { run_id }),
   });
   try {
-    const asked = await session.ask(task, { isTriedAgain });
+    const asked = await session.ask(task, before === undefined ? {} : { before });
     const { run_id: id } = session.runtime;
     if (!print.json) print.note(`${usageText(asked)}; autonous events tree ${id} shows them`);
     report(asked, session, print);
@@ -51,8 +51,7 @@ type Task = Parameters<AgentSession["ask"]>[0];
 interface Wanted {
   readonly task: Task;
   readonly run_id?: string;
-  /** It failed or was stopped before: that attempt is over. */
-  readonly isTriedAgain: boolean;
+  readonly before?: Before;
 }
 
 function checkWords(text: string, resume: string | undefined): void {
@@ -76,18 +75,19 @@ async function newTask({ args, print, signal }: CommandInput, provider: ModelPro
   if (text === "-") {
     if (piped.text.trim() === "") throw new UsageError("The task is empty: nothing came on standard input");
     if (piped.isCut) throw new UsageError("The task on standard input is too long; put what it is about into a file");
-    return { task: { text: piped.text }, isTriedAgain: false };
+    return { task: { text: piped.text } };
   }
-  if (provider.name !== "direct") return { task: { text: withContext(text, piped) }, isTriedAgain: false };
+  if (provider.name !== "direct") return { task: { text: withContext(text, piped) } };
   if (piped.text !== "") print.note("What was piped in is not used: there is no model to read it (AUTONOUS_MODEL)");
-  return { task: { text }, isTriedAgain: false };
+  return { task: { text } };
 }
 
 async function recordedTask({ state_dir }: Workplace, id: string): Promise<Wanted> {
   const { run_id, tasks } = await findRecordedRun(state_dir, id);
   const { task_id, trace_id, text, ended } = tasks.at(-1) ?? tasks[0];
   const task = { task_id, trace_id, text, history: historyOf(tasks.slice(0, -1)) };
-  return { task, run_id, isTriedAgain: ended === "failed" };
+  if (ended === "completed") return { task, run_id };
+  return { task, run_id, before: ended ?? "broken_off" };
 }
 
 function exitCodeFor({ outcome, unasked, error }: Asked): ExitCode {
