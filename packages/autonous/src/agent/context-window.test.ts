@@ -180,6 +180,45 @@ test("killed at any time, a run that sums up does not ask for a summary again an
   }
 }, 60_000);
 
+test("a conversation is summed up when it grew, not with every message, and a task that was killed sees the same", async () => {
+  const options = { context_tokens: 20_000 };
+  const provider: ModelProvider = {
+    name: "test:talking",
+    protocol: "native",
+    complete: async ({ purpose }) => ({
+      kind: "native",
+      text: purpose === "summary" ? "Much was said" : "An answer. ".repeat(300),
+      calls: [],
+      finish: "stop",
+    }),
+  };
+  const world = await makeWorld();
+  let said: Pick<AgentOutcome, "messages" | "window"> = {};
+  let asked = 0;
+  for (let number = 1; number <= 30; number++) {
+    const { messages: history = [], window } = said;
+    const task = { text: `Question ${number}. `.repeat(200), task_id: `task_${number}`, history };
+    const shown = { ...task, ...(window === undefined ? {} : { window }) };
+    // Whoever goes on with one that was killed does not know the window.
+    const isKilled = number === 25;
+    if (isKilled)
+      await live({ world, provider, options: { ...options, task: shown }, death: { event: 2, when: "after" } });
+    const { outcome, requests } = await live({
+      world,
+      provider,
+      options: { ...options, task: isKilled ? task : shown },
+    });
+    expect(outcome).toMatchObject({ outcome: "completed" });
+    const last = requests.at(-1)?.messages ?? [];
+    expect(sumTokens(last)).toBeLessThan(20_000 * 0.85);
+    if (number >= 20) expect(last[0]?.text).toContain("Much was said");
+    asked += requests.filter(({ purpose }) => purpose === "summary").length;
+    said = outcome ?? {};
+  }
+  expect(asked).toBeGreaterThan(1);
+  expect(asked).toBeLessThan(8);
+});
+
 test("a model that cannot sum up is done without, and what was called is told", async () => {
   const world = await longWorld();
   const provider = reading(8, ({ purpose }) => {

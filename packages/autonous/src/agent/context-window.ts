@@ -18,6 +18,9 @@ export interface WindowState {
   readonly context_tokens?: number;
 }
 
+/** How a conversation is shown when its next task begins. */
+export type HistoryWindow = Omit<WindowState, "task">;
+
 /** The state as rounds record it. The summary is in an event of its own. */
 export function placesOf({ summary: _summary, ...places }: WindowState): Omit<WindowState, "summary"> {
   return places;

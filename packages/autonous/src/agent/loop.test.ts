@@ -32,9 +32,9 @@ function final(answer: string): Step {
 }
 
 /** How it ended, without all that was said and used on the way. */
-type Ended = Omit<AgentOutcome, "messages" | "usage">;
+type Ended = Omit<AgentOutcome, "messages" | "window" | "usage">;
 
-function inShort({ messages: _messages, usage: _usage, ...ended }: AgentOutcome): Ended {
+function inShort({ messages: _messages, window: _window, usage: _usage, ...ended }: AgentOutcome): Ended {
   return ended;
 }
 

@@ -40,7 +40,8 @@ async function startAgent(run: Run): Promise<string> {
   const parent = task.parent_run_id === undefined ? {} : { parent_run_id: task.parent_run_id };
   const about = { task: run.redact(task.text), provider: provider.name, limits: { ...limits }, ...parent };
   const history = task.history === undefined ? {} : { history: task.history.length };
-  const payload = { ...about, ...history, project: { ...run.project } };
+  const window = task.window === undefined ? {} : { window: { ...task.window } };
+  const payload = { ...about, ...history, ...window, project: { ...run.project } };
   return await run.write({ type: "agent.started", parent_id: task.parent_id ?? null, payload });
 }
 

@@ -8,8 +8,9 @@ export type End = { readonly answer: string } | AgentError | "parked";
 /** Puts the end of a run on record, and says what it came to. One that is parked has not ended. */
 export async function finish(run: Run, parent_id: string, end: End): Promise<AgentOutcome> {
   const counts = { turns: run.turns, calls: run.done.length, usage: run.meter.totals };
-  const { messages } = run;
-  if (end === "parked") return { outcome: "parked", answer: "", ...counts, messages };
+  const { messages, window: shown } = run;
+  const { task: _task, ...window } = shown;
+  if (end === "parked") return { outcome: "parked", answer: "", ...counts, messages, window };
   if ("answer" in end) {
     await run.write({ type: "agent.completed", parent_id, payload: { answer: end.answer, ...counts } });
     const said = { role: "assistant", text: end.answer } as const;
@@ -18,6 +19,7 @@ export async function finish(run: Run, parent_id: string, end: End): Promise<Age
       answer: end.answer,
       ...counts,
       messages: messages.at(-1)?.role === "assistant" ? messages : [...messages, said],
+      window,
     };
   }
   const files_changed = [...run.files_changed];
@@ -26,7 +28,7 @@ export async function finish(run: Run, parent_id: string, end: End): Promise<Age
     parent_id,
     payload: { ...end, ...counts, done: run.done, files_changed },
   });
-  return { ...failedOutcome({ ...end, ...counts }), messages };
+  return { ...failedOutcome({ ...end, ...counts }), messages, window };
 }
 
 interface Failure extends AgentError {

@@ -10,7 +10,7 @@ import type {
 } from "@autonous/runtime";
 import type { CompleteOptions, Message, ModelProvider, ModelUsage } from "../model/provider.ts";
 import type { FailureReason } from "../model/failure.ts";
-import type { WindowState } from "./context-window.ts";
+import type { HistoryWindow, WindowState } from "./context-window.ts";
 import type { ProjectContext } from "./instructions.ts";
 import type { AgentLimits } from "./limits.ts";
 import { ProgressWatch } from "./no-progress.ts";
@@ -33,6 +33,8 @@ interface AgentTask {
   readonly user?: string;
   /** What was said before in the same conversation, oldest first: `messages` of an earlier outcome. Redacted already. */
   readonly history?: readonly Message[];
+  /** What of the history was shown, and in short what was not: `window` of the same outcome. Default: all of it is shown. */
+  readonly window?: HistoryWindow;
   /** Model rounds of the conversation before it, which a script of replies goes on from. Default: 0. */
   readonly rounds_before?: number;
 }
@@ -90,6 +92,8 @@ export interface AgentOutcome {
   readonly usage: Totals;
   /** All that was said, the history before it too: the history of what is said next. */
   readonly messages?: readonly Message[];
+  /** How the model saw them at last. */
+  readonly window?: HistoryWindow;
 }
 
 /** What the loop knows while it runs: the record of before, and what came of it since. */
@@ -150,7 +154,7 @@ export async function openRun(options: AgentOptions): Promise<Run> {
     task_id,
     project: projectOf(options, record),
     messages,
-    window: { task: messages.length - 1, from: 0, whole_from: 0 },
+    window: { ...windowOf(options, record), task: messages.length - 1 },
     found: new Set(),
     done: [],
     files_changed: new Set(),
@@ -186,6 +190,13 @@ function historyOf({ task: { history = [] } }: AgentOptions, { started }: AgentR
     return { role, text: "(This is no longer kept.)" };
   });
   return [...missing, ...history.slice(Math.max(0, history.length - began))];
+}
+
+const ALL: HistoryWindow = { from: 0, whole_from: 0 };
+
+/** As it was when the run began: what is on record since goes on from there. */
+function windowOf({ task: { window = ALL } }: AgentOptions, { started }: AgentRecord): HistoryWindow {
+  return started === undefined ? window : ((started.payload["window"] as HistoryWindow | undefined) ?? ALL);
 }
 
 /** As it was when the run began: the model goes on with what it was told then. */

@@ -23,6 +23,8 @@ import { chooseProvider, report } from "./run.ts";
 interface Chat extends CommandInput {
   readonly session: AgentSession;
   history: readonly Message[];
+  /** How the model saw it at last. */
+  window?: Asked["window"];
   /** Of each message that changed something: how to take that back. */
   readonly changes: (readonly string[])[];
   /** What the model is to be told with the next message. */
@@ -84,17 +86,18 @@ async function converse(chat: Chat): Promise<ExitCode> {
 }
 
 async function say(chat: Chat, text: string): Promise<void> {
-  const { session, history, news, print } = chat;
+  const { session, history, window, news, print } = chat;
   const told = [...news.splice(0), text].join("\n\n");
-  const asked = await session.ask({ text: told, history });
+  const asked = await session.ask({ text: told, history, ...(window === undefined ? {} : { window }) });
   remember(chat, asked);
   if (!print.json) print.note(usageText(asked));
   report(asked, session, print);
 }
 
-function remember(chat: Chat, { messages, undo_ids, outcome, error }: Asked): void {
+function remember(chat: Chat, { messages, window, undo_ids, outcome, error }: Asked): void {
   if (undo_ids.length > 0) chat.changes.push(undo_ids);
   if (messages !== undefined) chat.history = closed(messages);
+  chat.window = window;
   if (outcome !== "completed")
     chat.news.push(`(The task before this ended without an answer: ${error?.message ?? outcome})`);
 }
@@ -157,9 +160,13 @@ async function showHelp({ print }: Chat): Promise<void> {
   print.note([...lines, ...keys].join("\n"));
 }
 
-async function changeModel({ session, print }: Chat, name: string): Promise<void> {
+async function changeModel(chat: Chat, name: string): Promise<void> {
+  const { session, print } = chat;
   try {
-    if (name !== "") session.provider = await createProvider(name);
+    if (name !== "") {
+      session.provider = await createProvider(name);
+      chat.window = undefined; // it may have room for more, or for less
+    }
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
     print.note(error.message);
