@@ -100,6 +100,13 @@ for (const { title, input, says } of BROKEN) {
   });
 }
 
+test("what a model thought aloud before its answer is no part of it", async () => {
+  const { outcome } = await start([{ text: "<think>Is it?\nIt is.</think>\n\nIt is <think>." }]);
+  expect(outcome).toMatchObject({ outcome: "completed", answer: "It is <think>." });
+  const { outcome: empty } = await start([{ text: "<think>Hm.</think>" }, { text: "<think>Hm.</think>" }]);
+  expect(empty).toMatchObject({ outcome: "failed", error: { code: "InvalidReply" } });
+});
+
 test("an unknown tool, arguments that do not fit, and a name that is none go back as errors", async () => {
   const replies = [
     { calls: [call("a", "nonsense", {}), call("b", "look", { wrong: 1 }), call("c", "", {})] },

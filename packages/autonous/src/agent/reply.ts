@@ -109,10 +109,14 @@ type Meaning =
   | { readonly kind: "final"; readonly text: string }
   | { readonly kind: "invalid"; readonly message: string };
 
+/** What servers that do not tell thinking apart put before the answer. */
+const THOUGHT = /^\s*<think>[^]*?<\/think>/;
+
 /** A native reply: text without calls is the answer. Each call stands alone: one that is broken takes none with it. */
-function meaningOf({ text, calls }: Extract<ModelReply, { readonly kind: "native" }>): Meaning {
-  if (calls.length > 0) return { kind: "tool_calls", calls: calls.map(readCall), text: text.trim() };
-  if (text.trim() !== "") return { kind: "final", text: text.trim() };
+function meaningOf({ text: said, calls }: Extract<ModelReply, { readonly kind: "native" }>): Meaning {
+  const text = said.replace(THOUGHT, "").trim();
+  if (calls.length > 0) return { kind: "tool_calls", calls: calls.map(readCall), text };
+  if (text !== "") return { kind: "final", text };
   return { kind: "invalid", message: "Cannot use the reply: it is empty; call a tool, or give the final answer" };
 }
 
