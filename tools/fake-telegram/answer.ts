@@ -115,6 +115,11 @@ async function answer(state: State, answering: Answering): Promise<void> {
     response.writeHead(502, { "content-type": "text/html" }).end(HTML_PAGE);
     return;
   }
+  if (fault?.kind === "gateway_json") {
+    seen.status = 503;
+    sendJson(response, 503, { message: "no healthy upstream" });
+    return;
+  }
   const result = await run(state, { method, parameters, signal });
   seen.status = 200;
   const text = JSON.stringify({

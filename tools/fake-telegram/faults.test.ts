@@ -31,6 +31,7 @@ const CASES: readonly { fault: FaultInput; answer: number | string | RegExp; sen
   { fault: { kind: "rate_limited", retry_after_s: 3 }, answer: 429,           sent: 0 },
   { fault: { kind: "server_error" },                   answer: 500,           sent: 0 },
   { fault: { kind: "bad_gateway" },                    answer: 502,           sent: 0 },
+  { fault: { kind: "gateway_json" },                   answer: 503,           sent: 0 },
   { fault: { kind: "unauthorized" },                   answer: 401,           sent: 0 },
   { fault: { kind: "conflict" },                       answer: 409,           sent: 0 },
   { fault: { kind: "blocked" },                        answer: 403,           sent: 0 },

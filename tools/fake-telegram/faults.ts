@@ -7,6 +7,7 @@ export const FAULTS = {
   rate_limited:    "429 with retry_after (`retry_after_s`, 1)",
   server_error:    "500",
   bad_gateway:     "502, a page of HTML",
+  gateway_json:    "503, JSON that is not Telegram's",
   unauthorized:    "401, as when the token was revoked",
   conflict:        "409, as when another program asks for updates too",
   blocked:         "403, as when the person has blocked the bot",

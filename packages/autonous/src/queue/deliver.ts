@@ -49,6 +49,8 @@ class Delivery {
   readonly #senders = new Set<Promise<void>>();
   /** Taken by the channel and not recorded yet, because the store failed: not to be sent again. */
   readonly #taken = new Map<number, { readonly receipt?: string }>();
+  /** Not taken and not recorded as such, because the store failed: not to be tried again before its time. */
+  readonly #later = new Map<number, { readonly attempts: number; readonly next_at: number }>();
   #isOver = false;
 
   constructor(options: DeliverOptions) {
@@ -89,7 +91,7 @@ class Delivery {
     const { store, commander } = this.#options;
     const rows = await store.outbox.pending({ limit: A_LOOK, channel: commander.channel });
     for (const [chat, ofChat] of Map.groupBy(rows, (row) => row.chat)) {
-      if (this.#busy.has(chat)) continue;
+      if (this.#busy.has(chat) || ofChat.some(({ id }) => this.#isLater(id))) continue;
       this.#busy.add(chat);
       this.#ready.push(ofChat);
     }
@@ -98,8 +100,13 @@ class Delivery {
   async #untilDue(): Promise<number> {
     const { store, commander, clock } = this.#options;
     const due = await store.outbox.nextDueAt(commander.channel);
-    if (due === null) return LOOK_MS;
+    // What the store takes for due may have to wait, and is not looked for again and again until then.
+    if (due === null || [...this.#later.keys()].some((id) => this.#isLater(id))) return LOOK_MS;
     return Math.min(Math.max(due - clock(), 1), LOOK_MS);
+  }
+
+  #isLater(id: number): boolean {
+    return (this.#later.get(id)?.next_at ?? 0) > this.#options.clock();
   }
 
   #startSender(): void {
@@ -145,6 +152,7 @@ class Delivery {
     this.#taken.set(row.id, taken);
     await store.outbox.markSent(row.id, taken.receipt);
     this.#taken.delete(row.id);
+    this.#later.delete(row.id);
     this.#troubles.over(row.chat);
     bell.ring(); // who follows the task sees that its reply went out
     return true;
@@ -153,16 +161,21 @@ class Delivery {
   async #notTaken({ id, chat, attempts, task_id, content }: OutboxRow, problem: Error): Promise<boolean> {
     const { store, commander, clock, log } = this.#options;
     const { retryAfterMs, forGood } = problem instanceof NotSent ? problem : new NotSent(problem.message);
+    const tried = 1 + (this.#later.get(id)?.attempts ?? attempts);
+    const doubled = Math.min(tried, MOST_DOUBLED);
+    const waitMs = retryAfterMs ?? backoffMs(doubled, { baseMs: RETRY_BASE_MS, random: Math.random });
+    const next_at = Math.ceil(clock() + waitMs); // the store takes whole milliseconds only
+    this.#later.set(id, { attempts: tried, next_at }); // before the record, which a full disk may refuse
     if (forGood) {
       await store.outbox.giveUp(id, problem.message);
+      this.#later.delete(id);
       this.#troubles.over(chat);
       const what = { text: "The reply", file: "A file", approval: "A question" }[content.kind];
       log(`${what} of task ${task_id} can never be sent by ${commander.channel} and is given up: ${problem.message}`);
       return true;
     }
-    const doubled = Math.min(attempts + 1, MOST_DOUBLED);
-    const waitMs = retryAfterMs ?? backoffMs(doubled, { baseMs: RETRY_BASE_MS, random: Math.random });
-    await store.outbox.markFailed(id, { error: problem.message, next_at: clock() + waitMs });
+    await store.outbox.markFailed(id, { error: problem.message, next_at });
+    this.#later.delete(id);
     this.#troubles.tell(chat, problem.message);
     return false;
   }

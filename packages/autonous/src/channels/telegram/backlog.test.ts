@@ -38,3 +38,26 @@ test("strangers and buttons take nobody's place", async () => {
   expect(backlog.incoming.map(({ update_id }) => update_id)).toEqual([1, 2, 3]);
   expect(backlog.left).toEqual([]);
 });
+
+test("however much strangers write and press, little of it is kept, and nothing that they wrote", async () => {
+  const { store } = await scratchPlace();
+  const options = { store, bot_id: 1, clock: () => NOW, allowed: new Set([ADA]), window_ms: 1000, max_messages: 3 };
+  const backlog = await Backlog.open(options);
+  const text = "a secret of somebody".repeat(200);
+  for (let id = 1; id <= 5000; id += 5) {
+    backlog.add(id, written(id, { user: 7, chat: -5, isPrivate: false, text }));
+    backlog.add(id + 1, written(id + 1, { user: 7, chat: 7, text, unread: "photo" }));
+    backlog.add(id + 2, written(id + 2, { user: 1000 + id, chat: 1000 + id, text }));
+    backlog.add(id + 3, { kind: "pressed", update_id: id + 3, query_id: "q", user: 7, data: "y" });
+    backlog.add(id + 4, { kind: "pressed", update_id: id + 4, query_id: "q", user: ADA, data: "y" });
+  }
+  backlog.add(5001, written(5001));
+  await backlog.keep();
+  expect((await store.kv.get("telegram:backlog:1"))?.length).toBeLessThan(50_000);
+  const { incoming } = await Backlog.open(options);
+  expect(incoming).toEqual(backlog.incoming);
+  expect(incoming.filter(({ user }) => user === 7)).toEqual([written(2, { user: 7, chat: 7, text: "" })]);
+  expect(incoming.filter(({ kind, user }) => kind === "written" && user !== ADA)).toHaveLength(100);
+  expect(incoming.filter(({ kind }) => kind === "pressed")).toHaveLength(200);
+  expect(incoming.at(-1)?.update_id).toBe(5001);
+});

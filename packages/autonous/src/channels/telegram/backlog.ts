@@ -1,5 +1,5 @@
 import type { Store } from "../../store/store.ts";
-import type { Incoming } from "./incoming.ts";
+import type { Incoming, Pressed, Written } from "./incoming.ts";
 
 interface BacklogOptions {
   readonly store: Store;
@@ -10,21 +10,34 @@ interface BacklogOptions {
   readonly max_messages: number;
 }
 
+/** What is on record of it. */
 interface Kept {
   /** The last that was looked at. */
-  last: number;
-  incoming: Incoming[];
+  readonly last: number;
+  readonly incoming: readonly Incoming[];
   /** How many of each chat are not taken. */
-  readonly left: Record<string, number>;
+  readonly left: Readonly<Record<string, number>>;
 }
+
+/** Presses that are kept, the newest of them: more than there are questions, and no more than a moment's work. */
+const MOST_PRESSED = 200;
+/** Of those who are not on the list; more than are told so in some minutes. */
+const MOST_STRANGERS = 100;
 
 /**
  * What came while nobody listened. Telegram gives it a hundred at a time and forgets the last hundred when it is asked
- * for the next, so what may still be among the newest is kept on record until all of it has been seen.
+ * for the next, so what may still be among the newest is kept on record until all of it has been seen. However much
+ * came, little is kept: anybody can write to a bot.
  */
 export class Backlog {
   readonly #options: BacklogOptions;
-  #kept: Kept = { last: 0, incoming: [], left: {} };
+  #last = 0;
+  /** Of those on the list. */
+  #written: Written[] = [];
+  #pressed: Pressed[] = [];
+  /** By chat, so that each is told once that they are not on the list. */
+  readonly #strangers = new Map<number, Written>();
+  readonly #left = new Map<number, number>();
   #isStored = false;
 
   private constructor(options: BacklogOptions) {
@@ -35,7 +48,10 @@ export class Backlog {
     const backlog = new Backlog(options);
     const text = await options.store.kv.get(backlog.#key);
     if (text !== undefined && text !== "") {
-      backlog.#kept = JSON.parse(text) as Kept;
+      const { last, incoming, left } = JSON.parse(text) as Kept;
+      for (const [chat, count] of Object.entries(left)) backlog.#left.set(Number(chat), count);
+      for (const each of incoming) backlog.#place(each);
+      backlog.#last = last;
       backlog.#isStored = true;
     }
     return backlog;
@@ -43,34 +59,29 @@ export class Backlog {
 
   /** What is to be taken, in order: the newest, and none that is too old. */
   get incoming(): readonly Incoming[] {
-    return this.#kept.incoming;
+    const all = [...this.#written, ...this.#pressed, ...this.#strangers.values()];
+    return all.toSorted((one, other) => one.update_id - other.update_id);
   }
 
   /** Chats with messages that are not taken, and how many. */
   get left(): readonly (readonly [chat: number, count: number])[] {
-    return Object.entries(this.#kept.left).map(([chat, count]) => [Number(chat), count]);
+    return [...this.#left];
   }
 
   add(update_id: number, incoming: Incoming | undefined): void {
-    if (update_id <= this.#kept.last) return; // given again: after a crash, or since the store was not ready
-    this.#kept.last = update_id;
+    if (update_id <= this.#last) return; // given again: after a crash, or since the store was not ready
+    this.#last = update_id;
     if (incoming === undefined) return;
-    const { clock, window_ms, max_messages, allowed } = this.#options;
-    if (incoming.kind === "written") {
-      const isTooOld = incoming.sent_at < clock() - window_ms;
-      if (isTooOld) return allowed.has(incoming.user) ? this.#leave(incoming.chat) : undefined;
-    }
-    this.#kept.incoming.push(incoming);
-    const written = this.#kept.incoming.filter(({ kind, user }) => kind === "written" && allowed.has(user));
-    const [oldest] = written;
-    if (written.length <= max_messages || oldest?.kind !== "written") return;
-    this.#kept.incoming = this.#kept.incoming.filter((each) => each !== oldest);
-    this.#leave(oldest.chat);
+    const { clock, window_ms, allowed } = this.#options;
+    const isTooOld = incoming.kind === "written" && incoming.sent_at < clock() - window_ms;
+    if (!isTooOld) this.#place(incoming);
+    else if (allowed.has(incoming.user)) this.#leave(incoming.chat);
   }
 
   /** Puts it on record: what it came from may be forgotten. */
   async keep(): Promise<void> {
-    await this.#options.store.kv.set(this.#key, JSON.stringify(this.#kept));
+    const kept: Kept = { last: this.#last, incoming: this.incoming, left: Object.fromEntries(this.#left) };
+    await this.#options.store.kv.set(this.#key, JSON.stringify(kept));
     this.#isStored = true;
   }
 
@@ -78,11 +89,35 @@ export class Backlog {
   async clear(): Promise<void> {
     if (this.#isStored) await this.#options.store.kv.set(this.#key, "");
     this.#isStored = false;
-    this.#kept = { last: 0, incoming: [], left: {} };
+    this.#last = 0;
+    [this.#written, this.#pressed] = [[], []];
+    this.#strangers.clear();
+    this.#left.clear();
+  }
+
+  #place(incoming: Incoming): void {
+    const { max_messages, allowed } = this.#options;
+    if (!allowed.has(incoming.user)) return this.#placeStranger(incoming);
+    if (incoming.kind === "pressed") {
+      this.#pressed.push(incoming);
+      if (this.#pressed.length > MOST_PRESSED) this.#pressed.shift();
+      return;
+    }
+    this.#written.push(incoming);
+    const oldest = this.#written.length > max_messages ? this.#written.shift() : undefined;
+    if (oldest !== undefined) this.#leave(oldest.chat);
+  }
+
+  /** Nothing but whom to tell: what they wrote is nobody's business, and what they pressed would do nothing. */
+  #placeStranger(incoming: Incoming): void {
+    if (incoming.kind === "pressed" || !incoming.isPrivate) return;
+    if (this.#strangers.has(incoming.chat) || this.#strangers.size >= MOST_STRANGERS) return;
+    const { kind, update_id, chat, user, isPrivate, sent_at } = incoming;
+    this.#strangers.set(chat, { kind, update_id, chat, user, isPrivate, sent_at, text: "" });
   }
 
   #leave(chat: number): void {
-    this.#kept.left[chat] = (this.#kept.left[chat] ?? 0) + 1;
+    this.#left.set(chat, (this.#left.get(chat) ?? 0) + 1);
   }
 
   get #key(): string {

@@ -8,6 +8,7 @@ import { followEvents } from "./follow.ts";
 import { Poller } from "./poll.ts";
 import { Progress } from "./progress.ts";
 import { Questions } from "./questions.ts";
+import { monotonic } from "./rate-limit.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { createCommander } from "./send.ts";
 import { Strangers, takeIncoming } from "./take.ts";
@@ -46,7 +47,7 @@ const LAST_WORDS_MS = 3000;
 export async function openTelegram(options: TelegramOptions): Promise<Telegram> {
   const { store, bell, onTask, redact, listTools, log, clock = Date.now } = options;
   const rate = options.rate === undefined ? {} : { rate: options.rate };
-  const client = new TelegramClient({ token: options.token, api_root: options.api_root, clock, log, ...rate });
+  const client = new TelegramClient({ token: options.token, api_root: options.api_root, log, ...rate });
   const asked = await askForBot(client);
   if ("problem" in asked) log(`${asked.problem}. It is tried again until it can be`);
   const allowed: ReadonlySet<number> = new Set(options.allowed_users);
@@ -66,7 +67,7 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
       takeIncoming(incoming, { ...common, bot_id, strangers, listTools, press: (pressed) => questions.press(pressed) }),
   });
   const stopped = new AbortController();
-  const progress = new Progress({ store, client, clock });
+  const progress = new Progress({ store, client, clock: monotonic });
   const running = [poller.run(stopped.signal), followEvents(stopped.signal, { store, bell, progress, questions, log })];
   return {
     commander: createCommander({ store, client, questions, state_dir: options.state_dir }),

@@ -12,7 +12,7 @@ export async function checkTelegram(options: {
   readonly api_root: string;
   readonly allowed_users: readonly number[];
 }): Promise<TelegramCheck> {
-  const client = new TelegramClient({ ...options, clock: Date.now, log: () => undefined });
+  const client = new TelegramClient({ ...options, log: () => undefined });
   const { length } = options.allowed_users;
   try {
     const asked = await askForBot(client);

@@ -1,13 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Api } from "grammy";
-import { failureOf, TelegramFailure } from "./failure.ts";
+import { busyMs, failureOf, TelegramFailure } from "./failure.ts";
 import { nodeFetch } from "./fetch.ts";
-import { RateLimit } from "./rate-limit.ts";
+import { monotonic, RateLimit } from "./rate-limit.ts";
 
 export interface ClientOptions {
   readonly token: string;
   readonly api_root: string;
-  readonly clock: () => number;
+  /** One that is never set back. */
+  readonly clock?: () => number;
   readonly log: (line: string) => void;
   readonly rate?: RateLimit;
 }
@@ -24,30 +25,46 @@ interface CallOptions {
 }
 
 const CALL_MS = 15_000;
-/** Files may take their time. */
-export const FILE_MS = 120_000;
+const FILE_MS = 60_000;
+/** Of a slow line, 50 kB a second: what is slower is no line to send files by. */
+const SLOW_BYTES_A_MS = 50;
 /** After a call that nobody answered the others are not tried for so long: each would wait in vain, too. */
 const DOWN_MS = 1000;
 const NOTICE_ATTEMPTS = 5;
 const NOTICE_WAIT_MS = 2000;
 const LONGEST_NOTICE_WAIT_MS = 60_000;
 
+/** How long a file may take. */
+export function fileMs(bytes: number): number {
+  return FILE_MS + Math.ceil(bytes / SLOW_BYTES_A_MS);
+}
+
 /** Telegram's API with what every call needs: an end in sight, rates that are kept, failures that say what they mean. */
 export class TelegramClient {
   readonly rate: RateLimit;
   readonly #api: Api;
-  readonly #options: ClientOptions;
+  readonly #options: Required<Pick<ClientOptions, "clock" | "log">>;
   readonly #closing = new AbortController();
   /** What waits to be said, for each chat in order. */
   readonly #saying = new Map<number, Promise<void>>();
   #downUntil = 0;
 
   constructor(options: ClientOptions) {
-    this.#options = options;
-    this.rate = options.rate ?? new RateLimit({ clock: options.clock });
+    const { clock = monotonic, log, rate = new RateLimit({ clock }) } = options;
+    this.#options = { clock, log };
+    this.rate = rate;
     this.#api = new Api(options.token, {
       apiRoot: options.api_root.replace(/\/+$/, ""),
       fetch: nodeFetch,
+    });
+    // Here it is known what is called: a wait for one method that goes to no chat may not keep messages from coming in.
+    this.#api.config.use(async (previous, method, payload, signal) => {
+      const { chat_id } = payload as { readonly chat_id?: unknown };
+      const what = typeof chat_id === "number" ? chat_id : method;
+      this.#checkHeld(what);
+      const answer = await previous(method, payload, signal);
+      if (!answer.ok && answer.error_code === 429) this.rate.hold(what, busyMs(answer.parameters?.retry_after));
+      return answer;
     });
   }
 
@@ -57,8 +74,7 @@ export class TelegramClient {
 
   /** One call, now. Throws `TelegramFailure`. */
   async call<Result>(work: Work<Result>, { chat, timeoutMs = CALL_MS, stopped }: CallOptions = {}): Promise<Result> {
-    const heldMs = this.rate.heldMs(chat);
-    if (heldMs > 0) throw new TelegramFailure("Telegram asked to wait", { kind: "busy", retryAfterMs: heldMs });
+    if (chat !== undefined) this.#checkHeld(chat);
     const ends = [this.#closing.signal, AbortSignal.timeout(timeoutMs)];
     const signal = AbortSignal.any(stopped === undefined ? ends : [...ends, stopped]);
     try {
@@ -66,7 +82,6 @@ export class TelegramClient {
       return await work(this.#api, signal as unknown as Signal);
     } catch (error) {
       const failure = failureOf(error);
-      if (failure.kind === "busy") this.rate.hold(chat, failure.retryAfterMs ?? 0);
       if (failure.kind === "unreachable" && chat !== undefined) this.#downUntil = this.#options.clock() + DOWN_MS;
       throw failure;
     }
@@ -74,7 +89,7 @@ export class TelegramClient {
 
   /** Something for a chat, when it is its turn. Throws `TelegramFailure`. */
   async send<Result>(chat: number, work: Work<Result>, timeoutMs = CALL_MS): Promise<Result> {
-    const downMs = this.#downUntil - this.#options.clock();
+    const downMs = Math.ceil(this.#downUntil - this.#options.clock());
     if (downMs > 0) {
       const why = "Telegram could not be reached a moment ago";
       throw new TelegramFailure(why, { kind: "unreachable", retryAfterMs: downMs });
@@ -95,13 +110,15 @@ export class TelegramClient {
     }
   }
 
-  /** For what may as well not happen: "typing…", a message that is removed. */
-  async attempt(chat: number, work: Work<unknown>): Promise<void> {
-    if (this.#downUntil > this.#options.clock()) return;
+  /** For what may as well not happen: "typing…", a message that is removed. False where it may help to try again. */
+  async attempt(chat: number, work: Work<unknown>): Promise<boolean> {
+    if (this.#downUntil > this.#options.clock()) return false;
     try {
       await this.call(work, { chat });
+      return true;
     } catch (error) {
       if (!(error instanceof TelegramFailure)) throw error;
+      return error.kind !== "busy" && error.kind !== "unreachable";
     }
   }
 
@@ -123,6 +140,11 @@ export class TelegramClient {
     await Promise.all(this.#saying.values());
     clearTimeout(timer);
     this.#closing.abort();
+  }
+
+  #checkHeld(what: number | string): void {
+    const heldMs = this.rate.heldMs(what);
+    if (heldMs > 0) throw new TelegramFailure("Telegram asked to wait", { kind: "busy", retryAfterMs: heldMs });
   }
 
   async #turnOf(chat: number): Promise<void> {

@@ -11,13 +11,18 @@ const REFUSALS = [
   { code: 400, description: "Bad Request: message is not modified",          kind: "refused" },
   { code: 413, description: "Request Entity Too Large",                      kind: "refused" },
   { code: 409, description: "Conflict: terminated by other getUpdates",      kind: "conflict" },
+  { code: 408, description: "Request Timeout",                               kind: "unreachable" },
+  { code: undefined, description: "no code at all",                          kind: "unreachable" },
+  { code: "ERR",     description: "a code that is none",                     kind: "unreachable" },
+  { code: 302, description: "Found",                                         kind: "unreachable" },
   { code: 500, description: "Internal Server Error",                         kind: "unreachable" },
   { code: 502, description: "Bad Gateway",                                   kind: "unreachable" },
 ] as const;
 
 for (const { code, description, kind } of REFUSALS) {
   test(`${code} ${description} means ${kind}`, () => {
-    const error = new GrammyError("", { ok: false, error_code: code, description }, "sendMessage", {});
+    const error_code = code as number; // what comes over the wire is what it says only as far as it was checked
+    const error = new GrammyError("", { ok: false, error_code, description }, "sendMessage", {});
     expect(failureOf(error)).toMatchObject({
       kind,
       message: `Telegram did not take sendMessage (${code}: ${description})`,

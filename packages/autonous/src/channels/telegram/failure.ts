@@ -20,6 +20,8 @@ interface FailureFacts {
   readonly retryAfterMs?: number;
   /** A group that has a new number. */
   readonly movedTo?: number;
+  /** The time that we gave it was over. */
+  readonly isLate?: boolean;
 }
 
 /** A failed call. Neither its message nor its cause holds the token, which is part of every address. */
@@ -27,13 +29,15 @@ export class TelegramFailure extends Error {
   readonly kind: FailureKind;
   readonly retryAfterMs: number | undefined;
   readonly movedTo: number | undefined;
+  readonly isLate: boolean;
 
-  constructor(message: string, { kind, retryAfterMs, movedTo }: FailureFacts) {
+  constructor(message: string, { kind, retryAfterMs, movedTo, isLate = false }: FailureFacts) {
     super(message);
     this.name = "TelegramFailure";
     this.kind = kind;
     this.retryAfterMs = retryAfterMs;
     this.movedTo = movedTo;
+    this.isLate = isLate;
   }
 }
 
@@ -49,8 +53,18 @@ const KINDS: Readonly<Record<number, FailureKind>> = {
 /** Telegram gives these as 400, and only its words tell them from a message that is wrong in itself. */
 const GONE = /chat not found|peer_id_invalid|user is deactivated|group chat was deactivated|bot was kicked/i;
 
+/** Only these are Telegram's word on the request itself. A 408 is that of whoever waited for it, all else its trouble. */
+function isRefusal(code: unknown): boolean {
+  return Number.isInteger(code) && Number(code) >= 400 && Number(code) < 500 && code !== 408;
+}
+
 /** Where a 429 does not say how long. */
 const BUSY_MS = 5000;
+
+/** How long a 429 asks for. */
+export function busyMs(retry_after_s: number | undefined): number {
+  return retry_after_s === undefined ? BUSY_MS : retry_after_s * 1000;
+}
 
 export function failureOf(error: unknown): TelegramFailure {
   if (error instanceof TelegramFailure) return error;
@@ -61,13 +75,13 @@ export function failureOf(error: unknown): TelegramFailure {
 
 function refusalOf({ method, error_code, description, parameters }: GrammyError): TelegramFailure {
   const message = `Telegram did not take ${method} (${error_code}: ${description})`;
-  if (error_code >= 500) return new TelegramFailure(message, { kind: "unreachable" });
+  if (!isRefusal(error_code)) return new TelegramFailure(message, { kind: "unreachable" });
   const { retry_after, migrate_to_chat_id } = parameters;
   const isGone = error_code === 400 && GONE.test(description);
   const kind = isGone ? "gone" : (KINDS[error_code] ?? "refused");
   return new TelegramFailure(message, {
     kind,
-    ...(kind === "busy" ? { retryAfterMs: retry_after === undefined ? BUSY_MS : retry_after * 1000 } : {}),
+    ...(kind === "busy" ? { retryAfterMs: busyMs(retry_after) } : {}),
     ...(migrate_to_chat_id === undefined ? {} : { movedTo: migrate_to_chat_id }),
   });
 }
@@ -75,12 +89,16 @@ function refusalOf({ method, error_code, description, parameters }: GrammyError)
 /** Of the cause only its code is told: its message may have the address, and so the token. */
 function unreachable(message: string, cause: unknown): TelegramFailure {
   const method = /'(\w+)'/.exec(message)?.[1] ?? "a call";
-  return new TelegramFailure(`Telegram cannot be reached for ${method} (${whyOf(cause)})`, { kind: "unreachable" });
+  const why = whyOf(cause);
+  const isLate = why === LATE;
+  return new TelegramFailure(`Telegram cannot be reached for ${method} (${why})`, { kind: "unreachable", isLate });
 }
+
+const LATE = "no answer in time";
 
 function whyOf(error: unknown): string {
   const { code, name, cause } = Object(error) as Readonly<Record<"code" | "name" | "cause", unknown>>;
   if (typeof code === "string") return code;
-  if (name === "AbortError") return "no answer in time";
+  if (name === "AbortError") return LATE;
   return cause === undefined ? "no answer of Telegram's" : whyOf(cause);
 }

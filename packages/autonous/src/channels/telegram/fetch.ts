@@ -3,6 +3,9 @@ import type { ApiClientOptions } from "grammy";
 type Fetch = NonNullable<ApiClientOptions["fetch"]>;
 type Given = NonNullable<Parameters<Fetch>[1]>;
 
+/** Somebody between us and Telegram answered: a proxy, a gateway, a page to log in. */
+class NotTelegram extends Error {}
+
 /**
  * Node's own `fetch` for Telegram's library, whose own one never notices that a connection broke in the middle of an
  * answer. It brings signals of another make, and may not be led elsewhere: the token is part of the address.
@@ -20,8 +23,20 @@ export const nodeFetch = (async (url: Parameters<Fetch>[0], given: Given = {}) =
       signal: ending.signal,
     });
     const text = await response.text(); // while the signal is still listened to
+    if (!isAnswer(text)) throw new NotTelegram();
     return new Response(text, { status: response.status, statusText: response.statusText });
   } finally {
     signal?.removeEventListener("abort", end);
   }
 }) as unknown as Fetch;
+
+/** Telegram's library takes any JSON for an answer, and one without an `ok` for a refusal. */
+function isAnswer(text: string): boolean {
+  try {
+    const { ok } = Object(JSON.parse(text)) as { readonly ok?: unknown };
+    return typeof ok === "boolean";
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
+}

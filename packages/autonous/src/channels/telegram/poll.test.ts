@@ -114,6 +114,7 @@ test("a backlog of hundreds is seen to its end before the newest are chosen, in 
 const TROUBLES = [
   { title: "500",                    fault: { kind: "server_error" } },
   { title: "a page of a gateway",    fault: { kind: "bad_gateway" } },
+  { title: "JSON of a gateway",      fault: { kind: "gateway_json" } },
   { title: "409",                    fault: { kind: "conflict" } },
   { title: "429",                    fault: { kind: "rate_limited", retry_after_s: 1 } },
   { title: "a reset connection",     fault: { kind: "reset_before" } },
@@ -138,6 +139,45 @@ for (const { title, fault } of TROUBLES) {
     expect(telegram.calls.filter(({ is_early }) => is_early)).toEqual([]);
   });
 }
+
+test("a menu that Telegram does not take now keeps no message waiting", async () => {
+  const { telegram, open, tasks, until } = await scratchPlace({
+    faults: [{ kind: "rate_limited", method: "setMyCommands", retry_after_s: 600 }],
+  });
+  await open();
+  telegram.say({ text: "one" });
+  await until(async () => (await tasks()).length === 1);
+});
+
+for (const [who, user] of [
+  ["a stranger", 7],
+  ["somebody on the list", ADA],
+] as const) {
+  test(`a press of ${who} that Telegram does not let us answer keeps nobody waiting`, async () => {
+    const { telegram, open, tasks, until } = await scratchPlace();
+    await open();
+    const { message_id } = telegram.say({ chat: -5, text: "one" });
+    await until(async () => (await tasks()).length === 1);
+    telegram.fault({ kind: "rate_limited", method: "answerCallbackQuery", retry_after_s: 600 });
+    telegram.press({ user, chat: -5, message_id, data: "y", forged: true });
+    await telegram.until(() => telegram.calls.some(({ status }) => status === 429), "the refusal");
+    for (const text of ["two", "/help"]) telegram.say({ chat: -5, text });
+    await until(async () => (await tasks()).length === 2);
+    await telegram.until(() => telegram.answers(-5)[0], "the list of commands");
+  });
+}
+
+test("a crowd of strangers who press buttons does not use up what may be sent", async () => {
+  const { telegram, open, tasks, until } = await scratchPlace();
+  const now = Date.now();
+  await open({ clock: () => now });
+  const { message_id } = telegram.say({ chat: -5, text: "one" });
+  await until(async () => (await tasks()).length === 1);
+  for (let i = 0; i < 30; i++) telegram.press({ user: 700 + i, chat: -5, message_id, data: "y", forged: true });
+  telegram.say({ chat: -5, text: "two" });
+  await until(async () => (await tasks()).length === 2);
+  expect(telegram.calls.filter(({ method }) => method === "answerCallbackQuery")).toHaveLength(10);
+});
 
 test("updates that come twice, and in the wrong order, are done once and in order", async () => {
   const { telegram, open, tasks, until } = await scratchPlace({

@@ -115,6 +115,43 @@ test("trouble with the message is nobody's trouble", async () => {
   expect(telegram.calls.filter(({ method }) => method === "deleteMessage")).toHaveLength(1);
 });
 
+// oxfmt-ignore
+const NOT_NOW = [
+  { title: "Telegram asked to wait",  fault: { kind: "rate_limited", retry_after_s: 5 } },
+  { title: "Telegram had a fault",    fault: { kind: "server_error" } },
+  { title: "nobody answered",         fault: { kind: "reset_before" } },
+] as const;
+
+for (const { title, fault } of NOT_NOW) {
+  test(`a message that could not be removed since ${title} is removed later`, async () => {
+    const { place, progress, hear, pass } = await watch();
+    const { telegram, store } = place;
+    await hear("task.started");
+    pass(2000);
+    await hear("turn.started", { turn: 1 });
+    telegram.fault({ ...fault, method: "deleteMessage" });
+    await hear("task.completed");
+    const [standing] = telegram.answers();
+    expect(await store.kv.get("telegram:progress")).toBe(`{"42":[${standing?.message_id}]}`);
+    pass(5000);
+    await progress.show();
+    expect(telegram.answers()).toEqual([]);
+    expect(await store.kv.get("telegram:progress")).toBe("{}");
+    expect(telegram.calls.filter(({ method }) => method === "deleteMessage")).toHaveLength(2);
+  });
+}
+
+test("a message that somebody deleted is not removed again and again", async () => {
+  const { place, progress, hear, pass } = await watch();
+  const { telegram, store } = place;
+  await store.kv.set("telegram:progress", '{"42":77}');
+  await progress.open();
+  await hear("task.started");
+  pass(2000);
+  await progress.show();
+  expect(telegram.calls.filter(({ method }) => method === "deleteMessage")).toHaveLength(1);
+});
+
 test("a message that a process left standing when it was killed is removed by the next", async () => {
   const { place, hear, pass } = await watch();
   await hear("task.started");

@@ -36,6 +36,11 @@ interface Shown {
   typingAt: number;
 }
 
+interface Left {
+  readonly chat: number;
+  readonly message_id: number;
+}
+
 type Change = (shown: Shown, payload: RuntimeEvent["payload"]) => void;
 
 /** What the events of a task change in what is shown of it. */
@@ -64,6 +69,8 @@ const ENDS: ReadonlySet<EventType> = new Set([
 export class Progress {
   readonly #options: Required<ProgressOptions>;
   readonly #shown = new Map<number, Shown>();
+  /** Messages that nobody needs any more, until Telegram has removed them. */
+  #leaving: readonly Left[] = [];
   /** The chats of tasks; null for tasks of other channels. */
   readonly #chats = new Map<string, number | null>();
 
@@ -74,9 +81,11 @@ export class Progress {
   /** Removes what an earlier process left standing. */
   async open(): Promise<void> {
     const { store } = this.#options;
-    const left = JSON.parse((await store.kv.get(KEPT)) ?? "{}") as Readonly<Record<string, number>>;
-    for (const [chat, message_id] of Object.entries(left)) await this.#remove(Number(chat), message_id);
-    if (Object.keys(left).length > 0) await this.#keep();
+    const left = JSON.parse((await store.kv.get(KEPT)) ?? "{}") as Readonly<Record<string, number | readonly number[]>>;
+    this.#leaving = Object.entries(left).flatMap(([chat, ids]) =>
+      [ids].flat().map((message_id) => ({ chat: Number(chat), message_id })),
+    );
+    await this.#removeLeaving();
   }
 
   async hear({ type, task_id, payload }: RuntimeEvent): Promise<void> {
@@ -90,6 +99,7 @@ export class Progress {
 
   /** Shows what has changed where it is time to. */
   async show(): Promise<void> {
+    await this.#removeLeaving();
     const now = this.#options.clock();
     for (const [chat, shown] of this.#shown) {
       await this.#type(chat, shown, now);
@@ -115,8 +125,8 @@ export class Progress {
     if (shown?.task_id !== task_id) return;
     this.#shown.delete(chat);
     if (shown.message_id === undefined) return;
-    await this.#remove(chat, shown.message_id);
-    await this.#keep();
+    this.#leaving = [...this.#leaving, { chat, message_id: shown.message_id }];
+    await this.#removeLeaving();
   }
 
   async #write(chat: number, shown: Shown, text: string): Promise<void> {
@@ -145,15 +155,29 @@ export class Progress {
     await this.#options.client.attempt(chat, (api, signal) => api.sendChatAction(chat, "typing", {}, signal));
   }
 
-  async #remove(chat: number, message_id: number): Promise<void> {
-    await this.#options.client.attempt(chat, (api, signal) => api.deleteMessage(chat, message_id, signal));
+  /** What Telegram does not do now, because it is asked to wait or is away, is done later: also after a restart. */
+  async #removeLeaving(): Promise<void> {
+    const removed = new Set<Left>();
+    for (const each of this.#leaving) {
+      const { chat, message_id } = each;
+      // One that was deleted by somebody, or is too old to be, is as good as removed.
+      const isOver = await this.#options.client.attempt(chat, (api, signal) =>
+        api.deleteMessage(chat, message_id, signal),
+      );
+      if (isOver) removed.add(each);
+    }
+    if (removed.size === 0) return;
+    this.#leaving = this.#leaving.filter((each) => !removed.has(each));
+    await this.#keep();
   }
 
   async #keep(): Promise<void> {
     const standing = [...this.#shown].flatMap(([chat, { message_id }]) =>
-      message_id === undefined ? [] : [[chat, message_id]],
+      message_id === undefined ? [] : [{ chat, message_id }],
     );
-    await this.#options.store.kv.set(KEPT, JSON.stringify(Object.fromEntries(standing)));
+    const byChat = Map.groupBy([...this.#leaving, ...standing], ({ chat }) => chat);
+    const kept = [...byChat].map(([chat, left]) => [chat, left.map(({ message_id }) => message_id)]);
+    await this.#options.store.kv.set(KEPT, JSON.stringify(Object.fromEntries(kept)));
   }
 
   async #chatOf(task_id: string): Promise<number | null> {

@@ -4,7 +4,11 @@ import { makeRequest } from "../../../../../test/support/approval-request.ts";
 import { ADA, scratchPlace } from "../../../../../test/support/telegram-channel.ts";
 import type { Place } from "../../../../../test/support/telegram-channel.ts";
 import type { ChatMessage } from "../../../../../tools/fake-telegram/server.ts";
+import type { Store } from "../../store/store.ts";
+import { TelegramClient } from "./client.ts";
 import { makeKeyboard, makeQuestion, readButton } from "./question.ts";
+import { Questions } from "./questions.ts";
+import { RateLimit } from "./rate-limit.ts";
 
 const BOB = 77;
 
@@ -166,6 +170,50 @@ test("what is too long for a message comes whole as a file, before the buttons",
   expect(file?.message_id).toBeLessThan(message.message_id);
   expect(message.text).toContain("This is only the beginning: all of it is in the file above");
   expect(message.text.length).toBeLessThan(4096);
+});
+
+test("the file of a long question is sent once, however often the question is refused, also after a restart", async () => {
+  const place = await scratchPlace();
+  const { telegram, store } = place;
+  const first = await place.open();
+  telegram.fault({ kind: "rate_limited", method: "sendMessage", retry_after_s: 1, times: 2 });
+  const asking = ask(place, { params: { cmd: "x".repeat(10_000) } });
+  const refusals = (): number => telegram.calls.filter(({ status }) => status === 429).length;
+  await telegram.until(() => refusals() === 1, "the first refusal");
+  await first.close();
+  await place.open();
+  const { request } = await asking;
+  expect(refusals()).toBe(2);
+  expect(telegram.answers().filter(({ document }) => document !== undefined)).toHaveLength(1);
+  expect(await store.kv.get("telegram:whole:42")).toBe(request.approval_id);
+});
+
+test("a question is asked once, with its file, while the store cannot record that it was", async () => {
+  const { telegram, store } = await scratchPlace();
+  telegram.say({ text: "hello" }); // who has never written cannot be written to
+  let isFull = true;
+  const set: Store["kv"]["set"] = (...given) =>
+    isFull ? Promise.reject(new Error("the disk is full")) : store.kv.set(...given);
+  const full = { ...store, kv: { ...store.kv, set } };
+  const rate = new RateLimit({ chatMs: 0, groupMs: 0, anyMs: 0 });
+  const client = new TelegramClient({ token: telegram.token, api_root: telegram.url, log: () => undefined, rate });
+  const common = { store: full, client, allowed: new Set([ADA]), clock: Date.now };
+  const questions = new Questions({ ...common, onTask: () => undefined, onAnswer: () => undefined });
+  await store.inbox.ingest({ source: "telegram", lane: `telegram:${ADA}`, text: "do it", user: "42" });
+  const [lease] = await store.inbox.claim("w", 1);
+  const { task_id = null, run_id = "" } = lease?.task ?? {};
+  const params = { cmd: "x".repeat(10_000) };
+  const request = makeRequest({ now: Date.now(), task_id, run_id, chat: `telegram:${ADA}`, user: "42", params });
+  await store.approvals.open(request);
+
+  for (let i = 0; i < 4; i++) await expect(questions.ask(request.approval_id, ADA)).rejects.toThrow("the disk is full");
+  isFull = false;
+  const receipt = await questions.ask(request.approval_id, ADA);
+  const [file, question, ...more] = telegram.answers();
+  expect([file?.document?.file_name, more]).toEqual([`${request.approval_id}.txt`, []]);
+  expect(receipt?.split(":")[0]).toBe(String(question?.message_id));
+  const open = [{ approval_id: request.approval_id, chat: ADA, message_id: question?.message_id }];
+  expect(JSON.parse((await store.kv.get("telegram:questions")) ?? "")).toEqual(open);
 });
 
 test("hidden characters in what would run are seen, and buttons fit what Telegram takes", () => {

@@ -4,7 +4,7 @@ import { InputFile } from "grammy";
 import type { Store } from "../../store/store.ts";
 import { checkOffer } from "../check-offer.ts";
 import type { TelegramClient } from "./client.ts";
-import { FILE_MS } from "./client.ts";
+import { fileMs } from "./client.ts";
 import { TelegramFailure } from "./failure.ts";
 import type { FailureKind } from "./failure.ts";
 import { laneOf, personOf } from "./incoming.ts";
@@ -38,11 +38,17 @@ interface Told {
 const KEPT = "telegram:questions";
 /** What Telegram shows of it. */
 const TELLING_LIMIT = 200;
+/** What is said next in the chat waits for it, and Telegram does not take it much later. */
+const TELLING_WAIT_MS = 10_000;
 
 /** Requests for approval as messages with buttons: asked, answered, and changed to what became of them. */
 export class Questions {
   readonly #parts: QuestionParts;
   #open: readonly OpenQuestion[] | undefined;
+  /** By request: asked and not recorded yet, because the store failed. Not to be asked again. */
+  readonly #asked = new Map<string, { readonly question: OpenQuestion; readonly receipt: string }>();
+  /** By chat: the request whose file was sent last. */
+  readonly #whole = new Map<number, string>();
 
   constructor(parts: QuestionParts) {
     this.#parts = parts;
@@ -50,12 +56,13 @@ export class Questions {
 
   /** Gives the receipt by which a button is known. Undefined where nobody has to be asked any more. */
   async ask(approval_id: string, chat: number): Promise<string | undefined> {
+    if (this.#asked.has(approval_id)) return await this.#record(approval_id);
     const { store, client, clock } = this.#parts;
     const approval = await store.approvals.get(approval_id);
     if (approval === undefined || approval.state !== "pending") return undefined;
     const { request } = approval;
     const { text, entities, whole } = makeQuestion(request, { now: clock() });
-    if (whole !== undefined) await this.#sendWhole(request, whole, chat);
+    if (whole !== undefined) await this.#sendWholeOnce(request, whole, chat);
     const nonce = randomBytes(6).toString("base64url");
     const { message_id } = await client.send(chat, (api, signal) =>
       api.sendMessage(
@@ -65,8 +72,19 @@ export class Questions {
         signal,
       ),
     );
-    await this.#keep([...(await this.#opened()), { approval_id, chat, message_id }]);
-    return receiptFor(message_id, nonce);
+    const question = { approval_id, chat, message_id };
+    this.#asked.set(approval_id, { question, receipt: receiptFor(message_id, nonce) });
+    return await this.#record(approval_id);
+  }
+
+  /** Throws when the store does; what was asked is remembered until it is on record. */
+  async #record(approval_id: string): Promise<string | undefined> {
+    const asked = this.#asked.get(approval_id);
+    if (asked === undefined) return undefined;
+    const others = (await this.#opened()).filter((each) => !isSame(each, asked.question));
+    await this.#keep([...others, asked.question]);
+    this.#asked.delete(approval_id);
+    return asked.receipt;
   }
 
   /** Somebody pressed a button. Whoever it was is told what came of it. */
@@ -90,7 +108,7 @@ export class Questions {
   }
 
   async #tell({ query_id, on, user }: Pressed, { text, isAlert }: Told): Promise<void> {
-    const { client } = this.#parts;
+    const { client, allowed } = this.#parts;
     const told = { text: text.slice(0, TELLING_LIMIT), show_alert: isAlert };
     const work: Parameters<TelegramClient["call"]>[0] = (api, signal) =>
       api.answerCallbackQuery(query_id, told, signal);
@@ -99,8 +117,10 @@ export class Questions {
     } catch (error) {
       if (!(error instanceof TelegramFailure)) throw error;
       // One that is too old cannot be answered any more; what it did stands in the message.
-      if (error.kind === "busy" || error.kind === "unreachable")
-        client.say(on?.chat ?? user, "What a button did", work);
+      const isSoon = (error.retryAfterMs ?? 0) <= TELLING_WAIT_MS;
+      const mayHelp = isSoon && (error.kind === "busy" || error.kind === "unreachable");
+      // Whoever is not on the list may not keep others in the chat waiting.
+      if (mayHelp && allowed.has(user)) client.say(on?.chat ?? user, "What a button did", work);
     }
   }
 
@@ -155,10 +175,18 @@ export class Questions {
     }
   }
 
-  async #sendWhole({ approval_id }: ApprovalRequest, whole: string, chat: number): Promise<void> {
-    const file = new InputFile(Buffer.from(whole), `${approval_id}.txt`);
+  /** However often the question itself has to be tried. In order within a chat, so one has to be remembered for each. */
+  async #sendWholeOnce({ approval_id }: ApprovalRequest, whole: string, chat: number): Promise<void> {
+    const { client, store } = this.#parts;
+    const key = `telegram:whole:${chat}`;
+    if ((this.#whole.get(chat) ?? (await store.kv.get(key))) === approval_id) return;
+    const bytes = Buffer.from(whole);
+    const file = new InputFile(bytes, `${approval_id}.txt`);
     const caption = "All of what is asked for below";
-    await this.#parts.client.send(chat, (api, signal) => api.sendDocument(chat, file, { caption }, signal), FILE_MS);
+    const timeoutMs = fileMs(bytes.length);
+    await client.send(chat, (api, signal) => api.sendDocument(chat, file, { caption }, signal), timeoutMs);
+    this.#whole.set(chat, approval_id);
+    await store.kv.set(key, approval_id);
   }
 
   async #opened(): Promise<readonly OpenQuestion[]> {
@@ -171,6 +199,10 @@ export class Questions {
     this.#open = open;
     await this.#parts.store.kv.set(KEPT, JSON.stringify(open));
   }
+}
+
+function isSame(one: OpenQuestion, other: OpenQuestion): boolean {
+  return one.chat === other.chat && one.message_id === other.message_id;
 }
 
 function receiptFor(message_id: number, nonce: string): string {

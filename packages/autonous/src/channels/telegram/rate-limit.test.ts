@@ -33,10 +33,23 @@ test("a chat that asked to be left alone is, for so long and by itself", () => {
   const { rate, pass } = limited();
   rate.hold(1, 5000);
   rate.hold(1, 1000);
-  expect([rate.heldMs(1), rate.heldMs(2), rate.heldMs(undefined)]).toEqual([5000, 0, 0]);
+  expect([rate.heldMs(1), rate.heldMs(2), rate.heldMs("getUpdates")]).toEqual([5000, 0, 0]);
   expect([rate.tryTake(1), rate.tryTake(2)]).toEqual([false, true]);
   pass(5000);
   expect([rate.heldMs(1), rate.tryTake(1)]).toEqual([0, true]);
+});
+
+test("a method that goes to no chat is held by itself", () => {
+  const { rate } = limited();
+  rate.hold("setMyCommands", 5000);
+  expect([rate.heldMs("setMyCommands"), rate.heldMs("getUpdates"), rate.tryTake(1)]).toEqual([5000, 0, true]);
+});
+
+test("a wait is never told shorter than it is, and in whole milliseconds", () => {
+  const { rate, pass } = limited();
+  rate.hold(1, 5000);
+  pass(0.25);
+  expect(rate.heldMs(1)).toBe(5000);
 });
 
 test("whoever waits for a turn is let go when it is stopped", async () => {

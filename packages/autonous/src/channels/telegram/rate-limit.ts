@@ -1,7 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 
 interface RateLimitOptions {
-  readonly clock: () => number;
+  /** One that is never set back, or chats would be silent for as long as it was. */
+  readonly clock?: () => number;
   /** Between two messages to one chat. Telegram's own: one a second, twenty a minute in groups. */
   readonly chatMs?: number;
   readonly groupMs?: number;
@@ -15,18 +16,23 @@ const ANY_MS = 34;
 /** Chats that are remembered before those are forgotten whose time is over. */
 const MANY = 1000;
 
+/** Milliseconds since some moment; whoever sets the machine's clock does not change it. */
+export function monotonic(): number {
+  return performance.now();
+}
+
 /** Keeps what is sent below what Telegram takes, and knows where it asked to be left alone. */
 export class RateLimit {
   readonly #options: Required<RateLimitOptions>;
   /** When the next message to a chat may go out. */
   readonly #chats = new Map<number, number>();
-  /** Until when Telegram wants nothing more for a chat; under `undefined`, for what goes to none. */
-  readonly #held = new Map<number | undefined, number>();
+  /** Until when Telegram wants nothing more for a chat, or of a method that goes to none. */
+  readonly #held = new Map<number | string, number>();
   /** The last of those who wait for a chat. */
   readonly #turns = new Map<number, Promise<void>>();
   #any = 0;
 
-  constructor({ clock, chatMs = CHAT_MS, groupMs = GROUP_MS, anyMs = ANY_MS }: RateLimitOptions) {
+  constructor({ clock = monotonic, chatMs = CHAT_MS, groupMs = GROUP_MS, anyMs = ANY_MS }: RateLimitOptions = {}) {
     this.#options = { clock, chatMs, groupMs, anyMs };
   }
 
@@ -49,17 +55,17 @@ export class RateLimit {
     return true;
   }
 
-  /** Telegram wants nothing more for this chat for so long. */
-  hold(chat: number | undefined, ms: number): void {
+  /** Telegram wants nothing more for this chat, or of this method, for so long. */
+  hold(what: number | string, ms: number): void {
     const until = this.#options.clock() + ms;
-    this.#held.set(chat, Math.max(this.#held.get(chat) ?? 0, until));
+    this.#held.set(what, Math.max(this.#held.get(what) ?? 0, until));
   }
 
-  /** For how long; 0 where it may be asked. */
-  heldMs(chat: number | undefined): number {
-    const ms = (this.#held.get(chat) ?? 0) - this.#options.clock();
-    if (ms <= 0) this.#held.delete(chat);
-    return Math.max(0, ms);
+  /** For how many whole milliseconds; 0 where it may be asked. */
+  heldMs(what: number | string): number {
+    const ms = (this.#held.get(what) ?? 0) - this.#options.clock();
+    if (ms <= 0) this.#held.delete(what);
+    return Math.max(0, Math.ceil(ms));
   }
 
   async #waitFor(chat: number, signal: AbortSignal): Promise<void> {

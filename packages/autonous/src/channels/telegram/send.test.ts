@@ -5,8 +5,13 @@ import { ADA, scratchPlace } from "../../../../../test/support/telegram-channel.
 import type { Place } from "../../../../../test/support/telegram-channel.ts";
 import { TELEGRAM_LIMITS } from "../../../../../tools/fake-telegram/server.ts";
 import { NotSent } from "../../queue/commander.ts";
-import type { Outgoing, OutboxRow } from "../../store/store.ts";
+import type { Outgoing, OutboxRow, Store } from "../../store/store.ts";
+import { TelegramClient } from "./client.ts";
+import { Questions } from "./questions.ts";
 import { RateLimit } from "./rate-limit.ts";
+import { createCommander } from "./send.ts";
+
+const FREE = new RateLimit({ chatMs: 0, groupMs: 0, anyMs: 0 });
 
 function rowOf(content: Outgoing, given: Partial<OutboxRow> = {}): OutboxRow {
   return {
@@ -55,6 +60,20 @@ test("a long answer comes in parts, and one that is cut off half-way goes on whe
   expect(said(place).map((part) => part[0])).toEqual(["0", "1", "2", "3", "4"]);
 });
 
+test("no part of a long answer is sent again because the store could not record it", async () => {
+  const place = await known();
+  let isFull = true;
+  const set: Store["kv"]["set"] = (...given) =>
+    isFull ? Promise.reject(new Error("the disk is full")) : place.store.kv.set(...given);
+  const { commander } = await place.open({ store: { ...place.store, kv: { ...place.store.kv, set } } });
+  const text = Array.from({ length: 3 }, (_, i) => `${i} ${"word ".repeat(700)}`).join("\n\n");
+  const send = (): Promise<{ readonly receipt?: string }> => commander.send(rowOf({ kind: "text", text }));
+  for (let i = 0; i < 3; i++) await expect(send()).rejects.toThrow("the disk is full");
+  isFull = false;
+  expect(await send()).toEqual({ receipt: String(place.telegram.answers().at(-1)?.message_id) });
+  expect(said(place).map((part) => part[0])).toEqual(["0", "1", "2"]);
+});
+
 test("an answer that nobody would scroll through is a file", async () => {
   const place = await known();
   const { commander } = await place.open();
@@ -91,6 +110,39 @@ test("a file of the run is sent under its name, with what was said of it cut to 
   await expect(commander.send(rowOf({ ...file, artifact: "../../a.db" }))).rejects.toMatchObject({ forGood: true });
 });
 
+test("a file that takes too long again and again is told of instead, and what follows it goes out", async () => {
+  const { telegram, store, state_dir } = await known();
+  const client = new TelegramClient({
+    token: telegram.token,
+    api_root: telegram.url,
+    log: () => undefined,
+    rate: FREE,
+  });
+  const common = { store, client, allowed: new Set<number>(), clock: Date.now };
+  const questions = new Questions({ ...common, onTask: () => undefined, onAnswer: () => undefined });
+  const commander = createCommander({ store, client, questions, state_dir, fileMs: () => 50 });
+  mkdirSync(join(state_dir, "runs/run_1"), { recursive: true });
+  writeFileSync(join(state_dir, "runs/run_1/a.txt"), "content");
+  const file = {
+    kind: "file",
+    artifact: "a.txt",
+    name: "a.txt",
+    media_type: "text/plain",
+    bytes: 7,
+    sha256: "",
+  } as const;
+  telegram.fault({ kind: "hang", method: "sendDocument", times: "always" });
+  let receipt: string | undefined;
+  for (let i = 0; receipt === undefined && i < 1000; i++) {
+    receipt = (await commander.send(rowOf(file)).catch(() => ({ receipt: undefined }))).receipt;
+    if (receipt === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  expect(telegram.calls.filter(({ method }) => method === "sendDocument")).toHaveLength(3);
+  expect(telegram.answers().map(({ text }) => text)).toEqual([
+    'The file "a.txt" could not be sent: the line is too slow for it.',
+  ]);
+});
+
 // oxfmt-ignore
 const FAILURES = [
   { title: "a person who has blocked the bot", fault: { kind: "blocked" },                          chat: "telegram:42", gives: { forGood: true } },
@@ -98,6 +150,7 @@ const FAILURES = [
   { title: "a lane of another channel",        fault: undefined,                                    chat: "http:a",      gives: { forGood: true } },
   { title: "too much at once",                 fault: { kind: "rate_limited", retry_after_s: 7 },   chat: "telegram:42", gives: { forGood: false, retryAfterMs: 7000 } },
   { title: "a fault of the server",            fault: { kind: "server_error" },                     chat: "telegram:42", gives: { forGood: false, retryAfterMs: undefined } },
+  { title: "JSON of a gateway",                fault: { kind: "gateway_json" },                     chat: "telegram:42", gives: { forGood: false, retryAfterMs: undefined } },
   { title: "no answer",                        fault: { kind: "reset_before" },                     chat: "telegram:42", gives: { forGood: false, retryAfterMs: undefined } },
 ] as const;
 

@@ -6,7 +6,7 @@ import type { Commander } from "../../queue/commander.ts";
 import { NotSent } from "../../queue/commander.ts";
 import type { Outgoing, OutboxRow, Store } from "../../store/store.ts";
 import type { TelegramClient } from "./client.ts";
-import { FILE_MS } from "./client.ts";
+import { fileMs } from "./client.ts";
 import { TelegramFailure } from "./failure.ts";
 import { chatOf } from "./incoming.ts";
 import type { Questions } from "./questions.ts";
@@ -20,26 +20,45 @@ export interface SendParts {
   readonly questions: Questions;
   /** The files that are sent lie in the runs' folders. */
   readonly state_dir: string;
+  /** How long a file of so many bytes may take. */
+  readonly fileMs?: (bytes: number) => number;
+}
+
+/** What is known only here, whatever the store does. */
+interface Memory {
+  /** By chat: of the answer that is in the middle of being sent, what Telegram has. */
+  readonly parts: Map<number, Sent>;
+  /** By row: how often the time for a file was over. */
+  readonly late: Map<number, number>;
+}
+
+interface Sent {
+  readonly row: number;
+  readonly count: number;
+  readonly receipt?: string;
 }
 
 interface Sending<Content extends Outgoing = Outgoing> {
   readonly row: OutboxRow;
   readonly content: Content;
   readonly chat: number;
-  readonly parts: SendParts;
+  readonly parts: Required<SendParts>;
+  readonly memory: Memory;
 }
 
 type Receipt = { readonly receipt?: string };
 
 /** Telegram's side of the outbox. */
-export function createCommander(parts: SendParts): Commander {
+export function createCommander(given: SendParts): Commander {
+  const parts = { fileMs, ...given };
+  const memory: Memory = { parts: new Map(), late: new Map() };
   return {
     channel: "telegram",
     async send(row) {
       const chat = chatOf(row.chat);
       if (chat === undefined) throw new NotSent(`"${row.chat}" is no chat of Telegram's`, { forGood: true });
       try {
-        return await sendTo({ row, content: row.content, chat, parts });
+        return await sendTo({ row, content: row.content, chat, parts, memory });
       } catch (error) {
         throw error instanceof TelegramFailure ? notSent(error) : error;
       }
@@ -85,19 +104,29 @@ const CAPTION_LIMIT = 1024;
 const EMPTY: Part = { text: "The answer is empty.", entities: [] };
 
 async function sendText(sending: Sending<Extract<Outgoing, { kind: "text" }>>): Promise<Receipt> {
-  const { row, content, chat, parts } = sending;
+  const { row, content, chat, parts, memory } = sending;
   if (content.text.length > MOST_TEXT) return await sendLongText(sending);
   const messages = splitText(content.text);
   if (messages.length <= 1) return { receipt: await sendOne(messages[0] ?? EMPTY, sending) };
-  const key = `telegram:part:${chat}`; // in order within a chat, so there is one in the middle of being sent at most
-  const before = /^(\d+) (\d+)$/.exec((await parts.store.kv.get(key)) ?? "");
-  let sent = before !== null && Number(before[1]) === row.id ? Number(before[2]) : 0;
-  let receipt = "";
-  for (const message of messages.slice(sent)) {
-    receipt = await sendOne(message, sending);
-    await parts.store.kv.set(key, `${row.id} ${++sent}`);
+  let sent = await sentOf(sending);
+  for (const message of messages.slice(sent.count)) {
+    sent = { row: row.id, count: sent.count + 1, receipt: await sendOne(message, sending) };
+    memory.parts.set(chat, sent); // before the record, which a full disk may refuse: it is not sent again all the same
+    await parts.store.kv.set(partKey(chat), `${row.id} ${sent.count}`);
   }
-  return { receipt };
+  return sent.receipt === undefined ? {} : { receipt: sent.receipt };
+}
+
+/** In order within a chat, so there is one in the middle of being sent at most. */
+function partKey(chat: number): string {
+  return `telegram:part:${chat}`;
+}
+
+async function sentOf({ row, chat, parts, memory }: Sending): Promise<Sent> {
+  const known = memory.parts.get(chat);
+  if (known?.row === row.id) return known;
+  const before = /^(\d+) (\d+)$/.exec((await parts.store.kv.get(partKey(chat))) ?? "");
+  return { row: row.id, count: before !== null && Number(before[1]) === row.id ? Number(before[2]) : 0 };
 }
 
 async function sendOne(part: Part, { chat, parts }: Sending): Promise<string> {
@@ -106,18 +135,20 @@ async function sendOne(part: Part, { chat, parts }: Sending): Promise<string> {
 }
 
 async function sendLongText({ content, chat, parts }: Sending<Extract<Outgoing, { kind: "text" }>>): Promise<Receipt> {
-  const file = new InputFile(Buffer.from(content.text.toWellFormed()), "answer.md");
+  const bytes = Buffer.from(content.text.toWellFormed());
   const caption = cut(`The whole answer is in this file; it begins:\n\n${content.text}`, CAPTION_LIMIT);
-  const work = sendingDocument(chat, file, caption);
-  const { message_id } = await parts.client.send(chat, work, FILE_MS);
+  const work = sendingDocument(chat, new InputFile(bytes, "answer.md"), caption);
+  const { message_id } = await parts.client.send(chat, work, parts.fileMs(bytes.length));
   return { receipt: String(message_id) };
 }
 
 /** What Telegram takes of a bot. */
 const MOST_BYTES = 50_000_000;
+/** So often a file may take too long before what follows it in the chat gets its turn. */
+const MOST_LATE = 3;
 
 async function sendFile(sending: Sending<Extract<Outgoing, { kind: "file" }>>): Promise<Receipt> {
-  const { row, content, chat, parts } = sending;
+  const { row, content, chat, parts, memory } = sending;
   const folder = runPath(parts.state_dir, row.run_id);
   const path = join(folder, content.artifact);
   if (!path.startsWith(`${folder}${sep}`))
@@ -126,9 +157,17 @@ async function sendFile(sending: Sending<Extract<Outgoing, { kind: "file" }>>): 
   if (bytes === undefined) return await insteadOf(sending, "is no longer kept");
   if (bytes > MOST_BYTES) return await insteadOf(sending, `has ${Math.ceil(bytes / 1e6)} MB, and Telegram takes 50`);
   if (bytes === 0) return await insteadOf(sending, "is empty");
+  const late = memory.late.get(row.id) ?? 0;
+  if (late >= MOST_LATE) return await insteadOf(sending, "could not be sent: the line is too slow for it");
   const work = sendingDocument(chat, new InputFile(path, content.name), cut(content.caption ?? "", CAPTION_LIMIT));
-  const { message_id } = await parts.client.send(chat, work, FILE_MS);
-  return { receipt: String(message_id) };
+  try {
+    const { message_id } = await parts.client.send(chat, work, parts.fileMs(bytes));
+    memory.late.delete(row.id);
+    return { receipt: String(message_id) };
+  } catch (error) {
+    if (error instanceof TelegramFailure && error.isLate) memory.late.set(row.id, late + 1);
+    throw error;
+  }
 }
 
 function sendingDocument(chat: number, file: InputFile, caption: string): Parameters<TelegramClient["send"]>[1] & Work {
@@ -136,13 +175,13 @@ function sendingDocument(chat: number, file: InputFile, caption: string): Parame
 }
 type Work = (...given: Parameters<Parameters<TelegramClient["send"]>[1]>) => Promise<{ readonly message_id: number }>;
 
-async function insteadOf(
-  { content, chat, parts, row }: Sending<Extract<Outgoing, { kind: "file" }>>,
-  why: string,
-): Promise<Receipt> {
+async function insteadOf(sending: Sending<Extract<Outgoing, { kind: "file" }>>, why: string): Promise<Receipt> {
+  const { content, memory, row } = sending;
   const text = `The file "${content.name}" ${why}. ${content.caption ?? ""}`.trimEnd();
   const part = { text: cut(text, MESSAGE_LIMIT), entities: [] };
-  return { receipt: await sendOne(part, { content, chat, parts, row }) };
+  const receipt = await sendOne(part, sending);
+  memory.late.delete(row.id);
+  return { receipt };
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {

@@ -17,7 +17,10 @@ export interface TakeParts extends CommandParts {
 
 /** Does what a message or a button asks for. When it returns, that is on record. Throws when the store does. */
 export async function takeIncoming(incoming: Incoming, parts: TakeParts): Promise<void> {
-  if (incoming.kind === "pressed") return await parts.press(incoming);
+  if (incoming.kind === "pressed") {
+    if (parts.allowed.has(incoming.user) || parts.strangers.mayAnswer()) await parts.press(incoming);
+    return;
+  }
   if (!parts.allowed.has(incoming.user)) return parts.strangers.answer(incoming, parts.client);
   const { chat, text, unread, update_id, user } = incoming;
   if (unread !== undefined && incoming.isPrivate) showPlain(parts.client, chat, onlyText(unread, text));
@@ -51,7 +54,7 @@ export class Strangers {
   }
 
   answer({ user, chat, isPrivate }: Written, client: TelegramClient): void {
-    if (!isPrivate || this.#told.has(user) || !this.#mayAnswer()) return;
+    if (!isPrivate || this.#told.has(user) || !this.mayAnswer()) return;
     if (this.#told.size >= REMEMBERED) this.#told.clear();
     this.#told.add(user);
     showPlain(
@@ -62,7 +65,7 @@ export class Strangers {
   }
 
   /** A crowd of strangers may not use up what we may send. */
-  #mayAnswer(): boolean {
+  mayAnswer(): boolean {
     const minute = Math.floor(this.#clock() / 60_000);
     if (minute !== this.#minute) [this.#minute, this.#answers] = [minute, 0];
     return ++this.#answers <= ANSWERS_A_MINUTE;

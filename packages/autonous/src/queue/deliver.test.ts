@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openStore } from "../store/open-store.ts";
+import type { Store } from "../store/store.ts";
+import { Bell } from "./bell.ts";
+import { NotSent } from "./commander.ts";
+import { deliver } from "./deliver.ts";
+
+/** One reply in the outbox. */
+async function setUp(): Promise<Store> {
+  const folder = mkdtempSync(join(tmpdir(), "autonous-deliver-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const store = await openStore({ file: join(folder, "a.db"), clock: Date.now });
+  onTestFinished(() => store.close());
+  await store.inbox.ingest({ source: "test", lane: "a", text: "do it" });
+  const [lease] = await store.inbox.claim("worker", 1);
+  if (lease !== undefined) await store.inbox.finish(lease, { outcome: "done", reply: "done" });
+  return store;
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+// oxfmt-ignore
+const REFUSED = [
+  { title: "refuses for a while", problem: new NotSent("busy", { retryAfterMs: 60_000 }),               waitMs: 60_000 },
+  { title: "refuses for good",    problem: new NotSent("gone", { forGood: true, retryAfterMs: 60_000 }), waitMs: 60_000 },
+  { title: "cannot be reached",   problem: new Error("no answer"),                                       waitMs: 1000 },
+] as const;
+
+for (const { title, problem, waitMs } of REFUSED) {
+  test(`a channel that ${title} is left alone for so long, also while the store cannot record it`, async () => {
+    const real = await setUp();
+    let [now, looks, tries] = [Date.now(), 0, 0];
+    const refuse = (): Promise<never> => Promise.reject(new Error("the disk is full"));
+    const pending: Store["outbox"]["pending"] = (...given) => {
+      looks++;
+      return real.outbox.pending(...given);
+    };
+    const store = { ...real, outbox: { ...real.outbox, pending, markFailed: refuse, giveUp: refuse } };
+    const send = (): Promise<never> => {
+      tries++;
+      return Promise.reject(problem);
+    };
+    const bell = new Bell();
+    const lookAgain = (isEnough: () => boolean): Promise<void> =>
+      until(() => {
+        bell.ring();
+        return isEnough();
+      });
+    const stopped = new AbortController();
+    const commander = { channel: "test", send };
+    const sending = deliver(stopped.signal, { store, commander, bell, log: () => undefined, clock: () => now });
+
+    await lookAgain(() => looks >= 10);
+    expect(tries).toBe(1);
+    const [from, before] = [performance.now(), looks];
+    await until(() => looks >= before + 3);
+    expect(performance.now() - from).toBeGreaterThan(500); // nobody rang, so the store was not asked all the time
+    now += waitMs;
+    await lookAgain(() => tries === 2);
+    stopped.abort();
+    bell.ring();
+    await sending;
+    expect(tries).toBe(2);
+  });
+}
+
+test("a wait of a part of a millisecond is recorded as any other", async () => {
+  const store = await setUp();
+  const bell = new Bell();
+  const lines: string[] = [];
+  let tries = 0;
+  const send = (): Promise<object> =>
+    ++tries === 1 ? Promise.reject(new NotSent("busy", { retryAfterMs: 0.5 })) : Promise.resolve({});
+  const stopped = new AbortController();
+  const log = (line: string): void => void lines.push(line);
+  const sending = deliver(stopped.signal, { store, commander: { channel: "test", send }, bell, log, clock: Date.now });
+  while ((await store.outbox.pending({ limit: 1 })).length > 0 || lines.length < 2)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  stopped.abort();
+  bell.ring();
+  await sending;
+  expect(lines).toEqual(["Replies cannot be sent by test: busy", "Replies cannot be sent by test: that is over"]);
+});
