@@ -146,6 +146,22 @@ describe.each(STORE_KINDS)("the memory on $name", (kind) => {
     });
   }
 
+  for (const { query, finds } of [
+    { query: "蓝绿", finds: 1 },
+    { query: "sqlite", finds: 1 },
+    { query: "SQLite 部署", finds: 1 },
+    { query: "数据库 蓝绿", finds: 1 },
+    { query: "红黑", finds: 0 },
+    { query: "sqlite 红黑", finds: 0 },
+    { query: "ラーメン", finds: 1 },
+  ])
+    test(`${query} is found in the middle of a sentence without spaces ${finds} times`, async () => {
+      const { memory } = await scratch();
+      await memory.create({ title: "部署说明", knowledge: "生产环境使用蓝绿发布，数据库是SQLite。" });
+      await memory.create({ title: "昼食", knowledge: "好きなラーメン屋は駅前" });
+      expect((await memory.search(query, { limit: 10 })).entries).toHaveLength(finds);
+    });
+
   test("no query is too long or too strange", async () => {
     const { memory } = await scratch();
     await memory.create({ title: "Deploy", knowledge: "Never on a Friday" });

@@ -17,6 +17,15 @@ const SEARCH = `select ${COLUMNS.replaceAll(/\w+/g, "memory.$&")} from memory_wo
   join memory on memory.position = memory_words.rowid where memory_words match ?
   order by bm25(memory_words, 4.0, 1.0), memory.created_at desc, memory.id desc limit ?`;
 
+/** Scripts that put no space between words: the index has whole sentences of them as one word. */
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+/** Entries in which all words stand, wherever. Those that have them in the title come first. */
+const ANYWHERE = `select ${COLUMNS} from memory
+  where not exists (select 1 from json_each(?1) as word where instr(lower(title || ' ' || knowledge), lower(word.value)) = 0)
+  order by exists (select 1 from json_each(?1) as word where instr(lower(title), lower(word.value)) > 0) desc,
+    created_at desc, id desc limit ?2`;
+
 /** Far more than anybody reads through, and little enough to be searched in no time. */
 const MOST_ENTRIES = 10_000;
 
@@ -47,8 +56,11 @@ export function createMemory(database: Database, clock: () => number): MemoryKee
       ),
     search: (query, { limit }) =>
       database.read("search what is remembered", async (queries) => {
-        const match = matchOf(query);
-        return pageOf(match === "" ? [] : await queries.all<MemoryEntry>(SEARCH, [match, limit + 1]), limit);
+        const words = wordsOf(query);
+        if (words.length === 0) return pageOf([], limit);
+        const found = await queries.all<MemoryEntry>(SEARCH, [matchOf(words), limit + 1]);
+        if (found.length > 0 && !words.some((word) => UNSPACED.test(word))) return pageOf(found, limit);
+        return pageOf(await queries.all<MemoryEntry>(ANYWHERE, [JSON.stringify(words), limit + 1]), limit);
       }),
   };
 }
@@ -95,12 +107,17 @@ const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 const MOST_WORDS = 32;
 const BEGINNING = /^.{1,64}/u;
 
-/** The words and nothing else, each in quotes: whatever stands in a query, none of it is taken for an operator. */
-function matchOf(query: string): string {
+/** The words of a query and nothing else. */
+function wordsOf(query: string): readonly string[] {
   const words = new Set<string>();
   for (const [word] of query.matchAll(WORD)) {
     words.add(BEGINNING.exec(word)?.[0] ?? "");
     if (words.size === MOST_WORDS) break;
   }
-  return [...words].map((word) => `"${word}"*`).join(" ");
+  return [...words];
+}
+
+/** Each in quotes: whatever stands in a query, none of it is taken for an operator. */
+function matchOf(words: readonly string[]): string {
+  return words.map((word) => `"${word}"*`).join(" ");
 }
