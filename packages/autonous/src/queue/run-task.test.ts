@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { createRuntime, ToolError } from "@autonous/runtime";
 import type { Journal } from "@autonous/runtime";
 import { expect, onTestFinished, test } from "vitest";
@@ -13,7 +14,13 @@ import { runTask } from "./run-task.ts";
 
 interface World {
   readonly store: Store;
-  /** Takes this message in, does it, and gives how it is to be finished. */
+  /** The store's. */
+  readonly file: string;
+  /** Takes this message in, and its task in hand. */
+  begin(text: string): Promise<Lease>;
+  /** Does what is in hand, and gives how it is to be finished. */
+  run(lease: Lease, provider: ModelProvider): Promise<Finish>;
+  /** Both. */
   ask(text: string, provider: ModelProvider): Promise<{ readonly lease: Lease; readonly finish: Finish }>;
 }
 
@@ -21,26 +28,31 @@ async function makeWorld(): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "autonous-test-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const state_dir = join(folder, "state");
-  const store = await openStore({ file: join(state_dir, "autonous.db"), clock: Date.now });
+  const file = join(state_dir, "autonous.db");
+  const store = await openStore({ file, clock: Date.now, busyMs: 200 });
   onTestFinished(() => store.close());
-  return {
-    store,
-    async ask(text, provider) {
-      await store.inbox.ingest({ source: "test", lane: "chat", text });
-      const [lease] = await store.inbox.claim("w", 1);
-      if (lease === undefined) throw new Error("nothing to claim");
-      const { run_id } = lease.task;
-      const openJournal = (): Promise<Journal> => Promise.resolve(store.journal(run_id, lease));
-      const finish = await runTask(lease, new AbortController().signal, {
-        store,
-        openRuntime: () => createRuntime({ roots: [folder], state_dir, run_id, openJournal }),
-        provider,
-        limits: { max_turns: 3, max_attempts: 3, retry_base_ms: 10 },
-        clock: Date.now,
-      });
-      return { lease, finish };
-    },
+  const begin = async (text: string): Promise<Lease> => {
+    await store.inbox.ingest({ source: "test", lane: "chat", text });
+    const [lease] = await store.inbox.claim("w", 1);
+    if (lease === undefined) throw new Error("nothing to claim");
+    return lease;
   };
+  const run = (lease: Lease, provider: ModelProvider): Promise<Finish> => {
+    const { run_id } = lease.task;
+    const openJournal = (): Promise<Journal> => Promise.resolve(store.journal(run_id, lease));
+    return runTask(lease, new AbortController().signal, {
+      store,
+      openRuntime: () => createRuntime({ roots: [folder], state_dir, run_id, openJournal }),
+      provider,
+      limits: { max_turns: 3, max_attempts: 3, retry_base_ms: 10 },
+      clock: Date.now,
+    });
+  };
+  const ask: World["ask"] = async (text, provider) => {
+    const lease = await begin(text);
+    return { lease, finish: await run(lease, provider) };
+  };
+  return { store, file, begin, run, ask };
 }
 
 /** How a task is finished whose model fails in this way. */
@@ -115,4 +127,27 @@ test("of a long chat the model is told the end, beginning with a question", asyn
   }
   expect(told[0]).toMatchObject({ role: "user", text: "question 4" });
   expect(told).toHaveLength(41);
+});
+
+test("a task that was kept from its record by a lock goes on from there under the same lease", async () => {
+  const { store, file, begin, run } = await makeWorld();
+  const other = new DatabaseSync(file);
+  onTestFinished(() => other.close());
+  let asked = 0;
+  const provider: ModelProvider = {
+    name: "slow",
+    protocol: "native",
+    complete: () => {
+      if (asked++ === 0) other.exec("begin immediate"); // before what it says is on record
+      return Promise.resolve({ kind: "native", text: "yes", calls: [], finish: "stop" });
+    },
+  };
+  const lease = await begin("hello");
+
+  await expect(run(lease, provider)).rejects.toMatchObject({ code: "Busy" });
+  expect((await store.tasks.get(lease.task.task_id))?.task.state).toBe("model_round");
+  other.exec("rollback");
+
+  expect(await run(lease, provider)).toEqual({ outcome: "done", reply: "yes" });
+  expect(asked).toBe(2);
 });

@@ -1,5 +1,10 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { ScratchStore, STORE_KINDS } from "../../../../test/support/store-places.ts";
+import { openStore } from "../store/open-store.ts";
 import type { Finish, Lease, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { Worker } from "./worker.ts";
@@ -210,6 +215,86 @@ test("while another process keeps the store locked a worker says so and goes on 
     "Cannot finish",
     "Cannot finish",
   ]);
+});
+
+const LOCKED = new StoreError("Busy", { doing: "use the store", why: "it is locked" });
+
+test("a worker says that its loop turns while it waits for a lock, after each that was asked of the store", async () => {
+  const store = await openScratch();
+  await put(store, "a");
+  const gate = new Gate();
+  let beats = 0;
+  const locked = { heartbeat: false, recovers: 0 };
+  const unlocked = Promise.withResolvers<number>();
+  const inbox: Store["inbox"] = {
+    ...store.inbox,
+    heartbeat: (...words) => (locked.heartbeat ? Promise.reject(LOCKED) : store.inbox.heartbeat(...words)),
+    recover: () => (locked.recovers++, unlocked.promise),
+  };
+  const { worker } = start({ ...store, inbox }, gate.run, { onBeat: () => beats++ });
+  await expect.poll(() => gate.begun).toEqual(["a"]);
+  const before = beats;
+
+  locked.heartbeat = true;
+  worker.wake();
+  await expect.poll(() => locked.recovers).toBe(1);
+  expect(beats).toBeGreaterThan(before);
+  const between = beats;
+  unlocked.reject(LOCKED);
+  await expect.poll(() => beats).toBeGreaterThan(between);
+});
+
+test("a worker that meets a lock with anything says that its loop turns: the next beat waits behind it", async () => {
+  const store = await openScratch();
+  let beats = 0;
+  const told: Error[] = [];
+  const inbox: Store["inbox"] = { ...store.inbox, claim: () => Promise.reject(LOCKED) };
+  start({ ...store, inbox }, () => Promise.resolve(DONE), {
+    onBeat: () => beats++,
+    onProblem: (problem) => told.push(problem),
+  });
+  await expect.poll(() => told[0]).toBe(LOCKED);
+  expect(beats).toBe(1 + told.length); // the first of all, and these
+});
+
+/** A store, and another program that has locked it. */
+async function openLocked(): Promise<{ readonly store: Store; readonly task_id: string; unlock(): void }> {
+  const folder = mkdtempSync(join(tmpdir(), "autonous-worker-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "autonous.db");
+  const store = await openStore({ file, clock: Date.now, busyMs: 20 });
+  onTestFinished(() => store.close());
+  const task_id = await put(store, "a");
+  const other = new DatabaseSync(file);
+  onTestFinished(() => other.close());
+  other.exec("begin immediate");
+  return { store, task_id, unlock: () => other.exec("rollback") };
+}
+
+test("a worker that is started while the store is locked says so, waits, and then does its tasks", async () => {
+  const { store, task_id, unlock } = await openLocked();
+  const told: string[] = [];
+  let beats = 0;
+  start(store, () => Promise.resolve(DONE), {
+    onBeat: () => beats++,
+    onProblem: ({ message }) => told.push(message),
+  });
+  await expect.poll(() => told[0]).toMatch(/^Cannot record a heartbeat: another process /);
+  expect(beats).toBe(told.length);
+  unlock();
+  await expect.poll(() => stateOf(store, task_id), { timeout: 5000 }).toBe("done");
+});
+
+test("a worker that is to stop while the store is still locked ends without having begun anything", async () => {
+  const { store, task_id } = await openLocked();
+  const told: string[] = [];
+  const { drain, ended } = start(store, () => Promise.resolve(DONE), {
+    onProblem: ({ message }) => told.push(message),
+  });
+  await expect.poll(() => told.length).toBeGreaterThan(0);
+  drain.abort();
+  await ended;
+  expect(await stateOf(store, task_id)).toBe("queued");
 });
 
 test.each(["claim", "finish"] as const)(

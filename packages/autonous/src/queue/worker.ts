@@ -16,7 +16,7 @@ export interface WorkerOptions {
   readonly onRecorded: () => void;
   /** Told when a task was done, however it ended. */
   readonly onFinished: () => void;
-  /** Told after every heartbeat: its loop turns, and the store answers. */
+  /** Told whenever the store has answered to a beat, or has said that another process keeps it locked: the loop turns. */
   readonly onBeat?: () => void;
   /** Told of what is tried again by itself. */
   readonly onProblem: (problem: Error) => void;
@@ -69,19 +69,30 @@ export class Worker {
   /** Runs until `drain` is aborted and what is in hand is finished. Throws when the store cannot be used. */
   async run(): Promise<void> {
     const { store, worker, drain } = this.#options;
-    await store.inbox.heartbeat(worker, []);
-    this.#options.onBeat?.();
-    const timer = setInterval(() => this.#beatInTurn(), BEAT_MS);
     const stop = (): void => this.#wake();
     drain.addEventListener("abort", stop);
+    let timer: NodeJS.Timeout | undefined;
     try {
+      await this.#beatFirst();
+      timer = setInterval(() => this.#beatInTurn(), BEAT_MS);
       await Promise.race([this.#workUntilDrained(), this.#failed.promise]);
     } finally {
       clearInterval(timer);
       clearTimeout(this.#beatSoon);
       drain.removeEventListener("abort", stop);
     }
-    await store.inbox.releaseWorker(worker);
+    await this.#unlessBusy(() => store.inbox.releaseWorker(worker)); // it holds nothing, and is forgotten when it is silent
+  }
+
+  /** Nothing is claimed before it: who holds a lane and never beat is silent from the start. */
+  async #beatFirst(): Promise<void> {
+    const { store, worker, drain, onBeat } = this.#options;
+    while (!drain.aborted) {
+      const wait = this.#prepareWait();
+      const beat = await this.#unlessBusy(() => store.inbox.heartbeat(worker, []));
+      if (beat !== undefined) return onBeat?.();
+      await wait();
+    }
   }
 
   async #workUntilDrained(): Promise<void> {
@@ -196,6 +207,7 @@ export class Worker {
         held.map(({ lease }) => lease),
       ),
     );
+    this.#options.onBeat?.(); // each of the two may have waited for a lock
     for (const lost of beat?.lost ?? []) this.#stop(lost, held, "The lease was lost");
     for (const stopped of beat?.cancelled ?? []) this.#stop(stopped, held, `Stopped by ${stopped.by}`);
     await this.#unlessBusy(() => store.inbox.recover(LEASE_MS));
@@ -213,6 +225,7 @@ export class Worker {
     } catch (error) {
       if (!isStoreError(error, "Busy")) throw error;
       this.#options.onProblem(error);
+      this.#options.onBeat?.(); // a beat waits behind what another asked of the store, each for as long as it waits for a lock
       this.#doubtfulBeats = DOUBTFUL_BEATS;
       return undefined;
     }

@@ -15,3 +15,12 @@ export function findTask(queries: Queries, task_id: string): Promise<Task | unde
 export function headOf(queries: Queries, lane: string): Promise<Task | undefined> {
   return queries.one<Task>(HEAD, [lane]);
 }
+
+/**
+ * From when on a task may begin. One that was put in without a time of its own may at once: a clock that was set back
+ * since then does not make it wait.
+ */
+export function dueAt({ state, attempts, run_at, created_at }: Task, now: number): number {
+  const hasOwnTime = state === "queued" && (attempts > 0 || run_at !== created_at);
+  return hasOwnTime ? Math.max(run_at, now) : now;
+}

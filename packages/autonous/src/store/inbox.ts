@@ -6,6 +6,7 @@ import { expireOverdue } from "./approvals.ts";
 import { NEWEST_OF, setNewest } from "./lane-chain.ts";
 import {
   beat,
+  bringForward,
   freeWorker,
   knowWorker,
   markReady,
@@ -18,7 +19,7 @@ import type { Finish, Inbox, Ingested, Lease, Message, Task } from "./store.ts";
 import { takeNext } from "./take-task.ts";
 import type { WorkingState } from "./task-states.ts";
 import { endStopped } from "./stop-task.ts";
-import { findTask, headOf } from "./find-task.ts";
+import { dueAt, findTask, headOf } from "./find-task.ts";
 import { parkTask } from "./waiting.ts";
 
 const KNOWN = "select task_id, run_id from inbox where source = ? and external_id = ?";
@@ -98,6 +99,8 @@ async function setState(
   { state, doing }: { state: WorkingState; doing: string },
 ): Promise<void> {
   const task = await heldTask(queries, lease, doing);
+  // Whoever was kept from its record goes on from it under the same lease, and comes to this state a second time.
+  if (task.state === state) return;
   await moveTask(queries, task, state);
 }
 
@@ -121,7 +124,7 @@ async function finish(
   if (end.outcome !== "parked" || task.cancel_by !== null) {
     const head = await headOf(queries, lease.lane);
     // Ready from now, not from when its head came: a chat with a long backlog goes behind the others that wait.
-    await restLane(queries, lease.lane, head === undefined ? null : Math.max(head.run_at, now));
+    await restLane(queries, lease.lane, head === undefined ? null : dueAt(head, now));
   }
   return { next: end.take_next === true ? await takeNext(queries, { worker: lease.worker, now }) : undefined };
 }
@@ -130,5 +133,6 @@ async function recover(queries: Queries, leaseMs: number, now: number): Promise<
   let freed = await expireOverdue(queries, now);
   for (const worker of await silentWorkers(queries, now - leaseMs))
     freed += await freeWorker(queries, { worker, blameless: false, now });
+  await bringForward(queries, now);
   return freed;
 }

@@ -12,6 +12,10 @@ const LEASE = `update lanes set worker = ?, token = token + 1, ready_at = null, 
   returning token`;
 const REST = "update lanes set worker = null, ready_at = ? where lane = ?";
 const HOLDER = "select worker from lanes where lane = ?";
+/** The same as `dueAt` says of the head, for all lanes that wait for a time to come. */
+const BRING_FORWARD = `update lanes set ready_at = ?1 where worker is null and ready_at > ?1 and exists (
+  select 1 from inbox where position = (select min(position) from inbox where lane = lanes.lane and finished_at is null)
+  and not (state = 'queued' and (attempts > 0 or run_at <> created_at)))`;
 const NEXT_READY = "select min(ready_at) as ready_at from lanes where worker is null and ready_at is not null";
 
 const KNOW_WORKER = "insert into workers (id, beat_at) values (?, ?) on conflict (id) do nothing";
@@ -59,6 +63,11 @@ export async function restLane(queries: Queries, lane: string, readyAt: number |
 export async function isHeld(queries: Queries, lane: string): Promise<boolean> {
   const row = await queries.one<{ readonly worker: string | null }>(HOLDER, [lane]);
   return row !== undefined && row.worker !== null;
+}
+
+/** A lane whose head need not wait is ready now, also when the clock was set back after it had become so. */
+export async function bringForward(queries: Queries, now: number): Promise<void> {
+  await queries.run(BRING_FORWARD, [now]);
 }
 
 export async function nextReadyAt(queries: Queries): Promise<number | null> {

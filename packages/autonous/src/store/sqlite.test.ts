@@ -200,6 +200,39 @@ test("a database that may not be written is told, and can still be read", async 
   expect(await namesIn(database)).toEqual([]);
 });
 
+test("a new file gives its free space back bit by bit", async () => {
+  const database = await scratchDatabase();
+  const INCREMENTAL = 2;
+  expect(await database.read("look", (queries) => queries.one("pragma auto_vacuum"))).toEqual({
+    auto_vacuum: INCREMENTAL,
+  });
+});
+
+test("opening a file that is there writes nothing to it", async () => {
+  const file = join(scratchFolder(), "a.db");
+  const database = await scratchDatabase(file);
+  await database.transaction("make", make);
+  const other = new DatabaseSync(file);
+  onTestFinished(() => other.close());
+  const version = (): unknown => other.prepare("pragma data_version").get();
+  const before = version();
+
+  await scratchDatabase(file);
+
+  expect(version()).toEqual(before);
+});
+
+test("a file can be opened and read while another process writes to it", async () => {
+  const file = join(scratchFolder(), "a.db");
+  const database = await scratchDatabase(file);
+  await database.transaction("make", make);
+  const other = new DatabaseSync(file);
+  onTestFinished(() => other.close());
+  other.exec("begin immediate");
+
+  expect(await namesIn(await scratchDatabase(file, 0))).toEqual([]);
+});
+
 test("a lock that is given up in time is waited for", async () => {
   const file = join(scratchFolder(), "a.db");
   const database = await scratchDatabase(file);

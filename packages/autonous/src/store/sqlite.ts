@@ -1,8 +1,9 @@
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Database } from "./database.ts";
 import { asStoreError, whileBusy } from "./sqlite-errors.ts";
+import { createFile } from "./sqlite-file.ts";
 import { CHECKPOINT, copyDatabase, GIVE_BACK, MAX_LOG_BYTES, USED } from "./sqlite-space.ts";
 import { StoreError } from "./store-error.ts";
 import { Readers, Writers } from "./turns.ts";
@@ -43,17 +44,10 @@ export async function openSqlite({ file, busyMs = DEFAULT_BUSY_MS }: SqliteOptio
   }
 }
 
-/** Not opened when it is there: closing it again would drop the locks that this process holds on it elsewhere. */
-function createFile(file: string): void {
-  try {
-    closeSync(openSync(file, "wx", 0o600));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
-}
-
 function setUp(connection: DatabaseSync, file: string): void {
-  connection.exec("pragma auto_vacuum = incremental"); // of a new file; one that is there keeps what it has until a vacuum
+  // One that is there keeps what it has until a vacuum, and is not written to: another program may have it locked.
+  const pages = connection.prepare("pragma page_count").get()?.["page_count"];
+  if (pages === 0) connection.exec("pragma auto_vacuum = incremental");
   const mode = connection.prepare("pragma journal_mode = wal").get()?.["journal_mode"];
   if (mode !== "wal") {
     const why = `the file system of "${file}" does not allow the journal mode "wal" (it stays "${String(mode)}")`;

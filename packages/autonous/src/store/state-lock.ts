@@ -1,6 +1,7 @@
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { createFile } from "./sqlite-file.ts";
 
 const BUSY = 5;
 /** Whoever only looks whether the folder is held has it for less. */
@@ -20,7 +21,7 @@ export function lockStateFolder(state_dir: string): (() => void) | undefined {
 
 /** The same for any file, which is made when it is not there. */
 export function tryHoldFile(path: string): (() => void) | undefined {
-  closeSync(openSync(path, "a", 0o600));
+  createFile(path);
   const lock = new DatabaseSync(path, { timeout: LOOKED_AT_MS });
   try {
     lock.exec("begin exclusive");
@@ -58,7 +59,7 @@ const WAIT_MS = 10_000;
 /** Does the work while no other process holds this file, in the same way. */
 export function holdingFile<T>(path: string, work: () => T): T {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  closeSync(openSync(path, "a", 0o600));
+  createFile(path);
   const lock = new DatabaseSync(path, { timeout: WAIT_MS });
   try {
     lock.exec("begin exclusive");

@@ -2,7 +2,7 @@ import { appendTaskEvent } from "./append-events.ts";
 import { withdrawAll } from "./approvals.ts";
 import type { Queries } from "./database.ts";
 import { endTask, requireMove } from "./end-task.ts";
-import { findTask, headOf } from "./find-task.ts";
+import { dueAt, findTask, headOf } from "./find-task.ts";
 import { moveToEnd } from "./lane-chain.ts";
 import { isHeld, markReady, restLane } from "./lanes.ts";
 import type { Task, TaskAnswer } from "./store.ts";
@@ -29,7 +29,7 @@ export async function cancelTask(queries: Queries, { task_id, by, now }: Asked):
   await endStopped(queries, task, { by: task.cancel_by ?? by, now });
   if (first?.task_id === task_id && !(await isHeld(queries, task.lane))) {
     const head = await headOf(queries, task.lane);
-    await restLane(queries, task.lane, head === undefined ? null : Math.max(head.run_at, now));
+    await restLane(queries, task.lane, head === undefined ? null : dueAt(head, now));
   }
   return { outcome: "done", task: await again(queries, task) };
 }

@@ -145,6 +145,58 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
       });
     });
 
+    describe("a clock that is set back by an hour", () => {
+      const BACK = START_MS - 3_600_000;
+      const LEASE_MS = 15_000;
+
+      test("keeps no message waiting for longer than until the next recovery, nor those behind it", async () => {
+        const { at, store } = await scratch();
+        for (const text of ["one", "two"]) await store.inbox.ingest(message(text));
+
+        at.now = BACK;
+        await store.inbox.recover(LEASE_MS);
+
+        expect(await store.inbox.nextReadyAt()).toBe(BACK);
+        const [one] = await store.inbox.claim("w", 1);
+        if (one === undefined) throw new Error("nothing to claim");
+        expect(one.task).toMatchObject({ text: "one", run_at: START_MS });
+        const done = await store.inbox.finish(one, { outcome: "done", reply: "yes", take_next: true });
+        expect(done.next?.task.text).toBe("two");
+      });
+
+      test("keeps no message waiting whose predecessor is cancelled", async () => {
+        const { at, store } = await scratch();
+        const { task_id } = await store.inbox.ingest(message("one"));
+        await store.inbox.ingest(message("two"));
+        at.now = BACK;
+        await store.tasks.cancel(task_id, "ada");
+        expect(await store.inbox.claim("w", 1)).toMatchObject([{ task: { text: "two" } }]);
+      });
+
+      test("keeps no task waiting that a lost worker had in hand", async () => {
+        const { at, store } = await scratch();
+        await begin(store);
+        await store.inbox.releaseWorker("w");
+        at.now = BACK;
+        await store.inbox.recover(LEASE_MS);
+        expect(await store.inbox.claim("w", 1)).toMatchObject([{ resumed: true }]);
+      });
+
+      test("brings nothing forward that has a time of its own, or waits for its next attempt", async () => {
+        const { at, store } = await scratch();
+        await store.inbox.ingest({ ...message("later"), lane: "a", run_at: START_MS + 1000 });
+        const tried = await begin(store, "again");
+        await store.inbox.finish(tried, { outcome: "retry", error: "busy", retry_at: START_MS + 500 });
+
+        for (const now of [START_MS, BACK]) {
+          at.now = now;
+          await store.inbox.recover(LEASE_MS);
+          expect(await store.inbox.nextReadyAt()).toBe(START_MS + 500);
+          expect(await store.inbox.claim("w", 2)).toEqual([]);
+        }
+      });
+    });
+
     describe("setState", () => {
       const WAYS = [
         { way: ["model_round", "tool_round", "model_round", "tool_round"], ends: "tool_round" },
@@ -156,6 +208,25 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         const lease = await begin(store);
         for (const state of way) await store.inbox.setState(lease, state);
         expect((await store.tasks.get(lease.task.task_id))?.task.state).toBe(ends);
+      });
+
+      test.each(["model_round", "tool_round", "reply_sent"] as const)(
+        "lets a task that is in %s already stay there",
+        async (state) => {
+          const { store } = await scratch();
+          const lease = await begin(store);
+          await store.inbox.setState(lease, state);
+          await store.inbox.setState(lease, state);
+          expect((await store.tasks.get(lease.task.task_id))?.task.state).toBe(state);
+        },
+      );
+
+      test("refuses one whose lease was lost, also when nothing would move", async () => {
+        const { store } = await scratch();
+        const lease = await begin(store);
+        await store.inbox.setState(lease, "model_round");
+        await store.inbox.releaseWorker(lease.worker);
+        await expect(store.inbox.setState(lease, "model_round")).rejects.toMatchObject({ code: "Fenced" });
       });
 
       test("throws on a move that the table does not have, and leaves the task where it is", async () => {

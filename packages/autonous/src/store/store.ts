@@ -135,7 +135,7 @@ export interface Inbox {
   nextReadyAt(): Promise<number | null>;
   /**
    * Frees the lanes of workers that were silent for longer than this, and ends approvals whose time is over; gives the
-   * number of both. Anybody may call it.
+   * number of both. What waits only because the clock was set back may begin. Anybody may call it.
    */
   recover(leaseMs: number): Promise<number>;
 }

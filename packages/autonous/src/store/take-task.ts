@@ -4,7 +4,7 @@ import { endTask, requireMove } from "./end-task.ts";
 import { firstReady, leaseLane, restLane } from "./lanes.ts";
 import type { Lease, LeaseKey, Task } from "./store.ts";
 import { endStopped } from "./stop-task.ts";
-import { headOf } from "./find-task.ts";
+import { dueAt, headOf } from "./find-task.ts";
 import { waitsForAnswer } from "./waiting.ts";
 
 const START = `update inbox set state = 'in_progress', attempts = ?, started_at = coalesce(started_at, ?)
@@ -34,7 +34,7 @@ export async function takeNext(queries: Queries, taker: Taker): Promise<Lease | 
 async function takeHead(queries: Queries, lane: LeaseKey, taker: Taker): Promise<Lease | undefined> {
   for (;;) {
     const head = await headOf(queries, lane.lane);
-    if (head === undefined || (head.state === "queued" && head.run_at > taker.now)) {
+    if (head === undefined || dueAt(head, taker.now) > taker.now) {
       await restLane(queries, lane.lane, head?.run_at ?? null);
       return undefined;
     }

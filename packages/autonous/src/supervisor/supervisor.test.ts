@@ -211,6 +211,67 @@ test("a worker that is to be replaced finishes first, and the next one starts at
   expect(lines).toEqual([]);
 });
 
+/** Workers that have ended are seen off only when the test says so. */
+class SlowGoodbye {
+  count = 0;
+  readonly #said = Promise.withResolvers<void>();
+
+  readonly onWorkerEnd = async (): Promise<void> => {
+    this.count++;
+    await this.#said.promise;
+  };
+
+  say(): void {
+    this.#said.resolve();
+  }
+}
+
+// oxfmt-ignore
+const ASKED_LATE = [
+  { title: "ended",       maxEnds: 100, told: "The worker ended (exit code 3); the next one starts at once" },
+  { title: "is given up", maxEnds: 1,   told: "No task is done: " },
+];
+
+test.each(ASKED_LATE)(
+  "a restart while a worker that $title is seen off starts one worker",
+  async ({ maxEnds, told }) => {
+    const goodbye = new SlowGoodbye();
+    const first = "import { existsSync, writeFileSync } from 'node:fs'; const mark = process.argv[1] + '.second';";
+    const ends = "if (!existsSync(mark)) { writeFileSync(mark, ''); process.exit(3); }";
+    const { supervisor, lines, logged } = watch(`${first} ${ends} ${ALIVE} process.send({ type: 'recorded' })`, {
+      onWorkerEnd: goodbye.onWorkerEnd,
+      maxEnds,
+      givenUpWaitMs: 3_600_000,
+    });
+    const started = (): unknown[] => logged().filter(({ message }) => message === "A worker was started");
+    await until(() => goodbye.count === 1);
+
+    supervisor.restart();
+    supervisor.restart();
+    const { pid } = supervisor.status();
+    goodbye.say();
+
+    expect(pid).toBeNull();
+    await until(() => supervisor.status().pid !== null);
+    expect(lines).toEqual([expect.stringContaining(told)]);
+    await supervisor.stop(0);
+    expect(goodbye.count).toBe(2);
+    expect(started()).toHaveLength(2);
+  },
+);
+
+test("a restart while a worker is seen off starts nobody once the supervisor is stopped", async () => {
+  const goodbye = new SlowGoodbye();
+  const { supervisor, logged } = watch("process.exit(3)", { onWorkerEnd: goodbye.onWorkerEnd });
+  await until(() => goodbye.count === 1);
+  supervisor.restart();
+  const stopped = supervisor.stop(60_000);
+  goodbye.say();
+  await stopped;
+  expect(supervisor.status()).toMatchObject({ state: "stopped", pid: null });
+  expect(logged().filter(({ message }) => message === "A worker was started")).toHaveLength(1);
+});
+
 test("a supervisor that is stopped while it waits for the next start does not start it", async () => {
   const { supervisor, lines, ended } = watch("process.exit(3)");
   await until(() => lines.length === 2);

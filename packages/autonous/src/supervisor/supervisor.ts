@@ -62,6 +62,8 @@ interface Running {
   isReplaced: boolean;
   /** It was ended by us and not by what it did. */
   isBlameless: boolean;
+  /** It had ended already when somebody wanted another: the next one does not wait. */
+  isFollowedAtOnce: boolean;
 }
 
 /** Keeps one worker running: starts it again when it ends, with growing waits, and ends it when it hangs. */
@@ -69,6 +71,8 @@ export class Supervisor {
   readonly #options: SupervisorOptions;
   #state: WorkerState = "stopped";
   #running: Running | undefined;
+  /** It has ended, and is being seen off: the next one starts after that. */
+  #leaving: Running | undefined;
   #over: Promise<void> = Promise.resolve();
   #started = 0;
   #ends = 0;
@@ -99,7 +103,8 @@ export class Supervisor {
   /** Replaces the worker once it has finished what it has in hand. One that was given up is started again at once. */
   restart(): void {
     if (this.#state === "stopped") return;
-    if (this.#running === undefined) this.#spawn();
+    if (this.#leaving !== undefined) this.#leaving.isFollowedAtOnce = true;
+    else if (this.#running === undefined) this.#spawn();
     else void this.#drain(this.#running, this.#options.drainMs);
   }
 
@@ -141,7 +146,8 @@ export class Supervisor {
       },
       onProblem: ({ message }) => log.warn(`The worker cannot be reached: ${message}`, { worker }),
     });
-    const running: Running = { child, startedAt: Date.now(), lines, isReplaced: false, isBlameless: false };
+    const marks = { isReplaced: false, isBlameless: false, isFollowedAtOnce: false };
+    const running: Running = { child, startedAt: Date.now(), lines, ...marks };
     this.#running = running;
     this.#state = "starting";
     this.#silentChecks = 0;
@@ -170,8 +176,20 @@ export class Supervisor {
   }
 
   async #afterEnd(running: Running, how: string): Promise<void> {
-    const { worker } = running.child;
     this.#running = undefined;
+    this.#leaving = running;
+    await this.#seeOff(running);
+    this.#leaving = undefined;
+    if (this.#state === "stopped" || this.#running !== undefined) return;
+    if (running.isReplaced) return this.#spawn();
+    this.#ends++;
+    this.#endsInARow++;
+    if (this.#isGivenUp()) this.#giveUp(running, how);
+    else this.#startLater(running, how);
+  }
+
+  async #seeOff(running: Running): Promise<void> {
+    const { worker } = running.child;
     try {
       await this.#options.onWorkerEnd(worker, { blameless: running.isBlameless });
     } catch (error) {
@@ -180,16 +198,10 @@ export class Supervisor {
         worker,
       });
     }
-    if (this.#state === "stopped") return;
-    if (running.isReplaced) return this.#spawn();
-    this.#ends++;
-    this.#endsInARow++;
-    if (this.#isGivenUp()) this.#giveUp(running, how);
-    else this.#startLater(running, how);
   }
 
-  #startLater({ child: { worker } }: Running, how: string): void {
-    const waitMs = waitBefore(this.#endsInARow);
+  #startLater({ child: { worker }, isFollowedAtOnce }: Running, how: string): void {
+    const waitMs = isFollowedAtOnce ? 0 : waitBefore(this.#endsInARow);
     const when = waitMs === 0 ? "at once" : `in ${waitMs} ms`;
     this.#state = "waiting";
     this.#why = `the worker ended (${how})`;
@@ -198,7 +210,7 @@ export class Supervisor {
     else this.#next = setTimeout(() => this.#spawn(), waitMs);
   }
 
-  #giveUp({ child: { worker }, lines }: Running, how: string): void {
+  #giveUp({ child: { worker }, lines, isFollowedAtOnce }: Running, how: string): void {
     const waitMs = this.#options.givenUpWaitMs ?? GIVEN_UP_WAIT_MS;
     const said = lines.length === 0 ? "it said nothing" : `it said: ${lines.join(" | ")}`;
     this.#state = "given_up";
@@ -208,7 +220,8 @@ export class Supervisor {
         `to try at once, put right what it says and send SIGHUP to process ${process.pid}`,
       { worker, how, ends_in_a_row: this.#endsInARow },
     );
-    this.#next = setTimeout(() => this.#spawn(), waitMs);
+    if (isFollowedAtOnce) this.#spawn();
+    else this.#next = setTimeout(() => this.#spawn(), waitMs);
   }
 
   #look(): void {

@@ -1,5 +1,6 @@
 import { CannotServe } from "../../service/context.ts";
 import { startService } from "../../service/start.ts";
+import { isStateFolderLocked } from "../../store/state-lock.ts";
 import { endOrphans } from "../../supervisor/orphans.ts";
 import type { RunningService } from "../../service/start.ts";
 import type { CheckResult } from "../checks.ts";
@@ -22,7 +23,9 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
     );
   }
   const isCheck = options["check"] === true;
-  if (!isCheck) endOrphans(place.state_dir); // before the checks: the store may be locked by one
+  // Before the checks: the store may be locked by one. Under a service that runs there are none, only workers that look
+  // like it from here: the supervisor has another number in another container.
+  if (!isCheck && !isStateFolderLocked(place.state_dir)) endOrphans(place.state_dir);
   const checks = await checkService(place, { thorough: isCheck });
   const hasFailed = checks.some((check) => check.outcome === "failed");
   if (isCheck) showChecks(checks, print);
