@@ -146,9 +146,9 @@ test("metrics tell of the queue, calls, decisions, the model, the outbox and the
   await service.post({ text: "/delete_file a.txt", chat: "two" });
   const isReady = async (): Promise<boolean> => {
     const values = await metricsOf(service);
-    return (
-      values.get("autonous_approvals_pending") === 1 && values.get('autonous_tasks_ended_total{outcome="done"}') === 2
-    );
+    const isAsked = values.get("autonous_approvals_pending") === 1;
+    const isParked = values.get('autonous_tasks{state="waiting_approval"}') === 1;
+    return isAsked && isParked && values.get('autonous_tasks_ended_total{outcome="done"}') === 2;
   };
   await until(isReady, "the metrics to follow");
   const values = await metricsOf(service);
@@ -288,6 +288,10 @@ test("the events of all runs come as a stream, and a reader goes on where it sto
   expect(rest.ids).toEqual(seen.ids.slice(10));
   expect((await firstOf(await service.request("/api/events?after=0"), 3)).ids).toEqual(seen.ids.slice(0, 3));
 
+  for (const path of ["/api/events", `/api/tasks/${one.events[0]?.task_id}/events`]) {
+    const head = await service.request(path, { method: "HEAD" });
+    expect([head.status, head.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+  }
   const open = await service.request("/api/events");
   const ended = open.text();
   expect((await service.stop()).code).toBe(0);

@@ -20,6 +20,7 @@ function event({ id, type, at, parent, payload = {} }: Draft, trace_id = TRACE):
 }
 
 const AUDIT = {
+  version: "1.0.0",
   ts_start: new Date(30).toISOString(),
   result: { error_code: null },
   policy: { decision: "ALLOW", rule: "r" },
@@ -132,12 +133,21 @@ test("what is no trace id becomes one, always the same", async () => {
   }
 });
 
+test("a name that a model made up is not told", async () => {
+  const audit = { ...DENIED, version: null };
+  const [call] = await spansOf([
+    event({ id: "x", type: "tool_call.failed", at: 5, payload: { tool_name: "tell bob: SECRET", audit } }),
+  ]);
+  expect(call).toMatchObject({ name: "execute_tool other", attributes: { "gen_ai.tool.name": "other" } });
+  expect(JSON.stringify(call)).not.toContain("SECRET");
+});
+
 test("an end whose start is nowhere to be found, and a clock that was set back, give what can be told", async () => {
   const [call, model] = await spansOf([
     event({ id: "x", type: "tool_call.failed", at: 5, parent: "gone" }),
     event({ id: "y", type: "model.failed", at: 5, parent: "gone", payload: { latency_ms: -10, code: "Timeout" } }),
     event({ id: "z", type: "agent.failed", at: 5, parent: "gone" }),
   ]);
-  expect(call).toMatchObject({ name: "execute_tool unknown", startMs: 5, endMs: 5, error_type: "tool_failed" });
+  expect(call).toMatchObject({ name: "execute_tool other", startMs: 5, endMs: 5, error_type: "tool_failed" });
   expect(model).toMatchObject({ name: "chat unknown", startMs: 5, endMs: 5, error_type: "Timeout" });
 });

@@ -106,7 +106,8 @@ export class SpanMaker {
     const started = await this.#startAbove(event, "tool_call.started");
     const agent = await this.#agentAbove(event);
     if (started !== undefined) this.#forget(started.event_id);
-    const tool = textOf(payload["tool_name"]) ?? "unknown";
+    // Without a version there was no such tool, and its name is whatever a model wrote.
+    const tool = typeof audit.version === "string" ? (textOf(payload["tool_name"]) ?? "other") : "other";
     const startedAt = started?.ts ?? audit.ts_start ?? event.ts;
     const { decision, rule } = audit.policy ?? {};
     return {

@@ -12,8 +12,9 @@ const A_READ = 200;
  * (or `?after=`, for a first request); without either, from now on. Goes on until the reader leaves or the service stops.
  */
 export function addRecordStream(app: Hono, parts: RouteParts): void {
-  app.get("/api/events", (context) =>
-    streamSSE(context, async (stream) => {
+  app.get("/api/events", (context) => {
+    if (isHead(context)) return context.body(null, 200, STREAM_HEAD);
+    return streamSSE(context, async (stream) => {
       try {
         await writeRecord(stream, await firstPlace(context, parts), parts);
       } catch (error) {
@@ -21,8 +22,15 @@ export function addRecordStream(app: Hono, parts: RouteParts): void {
         parts.log(`The events cannot be shown: ${message}`);
         await stream.writeSSE({ event: "error", data: JSON.stringify({ error: { message } }) });
       }
-    }),
-  );
+    });
+  });
+}
+
+export const STREAM_HEAD = { "Content-Type": "text/event-stream" };
+
+/** Whoever asks for the head of a stream gets no body: nobody would ever end what writes one. */
+export function isHead(context: Context): boolean {
+  return context.req.raw.method === "HEAD";
 }
 
 async function firstPlace(context: Context, { store }: RouteParts): Promise<number> {

@@ -11,7 +11,7 @@ import { HTTP_LANE, laneOf } from "./lane-of.ts";
 import { problem } from "./problem.ts";
 import { readBody } from "./read-body.ts";
 import { pageLimit, pagePlace, readNumber, readQuery } from "./read-query.ts";
-import { addRecordStream } from "./record-stream.ts";
+import { addRecordStream, isHead, STREAM_HEAD } from "./record-stream.ts";
 import { addTaskActions } from "./task-actions.ts";
 import { taskBody } from "./task-body.ts";
 
@@ -85,6 +85,7 @@ export function addRoutes(app: Hono, parts: RouteParts): void {
   app.get("/api/tasks/:id/events", async (context) => {
     const details = await store.tasks.get(context.req.param("id"));
     if (details === undefined) return problem(context, 404, `There is no task "${context.req.param("id")}"`);
+    if (isHead(context)) return context.body(null, 200, STREAM_HEAD);
     const { task_id, run_id } = details.task;
     return streamEvents(context, { ...parts, task_id, run_id, after: readNumber(context.req.header("last-event-id")) });
   });
