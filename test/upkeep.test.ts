@@ -142,3 +142,56 @@ test("a damaged backup is not put back", async () => {
   expect(code).toBe(2);
   expect(existsSync(place.state_dir)).toBe(false);
 });
+
+test("what was damaged when a backup was made is put back as it was, with the project's rules and the age of all", async () => {
+  const place = scratchPlace();
+  for (let count = 0; count < 2; count++) await inPlace(place, "call", "ls", "{}");
+  const [damaged = "", whole = ""] = readdirSync(join(place.state_dir, "runs"));
+  const file = join(place.state_dir, "runs", damaged, "events.jsonl");
+  writeFileSync(file, readFileSync(file, "utf8").replace('"ls"', '"rm"'));
+  writeFileSync(join(place.state_dir, "config.json"), "{}");
+  agePlace(place, 10);
+  const ageOf = (): number => statSync(join(place.state_dir, "runs", whole, "events.jsonl")).mtimeMs;
+  const before = ageOf();
+  const backup = join(place.path, "backup");
+  expect((await inPlace(place, "backup", backup)).code).toBe(1);
+  rmSync(place.state_dir, { recursive: true });
+
+  const restored = await inPlace(place, "restore", backup);
+  expect(restored.stderr).toMatch(new RegExp(`Damaged when the backup was made, and put back so: ${damaged} record`));
+  expect(restored.code).toBe(1);
+  expect(readFileSync(file, "utf8")).toContain('"rm"');
+  expect(readFileSync(join(place.state_dir, "config.json"), "utf8")).toBe("{}");
+  expect(ageOf()).toBeCloseTo(before, -1);
+
+  const other = join(backup, "runs", whole, "events.jsonl");
+  writeFileSync(other, readFileSync(other, "utf8").replace('"ls"', '"rm"'));
+  rmSync(place.state_dir, { recursive: true });
+  expect((await inPlace(place, "restore", backup)).code).toBe(2);
+});
+
+test("the record of prunings that a restore takes back is no run that was lost", async () => {
+  const place = scratchPlace();
+  await inPlace(place, "call", "ls", "{}");
+  const backup = join(place.path, "backup");
+  expect((await inPlace(place, "backup", backup)).code).toBe(0);
+  await inPlace(place, "call", "ls", "{}");
+  agePlace(place, 31);
+  expect((await inPlace(place, "prune")).stdout).toContain("Removed 2 runs");
+  rmSync(place.state_dir, { recursive: true });
+
+  const restored = await inPlace(place, "restore", backup, "--json");
+  expect(JSON.parse(restored.stdout)).toMatchObject({ runs: 1, lost_runs: [], cut_runs: [] });
+  expect((await inPlace(place, "audit", "verify")).code).toBe(0);
+  expect(readdirSync(headsFolder(environmentOf(place))).filter((name) => name.startsWith("prune_"))).toHaveLength(1);
+});
+
+test("a folder that is not there is no whole record, and no place for a backup", async () => {
+  const place = scratchPlace();
+  await inPlace(place, "call", "ls", "{}");
+  const nowhere = join(place.path, "nowhere");
+  const backedUp = await inPlace(place, "backup", join(nowhere, "backup"));
+  expect([backedUp.code, backedUp.stderr]).toEqual([2, expect.stringContaining(`there is no folder "${nowhere}"`)]);
+  const verified = await inPlace({ ...place, state_dir: nowhere }, "audit", "verify");
+  expect([verified.code, verified.stderr]).toEqual([2, expect.stringContaining("Cannot verify")]);
+});

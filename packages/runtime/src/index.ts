@@ -76,6 +76,7 @@ export type { AuditProblem, AuditVerdict } from "./journal/verify.ts";
 export {
   countChanges,
   listUndoLogs,
+  objectBytesOf,
   pruneUndoLog,
   removeOldPruned,
   sweepUndoObjects,

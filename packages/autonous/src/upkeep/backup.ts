@@ -7,7 +7,7 @@ import { databaseFile, openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { copyOne, copyTree, namesIn } from "./copy-tree.ts";
 import type { StatePlace } from "./find-old.ts";
-import { CannotBackUp, writeManifest } from "./manifest.ts";
+import { CannotBackUp, problemLine, writeManifest } from "./manifest.ts";
 import type { Manifest } from "./manifest.ts";
 import { inPartial, passingFolder } from "./partial.ts";
 import { holdUpkeep } from "./prune.ts";
@@ -19,12 +19,12 @@ import { cutLines, wholeLines } from "./whole-lines.ts";
 const LEFT_OUT: readonly string[] = [
   "http.token (a secret; a new one is made at the next start)",
   "logs/ (the service's own log)",
-  "configuration and trust ($XDG_CONFIG_HOME/autonous), keys in the environment",
+  "your own configuration and trust ($XDG_CONFIG_HOME/autonous), keys in the environment",
 ];
 
-/** Beside the database, the runs and what undo needs. */
+/** Beside the database, the runs and what undo needs. The project's own configuration lies in the default state folder. */
 const FOLDERS = ["pruned", "open-approvals"] as const;
-const FILES = ["grants.json"] as const;
+const FILES = ["grants.json", "config.json"] as const;
 
 export interface BackupReport extends Pick<Manifest, "made_at" | "runs" | "records" | "problems" | "left_out"> {
   readonly folder: string;
@@ -35,7 +35,9 @@ export interface BackupReport extends Pick<Manifest, "made_at" | "runs" | "recor
  * as far as the database goes, and what undo needs. It gets its name when it has been checked. Throws `CannotBackUp`.
  */
 export async function backUp(place: StatePlace, target: string): Promise<BackupReport> {
-  const folder = join(realpathSync(dirname(resolve(target))), basename(resolve(target)));
+  const above = dirname(resolve(target));
+  if (!existsSync(above)) throw new CannotBackUp(`Cannot make the backup "${target}": there is no folder "${above}"`);
+  const folder = join(realpathSync(above), basename(resolve(target)));
   if (existsSync(folder)) throw new CannotBackUp(`Cannot make the backup "${folder}": there is something of that name`);
   if (isInside(place.state_dir, folder))
     throw new CannotBackUp(
@@ -135,7 +137,7 @@ async function describe(
   const runs = tails.length;
   const { last } = await wholeLines(pruningsFile(partial));
   if (last !== undefined) tails.push(tailOf(last));
-  const problems = verdict.problems.map(({ run_id = "", seq, problem }) => `${run_id} record ${seq}: ${problem}`);
+  const problems = verdict.problems.map(problemLine);
   const report = { made_at, runs, records: verdict.records, problems, left_out: LEFT_OUT };
   writeManifest(partial, { ...report, state_dir, heads: tails });
   return report;

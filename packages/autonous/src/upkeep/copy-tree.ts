@@ -24,6 +24,7 @@ export async function copyTree(
 
 /** Shares the blocks where the file system can. */
 export async function copyOne(from: string, to: string): Promise<void> {
+  const times = lstatSync(from, { throwIfNoEntry: false });
   try {
     await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   } catch (error) {
@@ -33,6 +34,7 @@ export async function copyOne(from: string, to: string): Promise<void> {
   const file = await open(to, "r");
   try {
     await file.chmod((await file.stat()).mode & 0o700);
+    if (times !== undefined) await file.utimes(times.atime, times.mtime); // how long it is kept counts from then
     await file.sync();
   } finally {
     await file.close();

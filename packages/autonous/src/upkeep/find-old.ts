@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { hasOpenApproval, listUndoLogs } from "@autonous/runtime";
+import { hasOpenApproval, listUndoLogs, objectBytesOf } from "@autonous/runtime";
 import type { Store } from "../store/store.ts";
 import { bytesBelow, openBelow, runFolders } from "./run-folders.ts";
 
@@ -106,7 +106,7 @@ export async function findTooMuch(
   const { state_dir, store } = place;
   const before = place.clock() - LEAST_MS;
   const setting = `AUTONOUS_KEEP_MEGABYTES=${keep_megabytes}`;
-  let bytes = ((await store?.upkeep.usedBytes()) ?? 0) + (await bytesBelow(join(state_dir, "undo")));
+  let bytes = ((await store?.upkeep.usedBytes()) ?? 0) + (await undoBytes(state_dir));
   let sized: (Old & { readonly bytes: number })[] = [];
   for await (const { run_id, lastMs } of runFolders(state_dir)) {
     const inFolder = await bytesBelow(join(state_dir, "runs", run_id));
@@ -127,9 +127,16 @@ export async function findTooMuch(
     if (each.kind === "run" && !isStored && !isIdle(each.id)) continue;
     const { bytes: freed, ...rest } = each;
     old.push(rest);
-    over -= isStored ? 2 * freed : freed; // the store has the same once more
+    if (each.kind === "undo") over -= freed + objectBytesOf(state_dir, each.id);
+    else over -= isStored ? 2 * freed : freed; // the store has the same once more
   }
   return { old, bytes };
+}
+
+/** Without what is put aside already, and goes a day later: no more need be removed for its sake. */
+async function undoBytes(state_dir: string): Promise<number> {
+  const undo = join(state_dir, "undo");
+  return (await bytesBelow(undo)) - (await bytesBelow(join(undo, "condemned")));
 }
 
 function oldestFirst(one: OldRun, other: OldRun): number {

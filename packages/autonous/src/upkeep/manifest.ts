@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { removeHead, replaceHead } from "@autonous/runtime";
+import type { AuditProblem } from "@autonous/runtime";
 
 const FORMAT = 1;
 const NAME = "backup.json";
@@ -25,6 +26,11 @@ export function writeManifest(folder: string, manifest: Omit<Manifest, "format">
     mode: 0o600,
     flush: true,
   });
+}
+
+/** A problem as a manifest has it. */
+export function problemLine({ run_id = "", seq, problem }: AuditProblem): string {
+  return `${run_id} record ${seq}: ${problem}`;
 }
 
 /** Why a backup cannot be made or put back, with what to do. */

@@ -13,7 +13,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { JsonlJournal, makeId, makeTraceId, verifyAudit } from "@autonous/runtime";
+import { createRuntime, JsonlJournal, makeId, makeTraceId, verifyAudit } from "@autonous/runtime";
 import { afterEach, expect, test } from "vitest";
 import { DAY_MS } from "./find-old.ts";
 import type { Retention } from "./find-old.ts";
@@ -108,6 +108,31 @@ test("beyond the size the oldest go first, and nothing of the last day", async (
   while ((await strict.prune())?.more === true);
   expect(runsIn(place)).toEqual([today]);
   expect(await verifyAudit(place.state_dir, place)).toMatchObject({ ok: true, pruned: { runs: 2 } });
+});
+
+test("what a large content takes is credited to the change that keeps it, and no run goes for it", async () => {
+  const place = scratch();
+  const root = join(place.state_dir, "../root");
+  mkdirSync(root);
+  writeFileSync(join(root, "large.txt"), "x".repeat(4_000_000));
+  const runtime = await createRuntime({ roots: [root], state_dir: place.state_dir, profile: "autonomous" });
+  expect((await runtime.call({ name: "delete_file", args: { path: "large.txt" } })).error).toBeNull();
+  await runtime.close();
+  const logs = join(place.state_dir, "undo/logs");
+  for (const name of readdirSync(logs)) age(join(logs, name), place.now - 10 * DAY_MS);
+  const run = await recordRun(place, 3);
+
+  const pruner = prunerOf(place, { keep_megabytes: 2 });
+  expect((await pruner.preview()).map(({ kind }) => kind)).toEqual(["undo"]);
+  let changes = 0;
+  for (let more = true; more;) {
+    const report = await pruner.prune();
+    changes += report?.changes ?? 0;
+    more = report?.more === true;
+  }
+  expect(changes).toBe(1);
+  expect(readdirSync(logs)).toEqual([]);
+  expect(runsIn(place)).toContain(run);
 });
 
 test("more than a batch is done batch by batch", async () => {

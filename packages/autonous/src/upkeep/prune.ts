@@ -102,6 +102,7 @@ export class Pruner {
       const further = await this.#pruneAll(prunings, tooMuch.old);
       for (const name of ["runs", "events", "changes"] as const) done[name] += further[name];
       more = further.runs + further.changes > 0; // whether that was enough shows when it is measured again
+      if (further.changes > 0) await sweepUndoObjects(this.#place.state_dir, this.#place.clock());
     }
     if (!more) await this.#tidy();
     if (done.runs > 0) await this.#place.store?.upkeep.shrink();

@@ -4,7 +4,7 @@ import { pruningsFile, Prunings, readHead, removeHead, runsWithHeads } from "@au
 import type { RestoredPayload, RuntimeEvent } from "@autonous/runtime";
 import { databaseFile, openStore } from "../store/open-store.ts";
 import { copyTree } from "./copy-tree.ts";
-import { CannotBackUp, MANIFEST, putHeads, readManifest } from "./manifest.ts";
+import { CannotBackUp, MANIFEST, problemLine, putHeads, readManifest } from "./manifest.ts";
 import type { Manifest } from "./manifest.ts";
 import { inPartial, passingFolder } from "./partial.ts";
 import type { PartialFolder } from "./partial.ts";
@@ -22,6 +22,8 @@ export interface RestoreReport {
   readonly made_at: string;
   readonly runs: number;
   readonly records: number;
+  /** What was damaged in it when it was made, and is still. */
+  readonly problems: readonly string[];
   /** Runs that this machine knows of and that the backup does not have. */
   readonly lost_runs: readonly string[];
   /** Runs that had gone on since. */
@@ -46,9 +48,9 @@ export async function restore(place: RestorePlace, backup: string): Promise<Rest
       : await checkBegun(manifest, there, partial),
   );
   await moveHeads(manifest, there, gone.lost);
-  const { made_at, runs, records } = manifest;
+  const { made_at, runs, records, problems } = manifest;
   const lost_runs = gone.lost.map(({ run_id }) => run_id);
-  return { state_dir, made_at, runs, records, lost_runs, cut_runs: gone.cut.map(({ run_id }) => run_id) };
+  return { state_dir, made_at, runs, records, problems, lost_runs, cut_runs: gone.cut.map(({ run_id }) => run_id) };
 }
 
 interface PutBack {
@@ -63,7 +65,7 @@ async function putBack({ manifest, backup, place, partial: { made, keep } }: Put
   const heads = passingFolder(made, "heads");
   await copyTree(backup, made, (name) => name !== MANIFEST);
   putHeads(heads, manifest, made);
-  await check(made, { heads, clock });
+  await check(made, { heads, clock }, manifest);
   const gone = whatIsLost(manifest, place);
   await recordRestore(made, { heads, clock, entry: { backup, made_at: manifest.made_at, ...gone } });
   if (existsSync(state_dir)) rmdirSync(state_dir); // it is empty
@@ -93,7 +95,7 @@ async function checkBegun(
     );
   const then = passingFolder(made, "heads");
   putHeads(then, manifest, state_dir);
-  await check(state_dir, { heads: then, clock });
+  await check(state_dir, { heads: then, clock }, manifest);
   const { lost, cut } = last.payload as unknown as RestoredPayload;
   return { lost, cut };
 }
@@ -111,15 +113,20 @@ function refuseIfInUse({ heads: tails }: Manifest, { state_dir, heads }: Restore
   }
 }
 
-async function check(partial: string, { heads, clock }: Omit<RestorePlace, "state_dir">): Promise<void> {
+/** What was damaged when the backup was made is put back as it was: it is evidence. Anything else is refused. */
+async function check(
+  partial: string,
+  { heads, clock }: Omit<RestorePlace, "state_dir">,
+  { problems: known }: Manifest,
+): Promise<void> {
   const file = databaseFile(partial);
   const store = existsSync(file) ? await openStore({ file, clock }) : undefined;
   try {
-    const { ok, problems } = await verifyState({ state_dir: partial, heads, store });
-    if (ok) return;
-    const [{ run_id = "", problem } = { problem: "" }] = problems;
+    const verdict = await verifyState({ state_dir: partial, heads, store });
+    const problems = verdict.problems.map(problemLine).filter((line) => !known.includes(line));
+    if (problems.length === 0) return;
     throw new CannotBackUp(
-      `Cannot put the backup back: its record is damaged (${problems.length} problems; ${run_id}: ${problem}). "autonous audit verify <backup>" shows them`,
+      `Cannot put the backup back: its record is damaged (${problems.length} problems; ${problems[0]}). "autonous audit verify <backup>" shows them`,
     );
   } finally {
     await store?.close();
@@ -133,7 +140,7 @@ function whatIsLost({ heads: tails }: Manifest, { state_dir, heads }: RestorePla
   const kept = new Map(tails.map(([run_id, seq]) => [run_id, seq]));
   const known = runsWithHeads(heads, state_dir).flatMap((run_id) => {
     const head = readHead(heads, run_id);
-    return typeof head === "object" ? [head] : [];
+    return typeof head === "object" && !isChainId(run_id) ? [head] : [];
   });
   const lost = known.filter(({ run_id }) => !kept.has(run_id));
   const cut = known.flatMap(({ run_id, seq }) => {
@@ -144,6 +151,11 @@ function whatIsLost({ heads: tails }: Manifest, { state_dir, heads }: RestorePla
     return { run_id, task_id: null, events: seq, first_ts: null, last_ts: null, last_hash: hash };
   };
   return { lost: lost.map(leftOf), cut };
+}
+
+/** The record of prunings is no run, although it has a head like one. */
+function isChainId(run_id: string): boolean {
+  return run_id.startsWith("prune_");
 }
 
 interface Recorded {
@@ -167,6 +179,7 @@ async function moveHeads(manifest: Manifest, { state_dir, heads }: RestorePlace,
   if (chain === undefined) throw new Error(`The record of prunings in "${state_dir}" is gone since it was written`);
   putHeads(heads, { heads: manifest.heads.filter(([run_id]) => run_id !== chain.run_id) }, state_dir);
   for (const { run_id } of lost) removeHead(heads, run_id);
+  for (const run_id of runsWithHeads(heads, state_dir)) if (isChainId(run_id)) removeHead(heads, run_id);
   putHeads(heads, { heads: [[chain.run_id, chain.seq, chain.hash]] }, state_dir);
 }
 

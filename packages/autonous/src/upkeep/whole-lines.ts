@@ -1,4 +1,4 @@
-import { existsSync, statSync, truncateSync } from "node:fs";
+import { existsSync, statSync, truncateSync, utimesSync } from "node:fs";
 import { readLines } from "@autonous/runtime";
 
 export interface WholeLines {
@@ -19,9 +19,12 @@ export async function wholeLines(file: string, most = Number.POSITIVE_INFINITY):
   return found;
 }
 
-/** Leaves the first lines of a file, and of a last line that is torn nothing. */
+/** Leaves the first lines of a file, and of a last line that is torn nothing. Its times stay. */
 export async function cutLines(file: string, most?: number): Promise<void> {
   if (!existsSync(file)) return;
   const { bytes } = await wholeLines(file, most);
-  if (bytes < statSync(file).size) truncateSync(file, bytes);
+  const { size, atime, mtime } = statSync(file);
+  if (bytes >= size) return;
+  truncateSync(file, bytes);
+  utimesSync(file, atime, mtime);
 }

@@ -23,6 +23,8 @@ export async function verify(input: CommandInput): Promise<ExitCode> {
   const [path] = args;
   const verdict =
     path === undefined ? await verifyPlace(findWorkplace(input).state_dir) : await verifyAudit(existing(path));
+  // Where nothing was ever recorded the record is whole, but not in a folder that somebody names and that is not there.
+  if (verdict.ok && input.options["stateDir"] !== undefined) existing(findWorkplace(input).state_dir);
   if (print.json) print.document(verdict);
   for (const { run_id = "", seq, problem } of verdict.problems) print.text(`${run_id} record ${seq}: ${problem}`);
   for (const line of prunedLines(verdict)) print.text(line);

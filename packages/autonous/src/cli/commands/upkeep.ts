@@ -83,13 +83,14 @@ export async function restore(input: CommandInput): Promise<ExitCode> {
   const place = { state_dir: findWorkplace(input).state_dir, heads: headsFolder(), clock: Date.now };
   const report = await told(() => restoreBackup(place, resolve(args[0] ?? "")));
   if (print.json) print.document(report);
-  const { state_dir, made_at, runs, records, lost_runs, cut_runs } = report;
+  const { state_dir, made_at, runs, records, problems, lost_runs, cut_runs } = report;
   print.text(`Put back ${count(runs, "run")} (${count(records, "record")}) to ${state_dir}, as of ${made_at}`);
   if (lost_runs.length + cut_runs.length > 0)
     print.note(
       `What came after the backup is lost, and on record as such: ${count(lost_runs.length, "run")}, and the end of ${cut_runs.length} more`,
     );
-  return EXIT.done;
+  for (const problem of problems) print.note(`Damaged when the backup was made, and put back so: ${problem}`);
+  return problems.length === 0 ? EXIT.done : EXIT.failed;
 }
 
 async function told<T>(work: () => Promise<T>): Promise<T> {

@@ -27,6 +27,16 @@ export function listUndoLogs(state_dir: string): readonly OldUndoLog[] {
   return logs.sort((one, other) => one.lastMs - other.lastMs);
 }
 
+/** What a log keeps of large contents. One that another log tells of too counts for both. */
+export function objectBytesOf(state_dir: string, id: string): number {
+  const { objects } = stateFolders(state_dir);
+  const hashes = new Set(readOrEmpty(closedPath(state_dir, { id })).match(SHA256));
+  return [...hashes].reduce((sum, sha256) => {
+    const stats = lstatSync(join(objects, sha256.slice(0, 2), sha256), { throwIfNoEntry: false });
+    return sum + (stats?.blocks ?? 0) * 512;
+  }, 0);
+}
+
 /** How many files of a change are named in what is left of it. */
 const NAMED_FILES = 5;
 
