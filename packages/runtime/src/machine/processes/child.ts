@@ -49,11 +49,11 @@ export interface Child {
  */
 export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildOptions): Child {
   const mark = newMark(call_id);
-  const { child, outputs, release } = spawnChild(launch, markValue(mark));
+  const { child, outputs, release, cutLifeline } = spawnChild(launch, markValue(mark));
   const { pid } = child;
   if (pid === undefined) return { pid: 0, launch, ended: failedStart(child).finally(release), stop() {} };
   const marked: Marked = { mark, pid, began: performance.now() };
-  const tree = launch.sandbox === "none" ? bareTree(marked) : sandboxTree(pid, launch);
+  const tree = launch.sandbox === "none" ? bareTree(marked) : sandboxTree(pid, { launch, cutLifeline });
   let limit_reached: LimitReached | undefined;
   let isStopping = false;
   let grace: NodeJS.Timeout | undefined;
@@ -105,6 +105,8 @@ export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildO
 interface Spawned {
   readonly child: ChildProcess;
   readonly outputs: Readonly<Record<OutputStream, Readable | null>>;
+  /** A command that has not begun then never begins. */
+  cutLifeline(): void;
   /** Gives back what was opened for it. */
   release(): void;
 }
@@ -112,15 +114,21 @@ interface Spawned {
 function spawnChild(launch: Launch, mark: string): Spawned {
   const { program, args, cwd, environment, descriptors } = launch;
   const pipes = [launch.pipes.take(), launch.pipes.take()] as const;
-  const stdio: StdioOptions = ["ignore", ...pipes.map((pipe) => pipe?.writer ?? ("pipe" as const)), ...descriptors];
+  const given = descriptors.map((each) => (each === "lifeline" ? ("pipe" as const) : each));
+  const stdio: StdioOptions = ["ignore", ...pipes.map((pipe) => pipe?.writer ?? ("pipe" as const)), ...given];
+  let lifeline: ChildProcess["stdio"][3];
+  const cutLifeline = (): void => void lifeline?.destroy();
   const release = (): void => {
+    cutLifeline();
     for (const pipe of pipes) pipe?.release();
     launch.close();
   };
   try {
     const child = spawn(program, args, { cwd, env: { ...environment, [MARK]: mark }, stdio, detached: true });
+    lifeline = descriptors.includes("lifeline") ? child.stdio[3 + descriptors.indexOf("lifeline")] : undefined;
+    lifeline?.on("error", () => {}); // the other end is gone, which is all it tells
     const [stdout, stderr] = [pipes[0]?.output ?? child.stdout, pipes[1]?.output ?? child.stderr];
-    return { child, outputs: { stdout, stderr }, release };
+    return { child, outputs: { stdout, stderr }, cutLifeline, release };
   } catch (error) {
     release();
     throw notStarted(error);
@@ -188,8 +196,9 @@ function bareTree(marked: Marked): Tree {
   };
 }
 
-function sandboxTree(pid: number, launch: Launch): Tree {
+function sandboxTree(pid: number, { launch, cutLifeline }: Pick<Spawned, "cutLifeline"> & { launch: Launch }): Tree {
   const kill = (): void => {
+    cutLifeline(); // first: what is not yet tied to the processes below does not begin
     const inner = launch.inner();
     if (inner !== undefined) signalProcess(inner, "SIGKILL");
     signalProcess(pid, "SIGKILL");

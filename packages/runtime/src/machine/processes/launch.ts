@@ -7,6 +7,10 @@ import { asToolError } from "../files/system-error.ts";
 import { anonymousFile } from "./anonymous-file.ts";
 import type { PipePool } from "./output-pipes.ts";
 import { prologueText } from "./prologue.ts";
+import type { PrologueFacts } from "./prologue.ts";
+
+/** A channel whose other end only this process has: it ends when the process does, or when the command is killed. */
+export type Lifeline = "lifeline";
 
 /** A command ready to be started, sandboxed or not. */
 export interface Launch {
@@ -15,7 +19,7 @@ export interface Launch {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
   /** What the child gets as its descriptors 3 and up. */
-  readonly descriptors: readonly number[];
+  readonly descriptors: readonly (number | Lifeline)[];
   /** What its output comes through. */
   readonly pipes: PipePool;
   readonly sandbox: string;
@@ -49,12 +53,12 @@ export class Prologues {
     this.#options = options;
   }
 
-  get(fd: number, helper: readonly string[] = []): number {
-    const key = [`${fd}`, ...helper].join("\n");
+  get(facts: PrologueFacts): number {
+    const key = JSON.stringify(facts);
     const known = this.#files.get(key);
     if (known !== undefined) return known;
     const { limits, folder } = this.#options;
-    const file = anonymousFile(folder, Buffer.from(prologueText(limits, { fd, helper })));
+    const file = anonymousFile(folder, Buffer.from(prologueText(limits, facts)));
     this.#files.set(key, file);
     return file;
   }
@@ -98,7 +102,7 @@ export function bareLaunch({ run, cwd }: Command, { bash, environment, prologues
     // By the number of this process: in the child, descriptors are moved before it changes its folder.
     cwd: `/proc/${process.pid}/fd/${folder}`,
     environment: { ...environment, BASH_ENV: "/dev/fd/3" },
-    descriptors: [prologues.get(3)],
+    descriptors: [prologues.get({ fd: 3 })],
     pipes,
     sandbox: "none",
     left_out: 0,

@@ -11,21 +11,24 @@ export interface OutputPipe {
   /** For the child. */
   readonly writer: number;
   readonly output: Readable;
-  /** Called when nobody writes any more, as far as known. */
+  /** Stops reading. */
   release(): void;
 }
 
 /** Where mkfifo is: node has no call that makes a pipe. */
 const MAKERS = ["/usr/bin/mkfifo", "/bin/mkfifo"] as const;
-const MADE_AT_ONCE = 4;
-const MOST_KEPT = 16;
+/** One process makes this many, which costs a command half a millisecond for its two pipes. */
+const MADE_AT_ONCE = 32;
 
-/** Pipes for the output of commands, used again and again. They have no names, only descriptors. */
+/**
+ * Pipes for the output of commands, without names. Each is used once: a command can keep a handle of its pipe that no
+ * reader sees (`O_PATH`, a read end), open it for writing later, and speak in the output of whoever got it next.
+ */
 export class PipePool {
   readonly #folder: string;
   readonly #maker: string | undefined;
-  /** Each names a pipe without having it open. */
-  readonly #free: number[] = [];
+  /** Each names a pipe that nobody has had, without having it open. */
+  readonly #unused: number[] = [];
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -34,25 +37,21 @@ export class PipePool {
 
   /** Undefined where this machine cannot make any: then a socket has to do. */
   take(): OutputPipe | undefined {
-    if (this.#free.length === 0) this.#make();
-    const handle = this.#free.pop();
+    if (this.#unused.length === 0) this.#make();
+    const handle = this.#unused.pop();
     if (handle === undefined) return undefined;
-    const reader = openSync(procPath(handle), constants.O_RDONLY | constants.O_NONBLOCK);
-    const writer = openSync(procPath(handle), constants.O_WRONLY);
-    const output = new Socket({ fd: reader, readable: true, writable: false });
-    return { writer, output, release: () => this.#takeBack(handle, output) };
+    try {
+      const reader = openSync(procPath(handle), constants.O_RDONLY | constants.O_NONBLOCK);
+      const writer = openSync(procPath(handle), constants.O_WRONLY);
+      const output = new Socket({ fd: reader, readable: true, writable: false });
+      return { writer, output, release: () => void output.destroy() };
+    } finally {
+      closeSync(handle);
+    }
   }
 
   close(): void {
-    for (const handle of this.#free.splice(0)) closeSync(handle);
-  }
-
-  /** One that somebody still has open for writing is not used again: the next command's output would be mixed with it. */
-  #takeBack(handle: number, output: Readable): void {
-    const isEmpty = output.readableEnded;
-    output.destroy();
-    if (isEmpty && this.#free.length < MOST_KEPT) this.#free.push(handle);
-    else closeSync(handle);
+    for (const handle of this.#unused.splice(0)) closeSync(handle);
   }
 
   #make(): void {
@@ -61,7 +60,7 @@ export class PipePool {
     const paths = Array.from({ length: MADE_AT_ONCE }, () => join(this.#folder, `.${randomUUID()}`));
     const { status } = spawnSync(this.#maker, ["-m", "600", "--", ...paths], { stdio: "ignore", env: {} });
     for (const path of paths) {
-      if (status === 0) this.#free.push(openHandle(path));
+      if (status === 0) this.#unused.push(openHandle(path));
       if (existsSync(path)) unlinkSync(path);
     }
   }

@@ -5,8 +5,10 @@ import { THREADS_PER_PROCESS } from "./watchdog.ts";
 export interface PrologueFacts {
   /** The descriptor that it is handed over as, the last one of ours. */
   readonly fd: number;
+  /** The descriptor of the lifeline. Left out: there is none, because no sandbox has to be tied to it. */
+  readonly lifeline_fd?: number;
   /** Lines for bash. */
-  readonly helper: readonly string[];
+  readonly helper?: readonly string[];
 }
 
 /**
@@ -15,7 +17,7 @@ export interface PrologueFacts {
  * `helper` starts what the command needs beside it: of ours, so the limits do not hold for it, and strays are none of
  * its business either.
  */
-export function prologueText(limits: CommandLimits, { fd, helper }: PrologueFacts): string {
+export function prologueText(limits: CommandLimits, { fd, lifeline_fd, helper = [] }: PrologueFacts): string {
   const strays = strayDescriptors().filter((stray) => stray > fd);
   const [memory, files, size, tasks] = [
     within("Max data size", limits.memory_bytes, 1024),
@@ -25,11 +27,33 @@ export function prologueText(limits: CommandLimits, { fd, helper }: PrologueFact
   ];
   return [
     "unset BASH_ENV",
+    ...(lifeline_fd === undefined ? [] : tiedToRuntime(lifeline_fd)),
     `exec ${[fd, ...strays].map((each) => `${each}<&-`).join(" ")}`,
     ...helper,
     `ulimit -c 0 -d ${memory} -n ${files} -f ${size} -u ${tasks}`,
     "",
   ].join("\n");
+}
+
+/**
+ * Ends the shell where the runtime is gone. `--die-with-parent` is not in force from the start: a runtime that dies
+ * before bubblewrap asks the kernel for it leaves a sandbox that nothing ends. The first process inside has asked once
+ * it has as many filters as this shell, for bubblewrap sets its own next; the one outside has asked before that. A
+ * runtime that is alive then takes both along whenever it dies. Nothing is ever sent through the lifeline, so that all
+ * that can be read is its end.
+ */
+function tiedToRuntime(fd: number): readonly string[] {
+  const filtersOf = (process: string, variable: string): string =>
+    `IFS= read -r -d "" "${variable}" </proc/${process}/status; ${variable}=\${${variable}##*Seccomp:}; ${variable}=\${${variable}%%Spec*}`;
+  return [
+    filtersOf("$$", "REPLY[1]"),
+    `until ${filtersOf("1", "REPLY")}; [[ $REPLY == "\${REPLY[1]}" ]]; do`,
+    `  read -r -t 0.001 -u ${fd} REPLY || [ $? -gt 128 ] || exit 125`,
+    "done",
+    `read -t 0 -u ${fd} && exit 125`,
+    `exec ${fd}<&-`,
+    "unset REPLY",
+  ];
 }
 
 /** A limit cannot be raised above the one that we have ourselves. In the units of `ulimit`. */

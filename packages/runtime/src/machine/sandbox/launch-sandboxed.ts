@@ -16,7 +16,8 @@ import type { Architecture, Sockets } from "./seccomp.ts";
 /** Descriptors of the sandbox program. The prologue comes last. */
 const SECCOMP_FD = 3;
 const STATUS_FD = 4;
-const READY_FD = 5;
+const LIFELINE_FD = 5;
+const READY_FD = 6;
 /** It tells two short lines. */
 const STATUS_BYTES = 1024;
 
@@ -78,7 +79,7 @@ export class SandboxLauncher {
     const hasWayOut = proxy_socket !== undefined;
     const prologueFd = hasWayOut ? READY_FD + 1 : READY_FD;
     const helper = hasWayOut ? relayLines({ program: process.execPath, ready_fd: READY_FD }) : [];
-    const prologue = parts.prologues.get(prologueFd, helper);
+    const prologue = parts.prologues.get({ fd: prologueFd, lifeline_fd: LIFELINE_FD, helper });
     const filter = reopen(this.#filter(SOCKETS[command.network ?? "none"]));
     const status = anonymousFile(parts.folder, Buffer.alloc(0));
     const ready = hasWayOut ? [anonymousFile(parts.folder, Buffer.alloc(0))] : [];
@@ -92,7 +93,7 @@ export class SandboxLauncher {
         ...(hasWayOut ? PROXY_VARIABLES : {}),
         BASH_ENV: `/dev/fd/${prologueFd}`,
       },
-      descriptors: [filter, status, ...ready, prologue],
+      descriptors: [filter, status, "lifeline", ...ready, prologue],
       pipes: parts.pipes,
       sandbox: "bwrap",
       left_out: found.left_out,
