@@ -23,6 +23,7 @@ export type { Counts, QuotaHolder, QuotaKeeper, QuotaUse } from "./contract/quot
 export { APPROVAL_STATES, canBecome } from "./protocol/approval-states.ts";
 export type { ApprovalState } from "./protocol/approval-states.ts";
 
+export { boundList, boundText } from "./protocol/bounds.ts";
 export { ERRORS, ToolError } from "./protocol/errors.ts";
 export type { ErrorClass, ErrorCode } from "./protocol/errors.ts";
 export { makeId, makeTraceId } from "./protocol/ids.ts";

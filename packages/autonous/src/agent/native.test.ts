@@ -228,3 +228,21 @@ for (const { title, later, shown } of HISTORIES) {
     ).toEqual([...shown, TASK.text]);
   });
 }
+
+// oxfmt-ignore
+const EXCESSIVE: readonly { title: string; reply: Partial<Native> }[] = [
+  { title: "100,000 calls",         reply: { calls: Array.from({ length: 100_000 }, (_, i) => call(`c${i}`, "ls", {})) } },
+  { title: "3 MB of text",          reply: { text: "words and more words ".repeat(150_000) } },
+  { title: "3 MB of arguments",     reply: { calls: [call("c1", "write", { path: "a.txt", content: "abc ".repeat(750_000) })] } },
+  { title: "a tool name of 3 MB",   reply: { calls: [call("c1", "n".repeat(3_000_000), {})] } },
+  { title: "an id of 3 MB",         reply: { calls: [call("i".repeat(3_000_000), "ls", {})] } },
+  { title: "3 MB of reasoning",     reply: { calls: [call("c1", "ls", {})], provider_parts: [{ type: "reasoning", text: "abc ".repeat(750_000) }] } },
+];
+
+for (const { title, reply } of EXCESSIVE) {
+  test(`a reply with ${title} is recorded in few words, and the run goes on`, async () => {
+    const { world, outcome } = await start([reply, { text: "Done" }]);
+    expect(outcome).toMatchObject({ outcome: "completed" });
+    for (const event of world.events) expect(JSON.stringify(event).length).toBeLessThan(65_536);
+  });
+}

@@ -1,5 +1,5 @@
 import type { AgentError } from "./run.ts";
-import { canonicalJson, makeId } from "@autonous/runtime";
+import { boundText, canonicalJson, makeId } from "@autonous/runtime";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { isToolName, parseReply, readArguments } from "../model/json-reply.ts";
 import type { Message, ModelReply } from "../model/provider.ts";
@@ -66,7 +66,13 @@ function saidIn({ kind, transport, text, calls = [], provider_parts }: RoundReco
 }
 
 /** What a reply means, whichever way it came (spec 1, Model replies). */
-export function readReply(run: Run, reply: ModelReply): ReadReply {
+export function readReply(run: Run, given: ModelReply): ReadReply {
+  const excess = excessOf(given);
+  if (excess !== undefined) return refuseReply(run, given, excess);
+  return readBounded(run, given);
+}
+
+function readBounded(run: Run, reply: ModelReply): ReadReply {
   const meaning =
     reply.finish === "length" ? CUT_OFF : reply.kind === "plain" ? parseReply(reply.text) : meaningOf(reply);
   const text = run.redact(reply.text);
@@ -74,6 +80,9 @@ export function readReply(run: Run, reply: ModelReply): ReadReply {
   const isRedacted = text !== reply.text.toWellFormed();
   if (meaning.kind === "invalid") {
     return readRecord({ ...about, kind: "invalid", message: run.redact(meaning.message), redacted: isRedacted });
+  }
+  if (meaning.kind === "tool_calls" && meaning.calls.length > MOST_CALLS) {
+    return refuseReply(run, reply, `it has ${meaning.calls.length} tool calls, and at most ${MOST_CALLS} are taken`);
   }
   if (meaning.kind === "final") {
     return readRecord({ ...about, kind: "final", answer: run.redact(meaning.text), redacted: isRedacted });
@@ -89,6 +98,29 @@ export function readReply(run: Run, reply: ModelReply): ReadReply {
 /** The round that a record is, where the record is all there is to it. */
 export function readRecord(record: RoundRecord): ReadReply {
   return { record, round: { ...record, ...saidIn(record) } as unknown as Round };
+}
+
+const MESSAGE_CHARACTERS = 4096;
+/** More than any model writes in one reply; what is longer is neither recorded nor run. */
+const MOST_CHARACTERS = 1024 * 1024;
+const MOST_CALLS = 200;
+const LONGEST_ID = 512;
+
+/** What of a reply is beyond all bounds. */
+function excessOf(reply: ModelReply): string | undefined {
+  const calls = reply.kind === "native" ? reply.calls : [];
+  if (calls.length > MOST_CALLS) return `it has ${calls.length} tool calls, and at most ${MOST_CALLS} are taken`;
+  const length = calls.reduce((sum, { name, input }) => sum + name.length + input.length, reply.text.length);
+  return length > MOST_CHARACTERS ? `it has ${length} characters, and at most ${MOST_CHARACTERS} are taken` : undefined;
+}
+
+function refuseReply(run: Run, { text }: ModelReply, excess: string): ReadReply {
+  const message = `Cannot use the reply: ${excess}; send a shorter one`;
+  const kept = run
+    .redact(boundText(text, 2 * MESSAGE_CHARACTERS))
+    .slice(0, MESSAGE_CHARACTERS)
+    .toWellFormed();
+  return readRecord({ kind: "invalid", transport: "plain", text: kept, message, redacted: false });
 }
 
 /** Its calls may be whole by chance; what was to follow them is not known. */
@@ -147,7 +179,7 @@ function redactCall(
   const redacted = isChanged || shown !== name;
   const about = {
     tool_call_id,
-    ...(id === undefined || run.redact(id) !== id ? {} : { provider_call_id: id }),
+    ...(id === undefined || id.length > LONGEST_ID || run.redact(id) !== id ? {} : { provider_call_id: id }),
     redacted,
     ...(problem === undefined ? {} : { problem: run.redact(problem) }),
   };
@@ -165,7 +197,8 @@ function partsOf(run: Run, reply: ModelReply): { readonly provider_parts?: unkno
   if (reply.kind === "plain" || reply.provider_parts === undefined) return {};
   const text = JSON.stringify(reply.provider_parts);
   const parts = JSON.parse(text) as unknown;
-  const isSafe = !hasHalfCharacter(text) && !run.options.runtime.redactValue(parts).redacted;
+  const isSafe =
+    text.length <= MOST_CHARACTERS && !hasHalfCharacter(text) && !run.options.runtime.redactValue(parts).redacted;
   return isSafe ? { provider_parts: asRecorded(parts) } : { parts_dropped: true };
 }
 

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { ERRORS, ToolError } from "@autonous/runtime";
+import { boundText, ERRORS, ToolError } from "@autonous/runtime";
 import { z } from "zod";
 import { ConfigurationError } from "../config/load.ts";
 import { UsageError } from "./command.ts";
@@ -91,7 +91,7 @@ interface Classified {
 }
 
 function classify(error: unknown): Classified {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = boundText(error instanceof Error ? error.message : String(error), 16_384);
   if (error instanceof ToolError) {
     return { code: error.code, exitCode: exitCodeOf(error.code), message, hint: error.hint };
   }

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { checkConfiguration, checkRoots, configurationFolder, nearestNames } from "@autonous/runtime";
+import { boundList, checkConfiguration, checkRoots, configurationFolder, nearestNames } from "@autonous/runtime";
 import type { DecisionSettings } from "@autonous/runtime";
 import { layerOf } from "./policy.ts";
 import type { PriceTable } from "./price-table.ts";
@@ -45,11 +45,12 @@ export interface Refused {
 export class ConfigurationError extends Error {
   readonly problems: readonly string[];
 
-  constructor(problems: readonly string[]) {
+  constructor(all: readonly string[]) {
+    const problems = boundList(all);
     super(
       problems.length === 1
         ? `The configuration has a mistake: ${problems[0]}`
-        : `The configuration has ${problems.length} mistakes:\n${problems.map((each) => `- ${each}`).join("\n")}`,
+        : `The configuration has ${all.length} mistakes:\n${problems.map((each) => `- ${each}`).join("\n")}`,
     );
     this.name = "ConfigurationError";
     this.problems = problems;

@@ -3,6 +3,7 @@ import type { AddressTouch, ArgsAdapter, CommandTouch, Tool, Touch } from "../co
 import type { UndoRecord } from "../contract/undo.ts";
 import type { NamedAddress, NamedCommand } from "../policy/decide.ts";
 import type { ToolCallRequest } from "../protocol/call.ts";
+import { boundText } from "../protocol/bounds.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { DecidingParts, GateCall } from "./call.ts";
 import { need } from "./call.ts";
@@ -123,24 +124,34 @@ function runAdapter(tool: Tool, adapt: ArgsAdapter, args: ToolCallRequest["args"
 }
 
 const MAX_ISSUES = 10;
+const FIELD_CHARACTERS = 100;
+const PROBLEM_CHARACTERS = 300;
 
 function wrongArguments(tool: Tool, error: z.ZodError, given: unknown): ToolError {
-  const fields = error.issues.slice(0, MAX_ISSUES).flatMap((issue) => describeIssue(issue, given));
+  const all = error.issues.flatMap((issue) => describeIssue(issue, given));
+  const fields = all.slice(0, MAX_ISSUES);
+  const more = all.length > fields.length ? { more: all.length - fields.length } : {};
   const list = fields.map(({ field, problem }) => `"${field}" ${problem}`).join("; ");
-  return new ToolError("InvalidArguments", `Cannot call "${tool.name}": ${list}`, { fields });
+  const rest = more.more === undefined ? "" : `; and ${more.more} more`;
+  return new ToolError("InvalidArguments", `Cannot call "${tool.name}": ${list}${rest}`, { fields, ...more });
 }
 
 /** What is wrong with which field. Never repeats a value: it may be a secret. */
 function describeIssue(issue: z.core.$ZodIssue, given: unknown): { field: string; problem: string }[] {
-  const at = issue.path.map(String).join(".");
+  const at = boundText(issue.path.map(String).join("."), FIELD_CHARACTERS);
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => ({
-      field: at === "" ? key : `${at}.${key}`,
+      field: boundText(at === "" ? key : `${at}.${key}`, FIELD_CHARACTERS),
       problem: "is not an argument of this tool",
     }));
   }
   const isMissing = issue.code === "invalid_type" && valueAt(given, issue.path) === undefined;
-  return [{ field: at === "" ? "args" : at, problem: isMissing ? "is missing" : `is wrong: ${issue.message}` }];
+  return [
+    {
+      field: at === "" ? "args" : at,
+      problem: isMissing ? "is missing" : `is wrong: ${boundText(issue.message, PROBLEM_CHARACTERS)}`,
+    },
+  ];
 }
 
 function valueAt(given: unknown, path: readonly PropertyKey[]): unknown {

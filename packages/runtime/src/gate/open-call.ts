@@ -1,8 +1,12 @@
 import { LONGEST_NAME, makeInputSchema } from "../protocol/call.ts";
 import type { ToolCallInput, ToolCallRequest } from "../protocol/call.ts";
+import { boundList, boundText } from "../protocol/bounds.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { makeId, makeTraceId } from "../protocol/ids.ts";
 import { copyPlainObject } from "./plain-data.ts";
+
+const MOST_FIELDS = 5;
+const FIELD_CHARACTERS = 100;
 
 export interface Opened {
   readonly request: ToolCallRequest;
@@ -19,9 +23,11 @@ export function openCall(input: unknown, { run_id, now }: { readonly run_id: str
   const made = { tool_call_id: makeId("call", now), trace_id: makeTraceId(), timestamp: now, run_id };
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    const field = issue?.path.map(String).join(".") ?? "";
+    const field = boundText(issue?.path.map(String).join(".") ?? "", FIELD_CHARACTERS);
     const problem =
-      issue?.code === "unrecognized_keys" ? `"${issue.keys.join('", "')}" is not a field of a request` : issue?.message;
+      issue?.code === "unrecognized_keys"
+        ? `"${boundList(issue.keys, MOST_FIELDS, FIELD_CHARACTERS).join('", "')}" is not a field of a request`
+        : issue?.message;
     const refusal = new ToolError(
       "InvalidArguments",
       `Cannot take the request: ${field === "" ? "" : `"${field}" `}${problem}`,

@@ -4,6 +4,7 @@ import type { OutputLimits } from "../contract/context.ts";
 import { excerptHead } from "../output/excerpt.ts";
 import type { Excerpt } from "../output/excerpt.ts";
 import type { Artifacts, CallError, Payload, ToolCallResult } from "../protocol/result.ts";
+import { boundData, boundText } from "../protocol/bounds.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { GateCall, GateParts } from "./call.ts";
 import { need } from "./call.ts";
@@ -59,10 +60,13 @@ export function settle(call: GateCall, problem: unknown, parts: GateParts): Sett
   };
   const cause =
     error?.code === "InternalError" && error.cause !== undefined
-      ? { cause: redactor.redact(causeText(error.cause)).text }
+      ? { cause: boundText(redactor.redact(causeText(error.cause)).text, CAUSE_CHARACTERS) }
       : {};
   return { result, ...cause };
 }
+
+/** A stack, and what was wrong with it. */
+const CAUSE_CHARACTERS = 16_384;
 
 const NO_OUTPUT: ToolOutput<unknown> = { data: {} };
 
@@ -104,8 +108,8 @@ function describeError(error: ToolError, { redactor }: GateParts): { error: Call
     code: error.code,
     class: error.class,
     message: error.message,
-    ...(Object.keys(details).length === 0 ? {} : { details }),
-    hint: error.hint,
+    ...(Object.keys(details).length === 0 ? {} : { details: boundData(details) }),
+    hint: boundText(error.hint),
     ...(typeof replay === "string" && replay !== "" ? { replay } : {}),
   };
   const { value, redacted } = redactor.redactValue(told);

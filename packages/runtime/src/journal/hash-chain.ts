@@ -1,4 +1,6 @@
 import { hash } from "node:crypto";
+import { boundData } from "../protocol/bounds.ts";
+import type { Bounds } from "../protocol/bounds.ts";
 import { FIRST_HASH } from "../protocol/events.ts";
 import type { EventDraft, RuntimeEvent } from "../protocol/event-record.ts";
 import { canonicalJson } from "../protocol/canonical.ts";
@@ -22,12 +24,24 @@ export interface ChainedEvent {
 export function chainEvents(drafts: readonly EventDraft[], tail: Tail): readonly ChainedEvent[] {
   let last = tail;
   return drafts.map((draft) => {
-    const unsealed = { ...draft, seq: last.seq + 1, prev_hash: last.hash };
-    const text = canonicalJson(unsealed);
+    const { unsealed, text } = withinBounds({ ...draft, seq: last.seq + 1, prev_hash: last.hash });
     const event = { ...unsealed, hash: hashOf(last.hash, text) };
     last = event;
     return { event, line: sealLine(text, event.hash) };
   });
+}
+
+type Unsealed = Omit<RuntimeEvent, "hash">;
+
+/** A longer event is cut: whatever somebody sends, the record, its readers and its verifier can take it. */
+export const EVENT_CHARACTERS = 4 * 1024 * 1024;
+const CUT_EVENT: Bounds = { characters: 16_384, entries: 2000, depth: 64, total: 1024 * 1024 };
+
+function withinBounds(whole: Unsealed): { readonly unsealed: Unsealed; readonly text: string } {
+  const text = canonicalJson(whole);
+  if (text.length <= EVENT_CHARACTERS) return { unsealed: whole, text };
+  const unsealed = boundData(whole, CUT_EVENT) as Unsealed;
+  return { unsealed, text: canonicalJson(unsealed) };
 }
 
 /** An event that has its place already, as the line that `chainEvents` would give. */

@@ -1,3 +1,5 @@
+import { boundText } from "./bounds.ts";
+
 export type ErrorClass = "validation" | "policy" | "timeout" | "tool_exec" | "unknown";
 
 interface ErrorRow {
@@ -55,14 +57,14 @@ export type ErrorDetails = Readonly<Record<string, unknown>>;
 /**
  * The only thing a tool or a step throws on purpose.
  * `message` says what was being done, on what, and why it could not be; facts go into `details`. A `hint` among them
- * is told instead of the table's, where this case knows better what to do next.
+ * is told instead of the table's, where this case knows better what to do next. A message of any length is cut.
  */
 export class ToolError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails | undefined;
 
   constructor(code: ErrorCode, message: string, details?: ErrorDetails, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
+    super(boundText(message), cause === undefined ? undefined : { cause });
     this.name = "ToolError";
     this.code = code;
     this.details = details;
