@@ -1,6 +1,7 @@
 /** What a person does by hand: the same server, beside the Bot API. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { checkFault } from "./faults.ts";
+import { FORWARDED_AS, isForwardedAs } from "./origins.ts";
 import { SOMEONE } from "./people.ts";
 import { badRequest, Refusal } from "./refusal.ts";
 import { sendJson, sendText } from "./send.ts";
@@ -18,7 +19,8 @@ interface Control {
 
 type Route = (state: State, control: Control) => void;
 
-export const CONTROL_HELP = `POST   /say?user=42&chat=42        says the body in the chat
+export const CONTROL_HELP = `POST   /say?user=42&chat=42        says the body in the chat (reply_to=7 as a reply)
+POST   /forward?message=7&from=7   forwards a message of another chat (to=42, user=42; as=hidden_user, chat, channel, old …)
 POST   /press?message=7&button=Yes presses a button; the words on it, or the beginning of them (data=… for what it carries)
 GET    /messages?chat=42           what is seen in the chat (/messages.json with all that is known)
 GET    /documents/<file_id>        a file that was sent
@@ -34,7 +36,20 @@ const ROUTES: Readonly<Record<string, Route>> = {
   "POST /say"(state, { query, body, response }) {
     const user = numberIn(query, "user") ?? SOMEONE;
     const chat = numberIn(query, "chat") ?? user;
-    const { message_id } = byHand(() => state.people.say({ user, chat, text: body.toString() }));
+    const reply_to = numberIn(query, "reply_to");
+    const saying = { user, chat, text: body.toString(), ...(reply_to === undefined ? {} : { reply_to }) };
+    const { message_id } = byHand(() => state.people.say(saying));
+    sendJson(response, 200, { message_id });
+  },
+  "POST /forward"(state, { query, response }) {
+    const [user, message] = [numberIn(query, "user") ?? SOMEONE, numberIn(query, "message")];
+    if (message === undefined) throw badRequest("a forward says which message, and from which chat");
+    const [chat, to] = [numberIn(query, "from") ?? user, numberIn(query, "to") ?? user];
+    const as = query.get("as");
+    if (as !== null && !isForwardedAs(as)) throw badRequest(`as is one of ${FORWARDED_AS.join(", ")}, not "${as}"`);
+    const { message_id } = byHand(() =>
+      state.people.forward({ user, chat, message_id: message, to, ...(as === null ? {} : { as }) }),
+    );
     sendJson(response, 200, { message_id });
   },
   "POST /press"(state, { query, response }) {

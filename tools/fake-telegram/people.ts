@@ -1,5 +1,7 @@
 /** What people do in their app, and the updates that come of it. */
 import type { Entity } from "./formatted.ts";
+import { standInOf } from "./origins.ts";
+import type { ForwardedAs } from "./origins.ts";
 import type { Update, Updates } from "./updates.ts";
 import { change, chatOnWire, enter, findMessage, meet, messageOnWire, personOnWire, post } from "./world.ts";
 import type { ChatMessage, Person, Query, World } from "./world.ts";
@@ -17,6 +19,10 @@ interface Saying {
   readonly reply_to?: number;
   /** Instead of a text, in the words of the Bot API: `{ sticker: { … } }`. */
   readonly content?: object;
+  /** Beside it, in the words of the Bot API: `{ via_bot: { … } }`, `{ quote: { … } }`, `{ external_reply: { … } }`. */
+  readonly beside?: object;
+  /** In the name of the group itself, as anonymous administrators do, or of a channel. */
+  readonly as?: "group" | "channel";
 }
 
 interface Pressing {
@@ -35,6 +41,8 @@ interface Forwarding {
   readonly chat?: number;
   readonly message_id: number;
   readonly to: number;
+  /** What is told of whom it is from; a sender may hide their account. Default: all that is known. */
+  readonly as?: ForwardedAs;
 }
 
 export interface People {
@@ -44,6 +52,8 @@ export interface People {
   /** Presses a button below a message; gives the query, which has the `answer` once the bot gave one. */
   press(pressing: Pressing): Query;
   forward(forwarding: Forwarding): ChatMessage;
+  /** Posts in a channel that the bot is in. */
+  publish(post: { readonly chat: number; readonly text: string }): ChatMessage;
   block(user: number): void;
   unblock(user: number): void;
 }
@@ -70,25 +80,13 @@ export function createPeople(world: World, updates: Updates, onChange: () => voi
       return changed;
     },
     press: (pressing) => press(world, pressing, tell),
-    forward({ user = SOMEONE, chat = SOMEONE, message_id, to }) {
-      const source = findMessage(enter(world, chat), message_id);
-      if (source === undefined)
-        throw new Error(`Cannot forward message ${message_id} of chat ${chat}: it is not there`);
-      const person = meet(world, user);
-      const { text, entities, document } = source;
-      const forwarded_from = source.forwarded_from ?? { chat, message_id };
-      // Buttons that ask the bot are not forwarded.
-      const draft = {
-        from: person.id,
-        by: "person",
-        text,
-        entities,
-        forwarded_from,
-        ...(document === undefined ? {} : { document }),
-      } as const;
-      const copy = post(world, enter(world, to), draft);
-      tell("message", messageOnWire(world, copy));
-      return copy;
+    forward: (forwarding) => forward(world, forwarding, tell),
+    publish({ chat, text }) {
+      const place = enter(world, chat, "channel");
+      const message = post(world, place, { from: chat, by: "person", text, entities: commandsIn(text) });
+      const { from: _nobody, ...wire } = messageOnWire(world, message) as { readonly from?: unknown };
+      tell("channel_post", { ...wire, sender_chat: chatOnWire(world, place) });
+      return message;
     },
     block: (user) => setBlocked(world, { user, isBlocked: true }, tell),
     unblock: (user) => setBlocked(world, { user, isBlocked: false }, tell),
@@ -97,28 +95,53 @@ export function createPeople(world: World, updates: Updates, onChange: () => voi
 
 type Tell = (kind: string, content: unknown) => Update | undefined;
 
-function say(
-  world: World,
-  { user = SOMEONE, chat, text = "", date, reply_to, content }: Saying,
-  tell: Tell,
-): ChatMessage {
+function say(world: World, saying: Saying, tell: Tell): ChatMessage {
+  const { user = SOMEONE, chat, text = "", date, reply_to, content, beside, as } = saying;
   const person = meet(world, user);
   const said = text.trim();
   if (said === "" && content === undefined)
     throw new Error("Cannot say nothing: a message has a text or another content");
   if (said.length > 4096)
     throw new Error(`Cannot say ${said.length} characters at once: an app sends at most 4096 in a message`);
-  const message = post(world, enter(world, chat ?? person.id), {
+  const place = enter(world, chat ?? person.id);
+  const extra = { ...beside, ...(as === undefined ? {} : standInOf(as, chatOnWire(world, place))) };
+  const message = post(world, place, {
     from: person.id,
     by: "person",
     text: said,
     entities: commandsIn(said),
+    beside: extra,
     ...(date === undefined ? {} : { date }),
     ...(reply_to === undefined ? {} : { reply_to }),
     ...(content === undefined ? {} : { content }),
   });
   tell("message", messageOnWire(world, message));
   return message;
+}
+
+function forward(
+  world: World,
+  { user = SOMEONE, chat = SOMEONE, message_id, to, as }: Forwarding,
+  tell: Tell,
+): ChatMessage {
+  const source = findMessage(enter(world, chat), message_id);
+  if (source === undefined) throw new Error(`Cannot forward message ${message_id} of chat ${chat}: it is not there`);
+  const person = meet(world, user);
+  const { text, entities, document, content } = source;
+  // Buttons that ask the bot are not forwarded.
+  const copy = post(world, enter(world, to), {
+    from: person.id,
+    by: "person",
+    text,
+    entities,
+    forwarded_from: source.forwarded_from ?? { chat, message_id },
+    ...(as === undefined ? {} : { forwarded_as: as }),
+    ...(as === "automatic" ? { beside: standInOf(as, chatOnWire(world, enter(world, chat))) } : {}),
+    ...(document === undefined ? {} : { document }),
+    ...(content === undefined ? {} : { content }),
+  });
+  tell("message", messageOnWire(world, copy));
+  return copy;
 }
 
 /** Telegram marks what looks like a command, wherever it stands. */

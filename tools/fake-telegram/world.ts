@@ -1,5 +1,7 @@
 /** Who is there, what was said, and what of it can be seen. */
 import type { Entity } from "./formatted.ts";
+import { forwardOnWire } from "./origins.ts";
+import type { ForwardedAs } from "./origins.ts";
 import { badRequest, Refusal } from "./refusal.ts";
 
 export interface Person {
@@ -39,6 +41,8 @@ export interface ChatMessage {
   readonly is_silent: boolean;
   /** Of the one that it is a copy of. */
   readonly forwarded_from?: { readonly chat: number; readonly message_id: number };
+  /** What the copy says of whom it is from. */
+  readonly forwarded_as?: ForwardedAs;
   /** What it said before, oldest first. */
   readonly before: readonly string[];
 }
@@ -47,11 +51,13 @@ export interface Stored extends ChatMessage {
   isDeleted: boolean;
   /** What else a person's message has: a photo, a sticker. */
   readonly content?: object;
+  /** What stands beside text or content on the wire: `via_bot`, `quote`, `sender_chat` … */
+  readonly beside?: object;
 }
 
 export interface Chat {
   readonly id: number;
-  readonly type: "private" | "group" | "supergroup";
+  readonly type: "private" | "group" | "supergroup" | "channel";
   readonly messages: Stored[];
 }
 
@@ -101,10 +107,11 @@ export function meet(world: World, person: number | Person): Person {
 }
 
 /** Chats of people have their ids; those of groups are below zero. */
-export function enter(world: World, id: number): Chat {
+export function enter(world: World, id: number, kind?: "channel"): Chat {
   const known = world.chats.get(id);
   if (known !== undefined) return known;
-  const chat: Chat = { id, type: id > 0 ? "private" : id < -1_000_000_000_000 ? "supergroup" : "group", messages: [] };
+  const type = id > 0 ? "private" : id < -1_000_000_000_000 ? "supergroup" : "group";
+  const chat: Chat = { id, type: kind ?? type, messages: [] };
   world.chats.set(id, chat);
   return chat;
 }
@@ -157,7 +164,7 @@ export function personOnWire(person: Person): object {
 
 export function chatOnWire(world: World, { id, type }: Chat): object {
   const { first_name, username } = world.people.get(id) ?? {};
-  if (type !== "private") return { id, type, title: `Group ${id}` };
+  if (type !== "private") return { id, type, title: `${type === "channel" ? "Channel" : "Group"} ${id}` };
   return { id, type, first_name, ...(username === undefined ? {} : { username }) };
 }
 
@@ -183,7 +190,8 @@ export function messageOnWire(world: World, message: Stored, depth = 0): object 
     ...(content ?? said),
     ...(document === undefined ? {} : { document: documentOnWire(document) }),
     ...(replied === undefined ? {} : { reply_to_message: messageOnWire(world, replied, depth + 1) }),
-    ...(forwarded_from === undefined ? {} : { forward_origin: originOnWire(world, message) }),
+    ...(forwarded_from === undefined ? {} : originOnWire(world, message)),
+    ...message.beside,
     ...(message.buttons.length === 0 ? {} : { reply_markup: { inline_keyboard: message.buttons } }),
   };
 }
@@ -192,12 +200,13 @@ function some(name: string, value: string | readonly unknown[]): object {
   return value.length === 0 ? {} : { [name]: value };
 }
 
-function originOnWire(world: World, { forwarded_from, date }: Stored): object {
-  const chat = world.chats.get(forwarded_from?.chat ?? 0);
-  const source = chat?.messages.find(({ message_id }) => message_id === forwarded_from?.message_id);
+function originOnWire(world: World, { forwarded_from, forwarded_as, date }: Stored): object {
+  const chat = enter(world, forwarded_from?.chat ?? 0);
+  const source = chat.messages.find(({ message_id }) => message_id === forwarded_from?.message_id);
   const sender =
     source?.by === "person" ? personOnWire(world.people.get(source.from) ?? { id: source.from }) : botOnWire(world);
-  return { type: "user", date: source?.date ?? date, sender_user: sender };
+  const message_id = forwarded_from?.message_id ?? 0;
+  return forwardOnWire({ sender, chat: chatOnWire(world, chat), message_id, date: source?.date ?? date }, forwarded_as);
 }
 
 function documentOnWire({ file_id, file_name, mime_type, content }: SentDocument): object {

@@ -3,6 +3,7 @@ import type { ToolCallResult } from "@autonous/runtime";
 import { readCommands } from "./direct-commands.ts";
 import type { ParsedCall } from "./json-reply.ts";
 import type { ModelProvider, ModelReply, ModelRequest } from "./provider.ts";
+import { ownWords } from "./quoted.ts";
 import { changesText, errorText, outputText } from "./result-text.ts";
 
 /** No model at all: `/ls src` becomes a call, and what the call gave becomes the answer (spec 4, The loop). */
@@ -16,13 +17,19 @@ function answer({ messages, tools, purpose }: ModelRequest): ModelReply {
     throw new ToolError("ModelFailed", `There is no model to ask for ${what}; set AUTONOUS_MODEL`);
   }
   const at = messages.findLastIndex((message) => message.role === "user");
-  const typed = readCommands(messages[at]?.text ?? "", tools);
-  if ("answer" in typed) return reply([], typed.answer);
+  const text = messages[at]?.text ?? "";
+  const own = ownWords(text);
+  const typed = readCommands(own, tools);
+  if ("answer" in typed) return reply([], own === text || own.startsWith("/") ? typed.answer : NOT_RUN);
   const since = messages.slice(at + 1);
   const results = since.filter((message) => message.role === "tool").map((message) => message.result);
   if (results.length === 0) return reply(typed.calls, "");
   return reply([], showResults(typed.calls, results));
 }
+
+/** Commands in what others wrote are never read: `ownWords` leaves them out. */
+const NOT_RUN =
+  "Forwarded and quoted text is data and was not run. To use it, write a command of your own; /help lists the commands.";
 
 /** Nobody was asked, so nothing was used. */
 const NO_USAGE = { input_tokens: 0, output_tokens: 0 };

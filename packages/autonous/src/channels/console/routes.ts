@@ -1,5 +1,6 @@
 import type { Hono } from "hono";
 import { z } from "zod";
+import { nameInHeading, withQuotations } from "../../model/quoted.ts";
 import type { Bell } from "../../queue/bell.ts";
 import type { Store } from "../../store/store.ts";
 import { TASK_STATE_NAMES } from "../../store/task-states.ts";
@@ -44,14 +45,20 @@ export function addRoutes(app: Hono, parts: RouteParts): void {
   app.post("/api/tasks", async (context) => {
     const body = readBody(await context.req.arrayBuffer(), { schema: taskBody, example: '{"text":"/ls ."}' });
     if ("problem" in body) return problem(context, 400, body.problem);
-    const { text, chat, id = "", run_at } = body.value;
+    const { text, quoted, chat, id = "", run_at } = body.value;
     // Both are kept as they are: with something cut out, one chat or message would be taken for another.
     if (redact(chat) !== chat || redact(id) !== id)
       return problem(context, 400, '"chat" and "id" may not hold a secret: they are names, and kept as they are');
     const { task_id, run_id, duplicate } = await store.inbox.ingest({
       source: "http",
       lane: `${HTTP_LANE}${chat}`,
-      text: redact(text),
+      text: withQuotations(
+        redact(text),
+        quoted.map((each) => ({
+          heading: `Quoted from ${nameInHeading(redact(each.from))}`,
+          text: redact(each.text),
+        })),
+      ),
       ...(id === "" ? {} : { external_id: id }),
       ...(run_at === undefined ? {} : { run_at: Date.parse(run_at) }),
     });

@@ -9,6 +9,11 @@ const text = z
 /** The body of `POST /api/tasks`. */
 export const taskBody = z.strictObject({
   text: text.trim().min(1).max(100_000),
+  /** What others wrote and the task is about: given to the model as quoted data, never run as a command. */
+  quoted: z
+    .array(z.strictObject({ from: text.max(200).default(""), text: text.max(100_000) }))
+    .max(20)
+    .default([]),
   /** Tasks of one chat run one at a time and in order. */
   chat: text.min(1).max(200).default("http"),
   /** A message with an id is taken once, however often it is sent. */

@@ -1,4 +1,6 @@
 import type { Message, Update } from "grammy/types";
+import type { TelegramQuotation } from "./quotations.ts";
+import { isPassedOn, quotationsOf } from "./quotations.ts";
 
 /** What somebody wrote, with only what is needed of it: it may be kept for a while. */
 export interface Written {
@@ -9,8 +11,10 @@ export interface Written {
   readonly user: number;
   /** Milliseconds since the epoch, by Telegram's clock. */
   readonly sent_at: number;
-  /** Redacted. Empty where there was none. */
+  /** Their own words. Redacted. Empty where there were none. */
   readonly text: string;
+  /** Words of others that came with it: data, never commands. Redacted. */
+  readonly quotations?: readonly TelegramQuotation[];
   /** What else was in it, which is not read: "photo", "sticker" … */
   readonly unread?: string;
 }
@@ -28,7 +32,7 @@ export interface Pressed {
 
 export type Incoming = Written | Pressed;
 
-/** What is asked of Telegram. Edited messages and what is written in channels are not. */
+/** What is asked of Telegram. Edited messages and what is written in channels are not, and are not read when they come. */
 export const WANTED_UPDATES = ["message", "callback_query"] as const satisfies readonly (keyof Update)[];
 
 interface ReadOptions {
@@ -63,18 +67,32 @@ const UNREAD = [
   "video_note",
   "animation",
   "sticker",
+  "venue", // has a location too
   "location",
   "contact",
   "poll",
+  "checklist",
+  "dice",
+  "game",
+  "story",
+  "invoice",
+  "paid_media",
+  "giveaway",
 ] as const satisfies readonly (keyof Message)[];
 
 function readMessage(update_id: number, message: Message, { bot, redact }: ReadOptions): Written | undefined {
   const { from, chat, date } = message;
   if (from === undefined || from.is_bot || chat.type === "channel") return undefined;
+  // Said in the name of a group or a channel: `from` is then a stand-in, and who wrote it is not known.
+  if (message.sender_chat !== undefined || message.is_automatic_forward === true) return undefined;
   const isPrivate = chat.type === "private";
   const unread = UNREAD.find((name) => message[name] !== undefined);
-  const text = addressedTo(bot, clean(message.text ?? message.caption ?? ""));
-  if (text === undefined || (text === "" && unread === undefined)) return undefined;
+  const isOthers = isPassedOn(message);
+  if (isOthers && !isPrivate) return undefined; // passed on to the group, not said to the bot
+  const text = isOthers ? "" : addressedTo(bot, clean(message.text ?? message.caption ?? ""));
+  const quotations = quotationsOf(message, (quoted) => redact(clean(quoted)));
+  if (text === undefined || (text === "" && unread === undefined && !isOthers)) return undefined;
+  if (isOthers && unread === undefined && quotations.length === 0) return undefined;
   return {
     kind: "written",
     update_id,
@@ -83,6 +101,7 @@ function readMessage(update_id: number, message: Message, { bot, redact }: ReadO
     user: from.id,
     sent_at: date * 1000,
     text: redact(text),
+    ...(quotations.length === 0 ? {} : { quotations }),
     ...(unread === undefined ? {} : { unread: unread.replace("_", " ") }),
   };
 }

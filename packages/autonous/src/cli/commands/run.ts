@@ -1,4 +1,4 @@
-import { ERRORS } from "@autonous/runtime";
+import { ERRORS, redact, secretsOf } from "@autonous/runtime";
 import { REASONS } from "../../model/failure.ts";
 import { createProvider } from "../../model/choose.ts";
 import type { ModelProvider } from "../../model/provider.ts";
@@ -77,7 +77,9 @@ async function newTask({ args, print, signal }: CommandInput, provider: ModelPro
     if (piped.isCut) throw new UsageError("The task on standard input is too long; put what it is about into a file");
     return { task: { text: piped.text } };
   }
-  if (provider.name !== "direct") return { task: { text: withContext(text, piped) } };
+  // Redacted before it is quoted: a key over several lines is not known by its lines.
+  const context = { ...piped, text: redact(piped.text, { known: secretsOf(process.env) }).text };
+  if (provider.name !== "direct") return { task: { text: withContext(text, context) } };
   if (piped.text !== "") print.note("What was piped in is not used: there is no model to read it (AUTONOUS_MODEL)");
   return { task: { text } };
 }
