@@ -34,7 +34,7 @@ test("what waits is listed and shown whole, and is gone from the list when it is
     stdout: "",
     stderr: "Nothing waits for an answer\n",
   });
-  expect(existsSync(join(place.root, ".agent"))).toBe(false); // looking makes nothing
+  expect(existsSync(place.state_dir)).toBe(false); // looking makes nothing
 
   const { approval_id } = await refused(place);
   expect((await run("approvals", "list")).stdout).toMatch(
@@ -217,7 +217,7 @@ test("a secret in a reason is kept nowhere", async () => {
   const { approval_id, run_id } = await refused(place);
   const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
   await place.run("approvals", "deny", approval_id, "--reason", `use ${secret} instead`);
-  expect(await place.read(`work/.agent/runs/${run_id}/approvals.json`)).not.toContain(secret);
+  expect(readFileSync(join(place.state_dir, "runs", run_id, "approvals.json"), "utf8")).not.toContain(secret);
   expect((await place.run("approvals", "show", approval_id)).stdout).toContain("***REDACTED***");
 });
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { startFakeModel } from "../tools/fake-model/server.ts";
 import { autonous, shell } from "./support/cli.ts";
-import { scratchFolder } from "./support/scratch.ts";
+import { scratchFolder, stateOf } from "./support/scratch.ts";
 import type { Folder } from "./support/scratch.ts";
 import { hasTerminal, needsTerminal, openTerminal, plain } from "./support/terminal.ts";
 import type { Terminal } from "./support/terminal.ts";
@@ -51,7 +51,7 @@ async function world(): Promise<World> {
         () => false,
       ),
     async tasks() {
-      const { stdout } = await shell("cat .agent/runs/*/events.jsonl", { cwd });
+      const { stdout } = await shell(`cat ${stateOf(cwd)}/runs/*/events.jsonl`, { cwd });
       const events = stdout
         .trimEnd()
         .split("\n")
@@ -83,7 +83,7 @@ atTerminal(
     await terminal.sees(/To go on with it: autonous chat --resume run_\w+/);
     expect(await terminal.ended).toMatchObject({ code: 0 });
     expect(await tasks()).toEqual(["first", "second \ngoes on", "first"]);
-    expect((await shell("ls .agent/runs | wc -l", { cwd })).stdout.trim()).toBe("1");
+    expect((await shell(`ls ${stateOf(cwd)}/runs | wc -l`, { cwd })).stdout.trim()).toBe("1");
     expect(await autonous(["audit", "verify"], { cwd })).toMatchObject({ code: 0 });
   },
 );

@@ -2,7 +2,7 @@ import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { autonous, shell, start } from "./support/cli.ts";
-import { scratchFolder } from "./support/scratch.ts";
+import { scratchFolder, stateOf } from "./support/scratch.ts";
 
 const TOKEN = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
 
@@ -194,8 +194,8 @@ test("a reader that has seen enough ends it quietly", async () => {
     expect({ line, code, stderr }).toEqual({ line, code: 0, stderr: "" });
     expect(stdout.split("\n")).toHaveLength(2);
   }
-  const [run_id = ""] = readdirSync(join(cwd, ".agent/runs"));
-  expect(readFileSync(join(cwd, ".agent/runs", run_id, "events.jsonl"), "utf8").endsWith("\n")).toBe(true);
+  const [run_id = ""] = readdirSync(join(stateOf(cwd), "runs"));
+  expect(readFileSync(join(stateOf(cwd), "runs", run_id, "events.jsonl"), "utf8").endsWith("\n")).toBe(true);
   expect((await autonous(["audit", "verify"], { cwd })).code).toBe(0);
 });
 

@@ -1,9 +1,9 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { MemoryEntry, ToolCallResult } from "@autonous/runtime";
 import { expect, test } from "vitest";
 import { autonous } from "./support/cli.ts";
-import { scratchFolder } from "./support/scratch.ts";
+import { scratchFolder, stateOf } from "./support/scratch.ts";
 
 const CREATE = JSON.stringify({
   action: "create",
@@ -39,13 +39,13 @@ test("an id that nothing has is told", async () => {
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain('There is no entry "mem_none"; "autonous memory list" shows those that there are');
   }
-  expect(existsSync(join(cwd, ".agent"))).toBe(false); // looking makes nothing
+  expect(existsSync(stateOf(cwd))).toBe(false); // looking makes nothing
 });
 
 test("a call that has nothing to do with the memory opens no store", async () => {
   const { path: cwd } = await scratchFolder();
   await autonous(["call", "ls"], { cwd });
-  expect(existsSync(join(cwd, ".agent/autonous.db"))).toBe(false);
+  expect(existsSync(join(stateOf(cwd), "autonous.db"))).toBe(false);
 });
 
 test("a file that is attached lies where the terminal says", async () => {
@@ -59,8 +59,12 @@ test("a file that is attached lies where the terminal says", async () => {
 });
 
 test("a memory that cannot be opened is told, and the call is not called a fault of the program", async () => {
-  const { path: cwd, make } = await scratchFolder();
-  await make({ ".agent/autonous.db": "this is no database at all, and long enough to be seen as none".repeat(20) });
+  const { path: cwd } = await scratchFolder();
+  mkdirSync(stateOf(cwd), { recursive: true });
+  writeFileSync(
+    join(stateOf(cwd), "autonous.db"),
+    "this is no database at all, and long enough to be seen as none".repeat(20),
+  );
   const { stdout } = await autonous(["call", "update_memory", '{"action":"list"}', "--json"], { cwd });
   expect((JSON.parse(stdout) as ToolCallResult).error).toMatchObject({
     code: "IOError",

@@ -42,11 +42,11 @@ describe("explain", () => {
   ] as const;
   for (const { tool, args, code, says } of SUGGESTED) {
     test(`says what would change the answer on ${tool} ${JSON.stringify(args)}, and runs nothing`, async () => {
-      const { run, root } = await workspace();
+      const { run, root, state_dir } = await workspace();
       const { stdout, ...ended } = await run("policy", "explain", tool, JSON.stringify(args));
       expect(ended.code).toBe(code);
       expect(stdout.slice(stdout.indexOf("What would change"))).toMatch(says);
-      expect([readdirSync(root), existsSync(join(root, ".agent/runs"))]).toEqual([[".agent", "a.txt"], false]);
+      expect([readdirSync(root), existsSync(join(state_dir, "runs"))]).toEqual([["a.txt"], false]);
     });
   }
 
@@ -71,7 +71,7 @@ const jsonLines = (cases: readonly object[]): string => cases.map((each) => `${J
 
 describe("test", () => {
   test("passes where every decision is as it is expected, one a line or as a list, from a file or from stdin", async () => {
-    const { run, root, env } = await workspace({
+    const { run, root, env, state_dir } = await workspace({
       "work/lines.jsonl": `\n${jsonLines(CASES)}\n`,
       "work/list.json": JSON.stringify(CASES, null, 2),
     });
@@ -79,7 +79,7 @@ describe("test", () => {
     expect(await run("policy", "test", "list.json")).toMatchObject({ code: 0, stdout: "3 passed, 0 failed\n" });
     const piped = await autonous(["policy", "test", "-"], { cwd: root, env, input: jsonLines(CASES) });
     expect(piped).toMatchObject({ code: 0, stdout: "3 passed, 0 failed\n" });
-    expect(existsSync(join(root, ".agent/runs"))).toBe(false);
+    expect(existsSync(join(state_dir, "runs"))).toBe(false);
   });
 
   test("fails with the line, what was expected and what was found", async () => {
@@ -148,8 +148,8 @@ const replay = async ({ json }: Workspace, ...words: readonly string[]): Promise
   await json<Replayed>("policy", "replay", "--config", "../other.json", ...words);
 
 /** The record, as a text: nothing of a replay changes it. */
-function recordOf({ root }: Workspace): string {
-  const runs = join(root, ".agent/runs");
+function recordOf({ state_dir }: Workspace): string {
+  const runs = join(state_dir, "runs");
   const names = readdirSync(runs, { recursive: true, encoding: "utf8" }).filter((name) => /\.jsonl?$/.test(name));
   return names
     .sort()
@@ -191,10 +191,10 @@ describe("replay", () => {
 
   test("takes the calls of one run, and says where there is none of that name", async () => {
     const place = await workspace({ "other.json": '{ "tools": ["read"] }' });
-    const { run, root } = place;
+    const { run, state_dir } = place;
     await run("call", "ls", "{}");
     await run("call", "ls", "{}");
-    const [first = ""] = readdirSync(join(root, ".agent/runs"));
+    const [first = ""] = readdirSync(join(state_dir, "runs"));
     expect(await replay(place, "--run", first)).toMatchObject({ records: 1, differ: 1 });
     expect(await replay(place)).toMatchObject({ records: 2, differ: 2 });
     const none = await run("policy", "replay", "--config", "../other.json", "--run", "run_none");
@@ -210,15 +210,15 @@ describe("replay", () => {
       "other.json":
         '{ "rules": [{ "effect": "deny", "tool": "write", "path": "long.txt" }, { "effect": "deny", "command": "grep *" }] }',
     });
-    const { run, root } = place;
+    const { run, state_dir } = place;
     await run("call", "write", JSON.stringify({ path: "long.txt", content: "word ".repeat(2000) }));
     const commands = `echo ${"word ".repeat(2000)} | grep x`; // what a rule means comes after the excerpt
     await run("call", "bash", JSON.stringify({ cmd: commands }));
     expect(await replay(place)).toMatchObject({ records: 2, differ: 2, not_judged: [] });
 
-    const [first = "", second = ""] = readdirSync(join(root, ".agent/runs"));
+    const [first = "", second = ""] = readdirSync(join(state_dir, "runs"));
     const asideOf = (id: string): string => {
-      const folder = join(root, ".agent/runs", id, "observations");
+      const folder = join(state_dir, "runs", id, "observations");
       return join(folder, readdirSync(folder).find((name) => name.endsWith("arguments.json")) ?? "");
     };
     writeFileSync(asideOf(first), '{"path":"other.txt","content":""}');
@@ -244,11 +244,11 @@ describe("replay", () => {
 
   test("of what the record does not tell nothing is made up: tools that are gone, paths without a place, broken lines", async () => {
     const place = await workspace({ "other.json": "{}" });
-    const { run, root } = place;
+    const { run, state_dir } = place;
     await run("call", "ls", "{}");
     await run("call", "ls", "{}");
     await run("call", "ls", "{}");
-    const files = readdirSync(join(root, ".agent/runs")).map((id) => join(root, ".agent/runs", id, "events.jsonl"));
+    const files = readdirSync(join(state_dir, "runs")).map((id) => join(state_dir, "runs", id, "events.jsonl"));
     const [gone = "", unplaced = "", broken = ""] = files;
     writeFileSync(gone, readFileSync(gone, "utf8").replaceAll('"tool":"ls"', '"tool":"look"'));
     writeFileSync(unplaced, readFileSync(unplaced, "utf8").replace(/"places":\[.*?\],/, ""));

@@ -1,11 +1,11 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AuditRecord, RuntimeEvent } from "@autonous/runtime";
 import { expect, test } from "vitest";
 import { openStore } from "../packages/autonous/src/store/open-store.ts";
 import { autonous, start } from "./support/cli.ts";
 import type { Ended } from "./support/cli.ts";
-import { scratchFolder } from "./support/scratch.ts";
+import { scratchFolder, stateOf } from "./support/scratch.ts";
 import type { Folder } from "./support/scratch.ts";
 
 /** A folder in which a script was run, one call refused and one failed. The ids are those of its two runs. */
@@ -31,7 +31,7 @@ async function worked(): Promise<Folder & { readonly script_run: string; readonl
   });
   const script_run = (lastLine(ran) as { run_id: string }).run_id;
   await autonous(["call", "ls", '{"path":"gone"}'], { cwd });
-  const call_run = readdirSync(join(cwd, ".agent/runs")).find((run_id) => run_id !== script_run) ?? "";
+  const call_run = readdirSync(join(stateOf(cwd), "runs")).find((run_id) => run_id !== script_run) ?? "";
   return { ...folder, script_run, call_run };
 }
 
@@ -66,8 +66,8 @@ test("run --json gives each event as it is recorded, and the result last", async
     "turn.completed",
     "agent.completed",
   ]);
-  const [run_id = ""] = readdirSync(join(cwd, ".agent/runs"));
-  const file = readFileSync(join(cwd, ".agent/runs", run_id, "events.jsonl"), "utf8");
+  const [run_id = ""] = readdirSync(join(stateOf(cwd), "runs"));
+  const file = readFileSync(join(stateOf(cwd), "runs", run_id, "events.jsonl"), "utf8");
   expect(
     file
       .trimEnd()
@@ -264,9 +264,9 @@ const TAMPERED = [
 
 test("audit verify tells which record was tampered with, and what to: exit 1", async () => {
   const { path: cwd, script_run } = await worked();
-  const file = join(cwd, ".agent/runs", script_run, "events.jsonl");
+  const file = join(stateOf(cwd), "runs", script_run, "events.jsonl");
   const good = readFileSync(file, "utf8");
-  for (const path of [[], [".agent"], [file], [join(file, "..")]]) {
+  for (const path of [[], [stateOf(cwd)], [file], [join(file, "..")]]) {
     expect({ path, ...(await autonous(["audit", "verify", ...path], { cwd })) }).toMatchObject({ path, code: 0 });
   }
   for (const { title, change, says } of TAMPERED) {
@@ -296,14 +296,13 @@ test("audit verify tells which record was tampered with, and what to: exit 1", a
 test("the second command in a folder goes on beside the first, in a record of its own", async () => {
   const { path: cwd } = await scratchFolder();
   for (const _ of [1, 2]) expect((await autonous(["call", "ls"], { cwd })).code).toBe(0);
-  expect(readdirSync(join(cwd, ".agent/runs"))).toHaveLength(2);
+  expect(readdirSync(join(stateOf(cwd), "runs"))).toHaveLength(2);
   expect((await autonous(["audit", "verify"], { cwd })).stdout).toBe("The record is whole: 4 records\n");
 });
 
 test("tasks list and tasks show tell of the service's queue", async () => {
-  const { path: cwd, make } = await scratchFolder();
-  await make({ ".agent/": "" });
-  const store = await openStore({ file: join(cwd, ".agent/autonous.db"), clock: Date.now });
+  const { path: cwd } = await scratchFolder();
+  const store = await openStore({ file: join(stateOf(cwd), "autonous.db"), clock: Date.now });
   const { task_id } = await store.inbox.ingest({ source: "http", lane: "one", text: "first\nthing" });
   const { task_id: second } = await store.inbox.ingest({ source: "http", lane: "two", text: "x".repeat(200) });
   await store.close();
@@ -328,8 +327,9 @@ test("tasks list and tasks show tell of the service's queue", async () => {
 });
 
 test("a store that cannot be used is told with what to do", async () => {
-  const { path: cwd, make } = await scratchFolder();
-  await make({ ".agent/autonous.db": "this is no database".repeat(100) });
+  const { path: cwd } = await scratchFolder();
+  mkdirSync(stateOf(cwd), { recursive: true });
+  writeFileSync(join(stateOf(cwd), "autonous.db"), "this is no database".repeat(100));
 
   const list = await autonous(["tasks", "list", "--json"], { cwd });
   const doctor = await autonous(["doctor"], { cwd });

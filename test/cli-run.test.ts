@@ -5,7 +5,7 @@ import { startFakeModel } from "../tools/fake-model/server.ts";
 import type { FakeModel, FakeModelOptions } from "../tools/fake-model/server.ts";
 import { autonous, shell, start } from "./support/cli.ts";
 import type { Ended } from "./support/cli.ts";
-import { scratchFolder } from "./support/scratch.ts";
+import { scratchFolder, stateOf } from "./support/scratch.ts";
 import type { Folder } from "./support/scratch.ts";
 import { hasTerminal, needsTerminal, openTerminal, plain } from "./support/terminal.ts";
 
@@ -141,7 +141,7 @@ test("a run that is gone on with knows what its calls gave, without secrets", as
   const [, before, after] = model.requests.map(({ body }) => JSON.stringify(body["messages"]));
   expect(after).toBe(before);
   expect(after).toContain("and more");
-  const kept = readFileSync(join(path, "work/.agent/runs", run_id, "results.jsonl"), "utf8");
+  const kept = readFileSync(join(stateOf(join(path, "work")), "runs", run_id, "results.jsonl"), "utf8");
   expect(kept).toContain("and more");
   expect(kept).not.toContain(secret);
 });
@@ -161,7 +161,7 @@ test("only a task can be gone on with, and nothing is said beside it", async () 
   const { stderr } = await autonous([...words, "look"], { cwd });
   const [run_id = ""] = /run_\w+/.exec(stderr) ?? [];
   await autonous(["call", "ls"], { cwd });
-  const runs = (await shell("ls .agent/runs", { cwd })).stdout.trim().split("\n");
+  const runs = (await shell(`ls ${stateOf(cwd)}/runs`, { cwd })).stdout.trim().split("\n");
   const called = runs.find((each) => each !== run_id) ?? "";
   // oxfmt-ignore
   const cases = [

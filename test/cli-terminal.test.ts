@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openStore } from "../packages/autonous/src/store/open-store.ts";
 import { autonous, shell } from "./support/cli.ts";
-import { scratchFolder } from "./support/scratch.ts";
+import { scratchFolder, stateOf } from "./support/scratch.ts";
 import { hasTerminal, needsTerminal as needs, openTerminal } from "./support/terminal.ts";
 
 /** What a command shows at a terminal of 80 columns, to somebody who wants no colours and is asked nothing. */
@@ -17,8 +17,8 @@ async function atTerminal(line: string, options: { cwd: string; env?: Record<str
 test.skipIf(!hasTerminal)(`at a terminal everything fits in 80 columns, without colours${needs}`, async () => {
   const { path: cwd, make } = await scratchFolder();
   const folder = `${"a-rather-long-name-of-a-folder/".repeat(4)}end`;
-  await make({ [`${folder}/a.txt`]: "", ".agent/": "" });
-  const store = await openStore({ file: join(cwd, ".agent/autonous.db"), clock: Date.now });
+  await make({ [`${folder}/a.txt`]: "" });
+  const store = await openStore({ file: join(stateOf(cwd), "autonous.db"), clock: Date.now });
   await store.inbox.ingest({ source: "http", lane: "one", text: "a long task ".repeat(20) });
   await store.close();
   await autonous(["call", "ls", JSON.stringify({ path: folder })], { cwd });

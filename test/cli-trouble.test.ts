@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { autonous, shell, start } from "./support/cli.ts";
-import { scratchFolder } from "./support/scratch.ts";
+import { scratchFolder, stateOf } from "./support/scratch.ts";
 
 const ENDLESS = {
   NODE_OPTIONS: `--import ${pathToFileURL(join(import.meta.dirname, "support/endless-folder.ts")).href}`,
@@ -77,7 +77,7 @@ test("a call that takes too long is stopped: exit 124", async () => {
 
 /** Waits until a file below the folder has the text. */
 async function untilRecorded(cwd: string, text: string): Promise<void> {
-  const runs = join(cwd, ".agent/runs");
+  const runs = join(stateOf(cwd), "runs");
   for (;;) {
     const files = existsSync(runs) ? readdirSync(runs).map((run_id) => join(runs, run_id, "events.jsonl")) : [];
     if (files.some((file) => existsSync(file) && readFileSync(file, "utf8").includes(text))) return;
@@ -214,8 +214,11 @@ test("where the state folder cannot be made nothing runs, and the error names it
 
 test("where the record cannot be made nothing runs, and the error names it", async () => {
   const { path: cwd, make } = await scratchFolder();
-  await make({ "a.txt": "", ".agent/runs": "a file in its place", heads: "another one" });
-  for (const env of [{}, { XDG_STATE_HOME: join(cwd, "heads"), AUTONOUS_STATE_DIR: "other" }]) {
+  await make({ "a.txt": "", "state/runs": "a file in its place", heads: "another one" });
+  for (const env of [
+    { AUTONOUS_STATE_DIR: "state" },
+    { XDG_STATE_HOME: join(cwd, "heads"), AUTONOUS_STATE_DIR: "other" },
+  ]) {
     const { code, stdout } = await autonous(["call", "ls", "--json"], { cwd, env });
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ ok: false, payload: null, error: { code: "RecordFailed" } });
@@ -256,8 +259,8 @@ test("on a full disk calls are refused, no half line is left, and the record sta
     if (payload === null) expect(error?.message).toMatch(/could not be recorded \((EFBIG|only \d+ of \d+ bytes)/);
     else expect(error?.message).toContain("ran, but its end could not be recorded");
   }
-  const [run_id = ""] = readdirSync(join(cwd, ".agent/runs"));
-  const record = readFileSync(join(cwd, ".agent/runs", run_id, "events.jsonl"), "utf8");
+  const [run_id = ""] = readdirSync(join(stateOf(cwd), "runs"));
+  const record = readFileSync(join(stateOf(cwd), "runs", run_id, "events.jsonl"), "utf8");
   expect(record.endsWith("\n")).toBe(true);
   expect(record.length).toBeLessThanOrEqual(16 * 1024);
   expect((await autonous(["audit", "verify"], { cwd })).stdout).toMatch(/^The record is whole: \d+ records\n$/);

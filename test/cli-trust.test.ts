@@ -48,7 +48,7 @@ test("a hostile workspace decides, runs and is trusted with nothing, and is told
   expect(script.stderr).toMatch(/no person has trusted it[\s\S]*autonous policy trust/);
   const { settings } = (await json("doctor")) as { settings: { setting: string; value: string }[] };
   const inForce = Object.fromEntries(settings.map(({ setting, value }) => [setting, value]));
-  expect(inForce).toMatchObject({ profile: "guarded", sandbox: "auto", state_dir: ".agent" });
+  expect(inForce).toMatchObject({ profile: "guarded", sandbox: "auto", state_dir: "none" });
   expect(existsSync(join(root, "ran"))).toBe(false);
 });
 
@@ -182,7 +182,7 @@ test("a linked project file is not read, and a broken one stops everything with 
   });
   const broken = await workspace({ [`work/${CONFIG}`]: '{\n  "rules": [{ "effect": "deny" }]\n}' });
 
-  expect((await linked.run("call", "ls")).stdout).toBe("a.txt\n");
+  expect((await linked.run("call", "ls")).stdout).toBe(".agent/\na.txt\n");
   expect((await linked.run("run", "/ls .")).stderr).toContain("the whole file");
   const { code, stderr } = await broken.run("call", "ls");
   expect(code).toBe(2);

@@ -85,7 +85,7 @@ const THINGS = [
 
 for (const { thing, to, code } of THINGS) {
   sandboxed(`nothing is written through a link that a command made to ${thing}${needs}`, async () => {
-    const { call, outside, path } = await place();
+    const { call, outside, path } = await place({ state_dir: ".agent" });
     const target = to.replace("{out}", outside).replace("{root}", join(path, "root"));
     await call("bash", { cmd: `ln -s ${target} dangling` });
 

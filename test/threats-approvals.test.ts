@@ -350,10 +350,10 @@ describe("what comes with the workspace acts before anybody trusts it", () => {
   }
 
   test("an option in the text of a task is text", async () => {
-    const { run, path } = await workspace();
+    const { run, path, state_dir } = await workspace();
     const { stderr } = await run("run", `/ls . --state-dir ${path}/stolen --profile autonomous --root /`);
     expect(stderr).not.toContain("autonomous\n");
-    expect([existsSync(join(path, "stolen")), existsSync(join(path, "work/.agent/runs"))]).toEqual([false, true]);
+    expect([existsSync(join(path, "stolen")), existsSync(join(state_dir, "runs"))]).toEqual([false, true]);
   });
 
   test("what was trusted is swapped afterwards, by another content, a link, or another folder", async () => {

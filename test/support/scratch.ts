@@ -1,9 +1,14 @@
 import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { createRuntime } from "@autonous/runtime";
+import { createRuntime, locateState } from "@autonous/runtime";
 import type { Runtime, RuntimeEvent, RuntimeOptions } from "@autonous/runtime";
 import { onTestFinished } from "vitest";
+
+/** The state folder that a workspace has where none is named. */
+export function stateOf(workspace: string, more: NodeJS.ProcessEnv = {}): string {
+  return locateState({ workspace, environment: { ...process.env, ...more } });
+}
 
 export interface Folder {
   /** The real path of a new folder, gone when the test ends. */

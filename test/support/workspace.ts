@@ -1,11 +1,13 @@
 import { join } from "node:path";
 import { autonous } from "./cli.ts";
 import type { Ended } from "./cli.ts";
-import { scratchFolder } from "./scratch.ts";
+import { scratchFolder, stateOf } from "./scratch.ts";
 import type { Folder } from "./scratch.ts";
 
 export interface Workspace extends Folder {
   readonly root: string;
+  /** Where its state is, once something was recorded. */
+  readonly state_dir: string;
   readonly env: Readonly<Record<string, string>>;
   /** The built command line in the workspace, with nobody at a terminal. */
   run(...words: readonly string[]): Promise<Ended>;
@@ -26,6 +28,7 @@ export async function workspace(files: Readonly<Record<string, string>> = {}): P
   return {
     ...folder,
     root,
+    state_dir: stateOf(root, env),
     env,
     run,
     json: async <T>(...words: readonly string[]) => JSON.parse((await run(...words, "--json")).stdout) as T,

@@ -1,5 +1,4 @@
-import { resolve } from "node:path";
-import { checkRoots, ToolError } from "@autonous/runtime";
+import { checkRoots, locateState, ToolError } from "@autonous/runtime";
 import type { ProfileName } from "@autonous/runtime";
 import { loadConfiguration } from "./config/load.ts";
 import { SETTINGS } from "./config/settings.ts";
@@ -11,7 +10,7 @@ export { CannotServe } from "./service/context.ts";
 export interface ServiceOptions {
   /** Absolute paths of the folders that tools may touch. */
   readonly roots: readonly string[];
-  /** Where the record is kept, out of every tool's reach. Default: `.agent` in the working folder. */
+  /** Where the record is kept, out of every tool's reach. Default: a folder of the user's state directory, named after the working folder. */
   readonly state_dir?: string;
   /** The port on 127.0.0.1; 0 takes a free one. Default: 8787. */
   readonly port?: number;
@@ -40,7 +39,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const environment = { ...process.env, ...variablesFor(options) };
   const { settings } = loadConfiguration(environment);
   await createProvider(settings.model); // or every worker would fail by it
-  const state_dir = resolve(settings.state_dir);
+  const state_dir = locateState({ workspace: process.cwd(), state_dir: settings.state_dir });
   const log = options.log ?? ((line) => void process.stderr.write(`${line}\n`));
   const { url, token, close } = await startService({ roots, state_dir, settings, environment, log });
   return { url, token, close };

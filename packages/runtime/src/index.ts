@@ -4,6 +4,8 @@ export { inspectSandbox, listSkills } from "./inspect.ts";
 export type { SandboxReport } from "./inspect.ts";
 export type { EventFilter, Explanation, Runtime, RuntimeOptions } from "./runtime-options.ts";
 export { openApprovals } from "./lazy-approvals.ts";
+export { locateState } from "./state-place.ts";
+export type { StateWish } from "./state-place.ts";
 export type { ToolInfo } from "./tool-info.ts";
 export { ruleFor } from "./policy/grant-rule.ts";
 export type { CheckVerdict, Decision, DecisionSettings, PolicyLayer, RuleOrigin } from "./policy/decide.ts";
@@ -63,7 +65,7 @@ export type {
 
 export { forgetOpenApprovals, hasOpenApproval, writeRunApprovals } from "./journal/approval-file.ts";
 export { chainEvents, EMPTY_TAIL } from "./journal/hash-chain.ts";
-export { headsFolder, readHead, removeHead, replaceHead, runsWithHeads } from "./journal/heads.ts";
+export { headsFolder, readHead, removeHead, replaceHead, runsWithHeads, userStateFolder } from "./journal/heads.ts";
 export { JsonlJournal } from "./journal/jsonl-journal.ts";
 export { readLines } from "./journal/lines.ts";
 export { Prunings, pruningsFile, readPrunings } from "./journal/prunings.ts";

@@ -22,7 +22,7 @@ export interface RuntimeOptions {
   readonly roots: readonly string[];
   /** What relative paths are relative to; inside a root. Default: the first root. */
   readonly cwd?: string;
-  /** Where the record is kept, out of every tool's reach. Default: `.agent` in the working folder. */
+  /** Where the record is kept, out of every tool's reach. Default: a folder of the user's state directory, named after the working folder. */
   readonly state_dir?: string;
   readonly profile?: ProfileName;
   readonly config?: Partial<PolicyConfiguration>;

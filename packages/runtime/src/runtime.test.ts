@@ -606,7 +606,8 @@ test("explain says what a call would be answered, runs nothing and records nothi
     rule: "validation",
   });
   expect(ran()).toBe(0);
-  expect(readdirSync(join(path, "root/.agent"))).toEqual([]);
+  expect(readdirSync(runtime.state_dir)).toEqual([]);
+  expect(readdirSync(join(path, "root"))).toEqual([]);
 });
 
 test("tools shows what is in force", async () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { headsFolder } from "./journal/heads.ts";
 import { resolvePath } from "./machine/files/resolve.ts";
 import { configurationFolder } from "./machine/skills/places.ts";
@@ -10,6 +10,7 @@ import { isInside } from "./paths/inside.ts";
 import { judgePlace } from "./policy/check-path.ts";
 import type { WorkspaceContext } from "./policy/decide.ts";
 import { ToolError } from "./protocol/errors.ts";
+import { locateState } from "./state-place.ts";
 
 export interface StartOptions {
   readonly roots: readonly string[];
@@ -40,7 +41,7 @@ export function prepareStart(options: StartOptions): Started {
   if (cwd !== undefined && roots.length > 0 && !roots.some((root) => isInside(root, cwd))) {
     problems.push(`the working folder "${cwd}" is outside the roots`);
   }
-  const wanted = resolve(cwd ?? "/", options.state_dir ?? ".agent");
+  const wanted = locateState({ workspace: cwd ?? "/", state_dir: options.state_dir });
   const heads = headsFolder();
   const configured = configurationFolder({ home: homedir(), environment: process.env });
   const workspace = (state_dir: string): WorkspaceContext => ({

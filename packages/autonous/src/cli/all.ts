@@ -139,6 +139,13 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import("./commands/redact.ts")).redactInput,
   },
   {
+    name: "state show",
+    summary: "Print the state folder of this workspace",
+    workspace: true,
+    example: "ls $(autonous state show)/runs",
+    load: async () => (await import("./commands/state.ts")).showState,
+  },
+  {
     name: "doctor",
     summary: "Check this machine, the configuration, the store and the sandbox",
     options: [{ name: "--fix", meaning: "install programs that are missing, with the system's package manager" }],

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync, statfsSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { createRuntime, findProgram, headsFolder, inspectSandbox, PROGRAMS } from "@autonous/runtime";
 import type { ProgramName, SandboxReport } from "@autonous/runtime";
@@ -151,10 +151,14 @@ function checkHeads(): CheckResult {
 const LITTLE_SPACE_BYTES = 100 * 1024 * 1024;
 
 function checkSpace({ state_dir }: Workplace): CheckResult {
-  const { bavail, bsize } = statfsSync(existsSync(state_dir) ? state_dir : dirname(state_dir));
+  const { bavail, bsize } = statfsSync(nearestExisting(state_dir));
   const free = bavail * bsize;
   const message = `${Math.floor(free / 1024 / 1024)} MiB free for the record`;
   return { check: "space", outcome: free < LITTLE_SPACE_BYTES ? "warning" : "ok", message };
+}
+
+function nearestExisting(path: string): string {
+  return statSync(path, { throwIfNoEntry: false }) === undefined ? nearestExisting(dirname(path)) : path;
 }
 
 /** Looks at the service's store where there is one; makes none. */

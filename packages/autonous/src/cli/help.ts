@@ -14,7 +14,7 @@ const WORKSPACE_OPTIONS: readonly Parameter[] = [
     meaning: "a folder that tools may touch; may be repeated (default: the current one)",
     repeatable: true,
   },
-  { name: "--state-dir <folder>", meaning: "where the record is kept (default: .agent)" },
+  { name: "--state-dir <folder>", meaning: "where the record is kept (default: in the user's state directory)" },
   { name: "--profile <name>", meaning: "readonly, guarded or autonomous (default: as configured)" },
 ];
 
@@ -28,6 +28,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   policy: "Decisions: what is allowed, and why",
   approvals: "What waits for a person, and what they have granted",
   tasks: "The queue of the service",
+  state: "The state folder of this workspace",
   events: "What happened, as a tree or as it comes",
   audit: "The record: check it, search it, export it",
 };

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { checkRoots, createRuntime, isInside, makeVisible } from "@autonous/runtime";
+import { checkRoots, createRuntime, isInside, locateState, makeVisible } from "@autonous/runtime";
 import type { Runtime, RuntimeOptions } from "@autonous/runtime";
 import { loadConfiguration } from "../config/load.ts";
 import type { Configuration } from "../config/load.ts";
@@ -42,7 +42,13 @@ export function findWorkplace({ options }: Given): Workplace {
     cwd: placeIn(here, opened),
     environment: process.env,
   });
-  return { configuration, roots, opened, cwd: placeIn(here, roots), state_dir: resolve(here, stateDir) };
+  return {
+    configuration,
+    roots,
+    opened,
+    cwd: placeIn(here, roots),
+    state_dir: locateState({ workspace: here, state_dir: stateDir }),
+  };
 }
 
 /** What decides comes from that file alone: a variable that outweighs it here would not where it is meant for. */

@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { locateState } from "@autonous/runtime";
 import { SETTINGS } from "../config/settings.ts";
 import type { Workplace } from "./open-runtime.ts";
 
@@ -9,7 +9,7 @@ export function replayOptions({ opened, state_dir, configuration }: Workplace): 
   const isHere = opened.length === 1 && opened[0] === here;
   return [
     ...(isHere ? [] : opened.flatMap((root) => ["--root", root])),
-    ...(state_dir === resolve(here, SETTINGS.state_dir.default) ? [] : ["--state-dir", state_dir]),
+    ...(state_dir === locateState({ workspace: here }) ? [] : ["--state-dir", state_dir]),
     ...(profile === SETTINGS.profile.default ? [] : ["--profile", profile]),
   ];
 }

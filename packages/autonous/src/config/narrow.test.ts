@@ -27,6 +27,7 @@ const CASES = [
   { name: "model",                inForce: "direct",   value: "compatible:m@http://h/v1", gives: "direct", trusted: "direct", why: "a project's file never names a server: what is said, and a key, would go there" },
   { name: "task_retry_base_ms",   inForce: 2000,       value: 1,            gives: 2000,         trusted: 1,            why: "1 needs trust" },
   { name: "state_dir",            inForce: ".agent",   value: "/tmp/x",     gives: ".agent",     trusted: ".agent",     why: "a project's file never says this" },
+  { name: "state_dir",            inForce: undefined,  value: "/tmp/x",     gives: undefined,    trusted: undefined,    why: "a project's file never says this" },
   { name: "http_port",            inForce: 8787,       value: 80,           gives: 8787,         trusted: 8787,         why: "a project's file never says this" },
 ] as const;
 

@@ -74,7 +74,7 @@ test("a project's file narrows the settings, and what would widen them is told w
 
   const { settings, sources, refused, files } = open();
 
-  expect([settings.profile, settings.max_turns, settings.state_dir]).toEqual(["guarded", 5, ".agent"]);
+  expect([settings.profile, settings.max_turns, settings.state_dir]).toEqual(["guarded", 5, undefined]);
   expect([sources.max_turns, sources.profile]).toEqual([path, "default"]);
   expect(files[1]).toMatchObject({ path, owner: "project", trusted: false });
   expect(refused).toEqual([

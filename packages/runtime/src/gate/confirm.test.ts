@@ -77,7 +77,7 @@ function asked(more: Partial<Parameters<typeof defineTool>[0]> = {}): { tool: To
 // What is shown.
 
 test("a request about a change of files shows the diff, and asking leaves no trace beside the request", async () => {
-  const { call, make, requests, root, path } = await asking(() => ({ answer: "deny", reason: "no" }));
+  const { call, make, requests, root, runtime } = await asking(() => ({ answer: "deny", reason: "no" }));
   await make({ "root/a.txt": "one\ntwo\nthree\n" });
   const result = await call("edit", { path: "a.txt", find: "two", replace: "2" });
   expect(result.error).toMatchObject({ code: "ApprovalDenied" });
@@ -90,8 +90,8 @@ test("a request about a change of files shows the diff, and asking leaves no tra
     offers: [{ offer: "exact" }, { offer: "path" }],
   });
   expect(readFileSync(join(root, "a.txt"), "utf8")).toBe("one\ntwo\nthree\n");
-  expect(readdirSync(root).sort()).toEqual([".agent", "a.txt"]);
-  expect(existsSync(join(path, "root/.agent/undo"))).toBe(false);
+  expect(readdirSync(root).sort()).toEqual(["a.txt"]);
+  expect(existsSync(join(runtime.state_dir, "undo"))).toBe(false);
 });
 
 // oxfmt-ignore
@@ -143,7 +143,7 @@ for (const { title, name, args, code } of IMPOSSIBLE) {
 
 test("secrets are shown neither in the diff nor on record, hidden characters are, and a long diff says that it is cut", async () => {
   const secret = `ghp_${"a1B2".repeat(9)}`;
-  const { call, make, requests, path } = await asking(() => ({ answer: "deny" }));
+  const { call, make, requests, runtime } = await asking(() => ({ answer: "deny" }));
   await make({ "root/a.txt": "a\n" });
   await call("write", { path: "a.txt", content: `token = "${secret}"\np\u0430y \u202e x\n${"line\n".repeat(20_000)}` });
   const [request] = requests;
@@ -154,7 +154,7 @@ test("secrets are shown neither in the diff nor on record, hidden characters are
   });
   expect(request?.args_json).toBeUndefined();
   expect(request?.changes?.[0]?.diff.length).toBeLessThan(20_000);
-  const files = readdirSync(join(path, "root/.agent"), { recursive: true, withFileTypes: true });
+  const files = readdirSync(runtime.state_dir, { recursive: true, withFileTypes: true });
   for (const file of files.filter((each) => each.isFile())) {
     expect(readFileSync(join(file.parentPath, file.name), "utf8")).not.toContain(secret);
   }

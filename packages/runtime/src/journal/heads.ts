@@ -24,10 +24,15 @@ export interface Head extends Tail {
 
 const SEQ_DIGITS = 12;
 
-/** The user's own state directory, where the heads of all chains are kept (spec 1: "also kept outside the state folder"). */
-export function headsFolder(environment: NodeJS.ProcessEnv = process.env): string {
+/** Our part of the user's state directory: the state of each workspace, the heads of all chains, what the user trusts. */
+export function userStateFolder(environment: NodeJS.ProcessEnv = process.env): string {
   const base = environment["XDG_STATE_HOME"];
-  return join(base !== undefined && isAbsolute(base) ? base : join(homedir(), ".local", "state"), "autonous", "heads");
+  return join(base !== undefined && isAbsolute(base) ? base : join(homedir(), ".local", "state"), "autonous");
+}
+
+/** Where the heads of all chains are kept, outside every state folder (spec 1: "also kept outside the state folder"). */
+export function headsFolder(environment: NodeJS.ProcessEnv = process.env): string {
+  return join(userStateFolder(environment), "heads");
 }
 
 /**

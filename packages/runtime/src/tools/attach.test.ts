@@ -144,7 +144,7 @@ const REFUSED = [
 
 for (const { title, path, code, says } of REFUSED) {
   test(`attach refuses ${title}`, async () => {
-    const { call, make, path: folder, events } = await scratch();
+    const { call, make, path: folder, events } = await scratch({ state_dir: ".agent" });
     await make({
       "root/sub/": "",
       "outside.txt": "x",

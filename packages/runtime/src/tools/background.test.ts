@@ -142,7 +142,7 @@ sandboxed(`closing ends what runs in the background, and it stays known what it 
 });
 
 test("of a command that was lost with its worker it is told that nobody knows what it changed", async () => {
-  const folder = await scratch();
+  const folder = await scratch({ state_dir: ".agent" });
   await folder.make({
     "root/.agent/background/bg_0.json": JSON.stringify({
       background_id: "bg_0",

@@ -41,7 +41,7 @@ test.skipIf(!hasSandbox)(`a command that fails has an error and its output${need
 });
 
 test.skipIf(!hasSandbox)(`what a command may not reach it does not reach${needs}`, async () => {
-  const { path, make, call } = await scratch();
+  const { path, make, call } = await scratch({ state_dir: ".agent" });
   await make({ "root/.ssh/id_rsa": "KEY", "root/a.txt": "a", outside: "secret" });
   const { payload } = await call("bash", {
     cmd: `cat .ssh/id_rsa; ls .agent/runs; cat ${path}/outside > /dev/null && echo read; ls made 2>/dev/null; cat a.txt; touch made`,

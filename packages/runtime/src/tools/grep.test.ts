@@ -31,7 +31,7 @@ async function search(
   args: Record<string, unknown>,
   options: Parameters<typeof scratch>[0] = {},
 ): Promise<ToolCallResult> {
-  const { make, call } = await scratch(options);
+  const { make, call } = await scratch({ state_dir: ".agent", ...options });
   await make(TREE);
   return await call("grep", args);
 }
@@ -132,7 +132,7 @@ test("text that looks like options is only text", async () => {
   }
   expect((await call("grep", { pattern: "-n", glob: "--pre=*" })).payload?.stdout).toBe("--pre=touch:1:-n\n");
   expect((await call("grep", { pattern: "-n", path: "--pre=touch" })).payload?.stdout).toBe("--pre=touch:1:-n\n");
-  expect(readdirSync(join(path, "root")).toSorted()).toEqual([".agent", "--pre=touch", "x.txt"].toSorted());
+  expect(readdirSync(join(path, "root")).toSorted()).toEqual(["--pre=touch", "x.txt"].toSorted());
 });
 
 test("no configuration of the workspace or the environment is heeded", async () => {

@@ -27,7 +27,7 @@ async function listing(
   args: Record<string, unknown>,
   options: Parameters<typeof scratch>[0] = {},
 ): Promise<ToolCallResult> {
-  const { make, call } = await scratch(options);
+  const { make, call } = await scratch({ state_dir: ".agent", ...options });
   await make(TREE);
   return await call("ls", args);
 }

@@ -243,5 +243,5 @@ test.skipIf(!hasSandbox)(`what runs later and was planted by a script is taken b
 
   expect(payload?.stderr).toMatch(/\.envrc: it was removed again, for it runs later/);
   expect(artifacts.files_changed).toEqual(["fine.txt"]);
-  expect((await readdir(join(path, "root"))).toSorted()).toEqual([".agent", "fine.txt"]);
+  expect((await readdir(join(path, "root"))).toSorted()).toEqual(["fine.txt"]);
 });

@@ -19,7 +19,7 @@ test("a written file is put back, a new one is removed with the folders made for
   expect(second.payload?.data).toMatchObject({ restored: ["a.sh"], removed: [], undone: [changed.artifacts.undo_id] });
   expect(await read("root/a.sh")).toBe("old\n");
   expect(statSync(join(path, "root/a.sh")).mode & 0o777).toBe(0o750);
-  expect(readdirSync(join(path, "root"))).toEqual([".agent", "a.sh"]);
+  expect(readdirSync(join(path, "root"))).toEqual(["a.sh"]);
 });
 
 test("undo is undoable, recorded, and in the stream of events", async () => {

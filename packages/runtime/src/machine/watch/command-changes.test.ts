@@ -63,10 +63,7 @@ async function scratchWatch(options: { limits?: Partial<TreeLimits>; sandbox?: s
     make: (files: Readonly<Record<string, string>>) =>
       folder.make(Object.fromEntries(Object.entries(files).map(([name, content]) => [`root/${name}`, content]))),
     read: (name: string) => readFileSync(join(root, name), "utf8"),
-    names: () =>
-      readdirSync(root, { recursive: true, encoding: "utf8" })
-        .filter((name) => !name.startsWith(".agent"))
-        .sort(),
+    names: () => readdirSync(root, { recursive: true, encoding: "utf8" }).sort(),
   };
 }
 
@@ -646,7 +643,6 @@ test("a process that is killed between the looks leaves nothing in the workspace
   expect(child.signalCode).toBe("SIGKILL");
   expect(names()).toEqual(["a.txt", "b.txt"]);
   expect(readdirSync(join(runtime.state_dir, "undo/packs"))).toEqual([]);
-  expect(existsSync(join(root, ".agent"))).toBe(true);
 });
 
 test("where the state folder cannot be written, what the command did is told all the same", async () => {
@@ -721,7 +717,7 @@ function perform(root: string, step: Step): void {
 
 /** Of every file below, but those of the runtime itself. */
 function contentsIn(root: string): Readonly<Record<string, string>> {
-  const names = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((name) => !name.startsWith(".agent"));
+  const names = readdirSync(root, { recursive: true, encoding: "utf8" });
   const files = names.filter((name) => lstatSync(join(root, name)).isFile()).sort();
   return Object.fromEntries(files.map((name) => [name, readFileSync(join(root, name), "utf8")]));
 }
