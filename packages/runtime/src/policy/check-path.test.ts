@@ -190,6 +190,10 @@ const LATER_TOO = [
   "Jenkinsfile", "azure-pipelines.yml", ".travis.yml", "bitbucket-pipelines.yml", ".drone.yml", ".buildkite/pipeline.yml", ".woodpecker.yml", ".woodpecker/a.yml", "appveyor.yml",
   ".forgejo/workflows/a.yml", ".gitea/workflows/a.yml", ".husky/pre-commit", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook/pre-push/a", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs",
   ".cargo/config.toml", ".gemrc", "pip.conf", ".agent/config.json", ".mcp.json", ".claude/settings.json", ".cursor/mcp.json", ".gemini/settings.json", ".codex/config.toml", ".opencode/a", "opencode.json",
+  "lefthook.toml", "lefthook-local.json", ".lefthook.jsonc", ".config/lefthook.yml", "mise.toml", "mise.local.toml", ".mise.toml", ".mise.prod.toml", ".mise/conf.d/a.toml", "pkg/mise/config.toml", ".config/mise/config.toml", ".pdbrc", ".ghci", ".ocamlinit", ".iex.exs", ".Rprofile",
+  ".vscode/c_cpp_properties.json", "crush.json", ".crush.json", ".clinerules", ".clinerules/a.md", ".clinerules-code", ".cursorrules", "AGENTS.md", "pkg/Agents.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md", ".rules", ".goosehints", ".github/copilot-instructions.md", ".github/instructions/a.md",
+  "sitecustomize.py", "lib/usercustomize.py", "sitecustomize/__init__.py", ".venv/lib/python3.12/site-packages/sitecustomize.py", ".git/rebase-merge/git-rebase-todo", ".git/worktrees/a/rebase-merge/git-rebase-todo", ".git/modules/m/rebase-merge/git-rebase-todo",
+  ".idea/startup.xml", ".run/app.run.xml", "bunfig.toml", "rust-toolchain.toml", ".bazeliskrc", "tools/bazel", ".lintstagedrc.json", ".roomodes", ".kilocode/rules/a.md", ".junie/guidelines.md", ".augment-guidelines", ".factory/droids/a.md", ".mcp.json", ".claude.json", ".direnv/a.rc", ".lazy.lua", ".dir-locals-2.el",
   ".windsurf/a", ".kiro/a", ".aider.conf.yml", ".config/systemd/user/a.service", ".config/autostart/a.desktop", ".gitconfig",
 ] as const;
 
@@ -203,6 +207,8 @@ for (const path of LATER_TOO) {
 const NOT_LATER = [
   "package.json", "Makefile", "src/index.ts", ".gitignore", ".gitattributes", ".gitmodules", ".github/README.md", ".github/ISSUE_TEMPLATE/bug.md", ".vscode/extensions.json", "hooks/use-state.ts", "src/hooks/a.ts", "config",
   "src/config", ".git/HEAD", ".git/info/exclude", ".git/refs/heads/main", "git/hooks/a", ".env", "bashrc", "profile", "docs/.gitkeep", "workflows/ci.yml", "config.toml", ".editorconfig", "tasks.json", "Jenkinsfiles.md", "a\nb", "README.md", "..foo",
+  "node_modules/a/AGENTS.md", "node_modules/@a/b/CLAUDE.md", ".venv/lib/python3.12/site-packages/a/AGENTS.md", ".venv/lib/python3.12/site-packages/ddtrace/bootstrap/sitecustomize.py", "site-packages.md", "docs/agents-guide.md", "src/agents/AGENTS.ts", "misery.toml", "mise-notes.md", "lefthooks/a.ts", "customize.py", "conftest.py", "Vagrantfile",
+  "Cargo.toml", "pyproject.toml", "flake.nix", "Dockerfile", "compose.yaml", ".git/rebase-merge/done", ".git/sequencer/todo", ".vscode/launch.md", "src/rules/a.ts", "crush.ts", "tools/bazel.md", "pnpm-workspace.yaml", "tsconfig.json", "eslint.config.js", ".prettierrc", ".nvmrc", ".tool-versions",
 ] as const;
 
 for (const path of NOT_LATER) {

@@ -17,6 +17,10 @@ export interface PlaceRow {
   readonly open?: readonly string[];
   /** Only the place itself, not what lies below. */
   readonly exact?: boolean;
+  /** Names of folders in which, at any depth, the place means nothing: what they hold is brought by a package manager. */
+  readonly outside?: readonly string[];
+  /** Its own program rewrites it in everyday work, so a sandbox leaves it writable: what became of it is judged later. */
+  readonly rewritten?: boolean;
 }
 
 export interface Place {
@@ -25,6 +29,7 @@ export interface Place {
   readonly why: string;
   /** The name that tells it apart, folded: its first one, but at the top of the machine (`/etc/cron.d`) its last. */
   readonly telling: string;
+  readonly rewritten: boolean;
 }
 
 export interface PlaceTable {
@@ -39,6 +44,7 @@ interface CompiledPlace extends Place {
   /** Compiled when it is first needed: most processes meet few of the places. */
   globs(): { readonly place: Glob; readonly open: Glob | undefined };
   readonly except: readonly string[];
+  readonly outside: readonly string[];
 }
 
 /** Places by what their last name looks like. A path is scanned once, name by name, against these. */
@@ -46,15 +52,14 @@ interface Index {
   readonly byName: Map<string, CompiledPlace[]>;
   /** By the ending with its dot: `.pem`. */
   readonly byEnding: Map<string, CompiledPlace[]>;
-  readonly byBeginning: Map<string, CompiledPlace[]>;
-  /** First characters of the beginnings, as codes: most names share none and skip the rest. */
-  readonly firstCodes: Set<number>;
+  /** By the code of the first character, then by the whole beginning. */
+  readonly byBeginning: Map<number, Map<string, CompiledPlace[]>>;
 }
 
 const NO_PLACES: readonly CompiledPlace[] = [];
 
 export function compilePlaces(rows: readonly PlaceRow[]): PlaceTable {
-  const index: Index = { byName: new Map(), byEnding: new Map(), byBeginning: new Map(), firstCodes: new Set() };
+  const index: Index = { byName: new Map(), byEnding: new Map(), byBeginning: new Map() };
   for (const row of rows) for (const path of row.paths) addPlace(index, path, row);
   const candidatesOf = (name: string): readonly CompiledPlace[] => candidatesFor(name, index);
   return {
@@ -79,6 +84,8 @@ function addPlace(index: Index, path: string, row: PlaceRow): void {
       open: row.open === undefined ? undefined : compileGlob(`${pattern}/{${row.open.join(",")}}/**`),
     })),
     except: row.except ?? [],
+    outside: row.outside ?? [],
+    rewritten: row.rewritten === true,
   };
   const star = name.indexOf("*");
   if (star < 0) {
@@ -86,8 +93,10 @@ function addPlace(index: Index, path: string, row: PlaceRow): void {
   } else if (star === 0) {
     add(index.byEnding, name.slice(1), place);
   } else {
-    add(index.byBeginning, name.slice(0, star), place);
-    index.firstCodes.add(name.charCodeAt(0));
+    const first = name.charCodeAt(0);
+    const beginnings = index.byBeginning.get(first) ?? new Map<string, CompiledPlace[]>();
+    index.byBeginning.set(first, beginnings);
+    add(beginnings, name.slice(0, star), place);
   }
 }
 
@@ -107,8 +116,9 @@ function candidatesFor(name: string, index: Index): readonly CompiledPlace[] {
   const dot = name.lastIndexOf(".");
   const ending = dot < 0 ? undefined : index.byEnding.get(name.slice(dot));
   if (ending !== undefined) found = [...found, ...ending];
-  if (!index.firstCodes.has(name.charCodeAt(0))) return found;
-  for (const [beginning, places] of index.byBeginning) {
+  const beginnings = index.byBeginning.get(name.charCodeAt(0));
+  if (beginnings === undefined) return found;
+  for (const [beginning, places] of beginnings) {
     if (name.startsWith(beginning)) found = [...found, ...places];
   }
   return found;
@@ -138,6 +148,7 @@ function findPlace(
 
 function holds(place: CompiledPlace, path: string, home: string): boolean {
   if (place.inHome && !isInside(home, path)) return false;
+  if (place.outside.some((name) => path.includes(`/${name}/`))) return false;
   const below = (place.inHome ? path.slice(home.length) : path).replace(/^\/+/, "");
   const globs = place.globs();
   return globs.place.matches(below) && globs.open?.matches(below) !== true;

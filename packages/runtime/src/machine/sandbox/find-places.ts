@@ -132,7 +132,8 @@ function judgeEntries(folder: string, entries: readonly Dirent[], workspace: Pla
 
 /** Whether some program runs it later. Of a folder that is so by its own name only (`.git`), just parts are. */
 function isFixed(path: string, entry: Dirent, { roots }: Places): boolean {
-  if (findLaterPlace(path, roots) === undefined) return false;
+  const place = findLaterPlace(path, roots);
+  if (place === undefined || place.rewritten) return false;
   return !entry.isDirectory() || findLaterPlace(`${path}/-`, roots) !== undefined;
 }
 

@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import type { OpenedPlaces } from "../../contract/processes.ts";
 import { isInside } from "../../paths/inside.ts";
@@ -6,6 +6,7 @@ import { findLaterPlace } from "../../policy/check-path.ts";
 import { foldPath } from "../../policy/fold-name.ts";
 import { pointedTo } from "../../policy/git-pointers.ts";
 import { addsOnlyPlain } from "../../policy/git-settings.ts";
+import { programsInTodo } from "../../policy/git-todo.ts";
 import type { CommandEnvironment } from "../processes/environment.ts";
 import type { FoundPlaces } from "./find-places.ts";
 
@@ -82,7 +83,7 @@ function runNothing({ read_only, pinned, left_out }: FoundPlaces, options: OpenO
   if (left_out > 0) return false;
   const repositories = pinned.filter((path) => nameOf(path) === ".git");
   return (
-    repositories.every((path) => isFileOrNothing(join(path, "config"))) &&
+    repositories.every((path) => isFileOrNothing(join(path, "config")) && rebasesWithoutPrograms(path)) &&
     read_only.filter((path) => isGits(path, options)).every((path) => runsNothing(path, options))
   );
 }
@@ -96,6 +97,20 @@ function runsNothing(path: string, { roots }: OpenOptions): boolean {
     if (isConfiguration(path)) return addsOnlyPlain("", content.toString("latin1"), () => true);
     const target = pointedTo(content.toString("utf8"), dirname(path));
     return target !== undefined && roots.some((root) => isInside(root, target));
+  } catch {
+    return false; // gone meanwhile, or no file
+  }
+}
+
+/** Whether no rebase that was begun in a repository or one of its worktrees goes on by running a program. */
+function rebasesWithoutPrograms(repository: string): boolean {
+  try {
+    const worktrees = join(repository, "worktrees");
+    const folders = existsSync(worktrees) ? readdirSync(worktrees).map((name) => join(worktrees, name)) : [];
+    return [repository, ...folders].every((folder) => {
+      const todo = join(folder, "rebase-merge/git-rebase-todo");
+      return !existsSync(todo) || programsInTodo(readFileSync(todo, "latin1")).length === 0;
+    });
   } catch {
     return false; // gone meanwhile, or no file
   }

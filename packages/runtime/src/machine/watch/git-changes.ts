@@ -4,6 +4,7 @@ import { looksLikeRepository, REPOSITORY_SETTINGS } from "../../policy/dangers.t
 import { foldPath } from "../../policy/fold-name.ts";
 import { pointedTo } from "../../policy/git-pointers.ts";
 import { addsOnlyPlain } from "../../policy/git-settings.ts";
+import { addsNoProgram } from "../../policy/git-todo.ts";
 import { decodeKey, folderOf, nameOf } from "../search/keys.ts";
 import type { Difference } from "./compare-looks.ts";
 import type { KeptContents } from "./kept-contents.ts";
@@ -26,7 +27,7 @@ const OF_GIT = /^\*?\.git(?:\/|$)/;
 
 /**
  * Whether a file of git's own that would run later cannot make git run anything: a configuration that gained harmless
- * settings only, a sample of a hook, the pointer of a worktree or submodule to its repository, a branch that is called
+ * settings only, a sample of a hook, what is left to do of a rebase that runs nothing, the pointer of a worktree or submodule to its repository, a branch that is called
  * like one of those.
  */
 export function isHarmless(difference: Difference, looks: KnownLooks): boolean {
@@ -50,8 +51,9 @@ function isPlainFile({ key, before, after }: Difference, looks: KnownLooks): boo
   const name = foldPath(nameOf(key));
   if (now === undefined) return false;
   if (name === ".git" || name === "commondir") return leadsToRepository(now, folderOf(key), looks);
-  if (name !== "config" && name !== "config.worktree") return false;
   const was = before === undefined ? "" : textOf(before, looks);
+  if (name === "git-rebase-todo") return was !== undefined && addsNoProgram(was, now);
+  if (name !== "config" && name !== "config.worktree") return false;
   return was !== undefined && addsOnlyPlain(was, now, (path) => isWorkTree(path, folderOf(key), looks));
 }
 
