@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { setup as build } from "../test/support/build.ts";
@@ -47,8 +47,8 @@ async function serve(): Promise<Serving> {
     AUTONOUS_PROFILE: "autonomous",
   };
   const child = spawn(process.execPath, words, { env: environment, stdio: ["ignore", "pipe", "ignore"] }); // it says how each worker ended
-  const { url, token } = await firstLine(child);
-  const headers = { authorization: `Bearer ${token}`, accept: "application/json" };
+  const { url, token_file } = await firstLine(child);
+  const headers = { authorization: `Bearer ${readFileSync(token_file, "utf8")}`, accept: "application/json" };
   return {
     child,
     request: (path, body) =>
@@ -56,7 +56,7 @@ async function serve(): Promise<Serving> {
   };
 }
 
-async function firstLine({ stdout }: ChildProcess): Promise<{ url: string; token: string }> {
+async function firstLine({ stdout }: ChildProcess): Promise<{ url: string; token_file: string }> {
   if (stdout === null) throw new Error("The service has no output");
   let text = "";
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -65,7 +65,7 @@ async function firstLine({ stdout }: ChildProcess): Promise<{ url: string; token
     if (text.includes("\n")) resolve();
   });
   await promise;
-  return JSON.parse(text) as { url: string; token: string };
+  return JSON.parse(text) as { url: string; token_file: string };
 }
 
 interface Told {

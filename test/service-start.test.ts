@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -195,7 +195,7 @@ test.concurrent("a root that goes away while it is served fails the task in word
   expect(await workerOf(service)).toBe(worker);
 });
 
-test.concurrent("the token is kept for this user alone, and from start to start; one that was cut short is made anew", async ({
+test.concurrent("the token is kept for this user alone, and from start to start; one that was truncated is replaced", async ({
   onTestFinished,
 }) => {
   const place = scratchPlace(onTestFinished);
@@ -210,6 +210,42 @@ test.concurrent("the token is kept for this user alone, and from start to start;
   const third = await startService(place);
   expect(third.token).toMatch(/^[\w-]{32}$/);
   expect(third.token).not.toBe(first.token);
+});
+
+test.concurrent("the token is in its file and nowhere else: no output, log, record, answer, argument or environment", async ({
+  onTestFinished,
+}) => {
+  const place = { ...scratchPlace(onTestFinished) };
+  const state_dir = join(place.path, "the user's state");
+  const words = serveWords({ ...place, state_dir });
+  const service = startProgram(place, words, { environment: { AUTONOUS_HTTP_PORT: "0" } });
+  await until(() => service.stdout().includes("/api/tasks"), "the line");
+  const token = readFileSync(join(state_dir, "http.token"), "utf8");
+  const [, line = ""] = /\n {2}(curl .*)\n/.exec(service.stdout()) ?? [];
+  // What a shell makes of the line, without curl.
+  const [header = "", url = ""] = execFileSync("/bin/bash", [
+    "-c",
+    `curl() { printf '%s\\n' "$3" "\${@: -1}"; }; ${line}`,
+  ])
+    .toString()
+    .trim()
+    .split("\n");
+  expect(header).toBe(`Authorization: Bearer ${token}`);
+  const said: string[] = [];
+  for (const headers of [{ authorization: `Bearer ${token}` }, { authorization: "Bearer x" }, { authorization: token }])
+    for (const path of ["/api/tasks", "/api/audit", "/metrics", "/healthz", "/nowhere"])
+      said.push(await (await fetch(new URL(path, url), { headers })).text());
+  const body = JSON.stringify({ text: "/ls ." });
+  said.push(await (await fetch(url, { method: "POST", body, headers: { authorization: `Bearer ${token}` } })).text());
+  for (const pid of [service.pid, await workerOf(service)])
+    said.push(readFileSync(`/proc/${pid}/cmdline`, "utf8"), readFileSync(`/proc/${pid}/environ`, "utf8"));
+  const doctor = startProgram(place, [PROGRAM, "doctor", "--root", place.root, "--state-dir", state_dir]);
+  await doctor.ended;
+  service.child.kill("SIGTERM");
+  await service.ended;
+  said.push(service.stdout(), service.stderr(), doctor.stdout(), doctor.stderr());
+  for (const file of filesIn(state_dir)) if (!file.endsWith("/http.token")) said.push(readFileSync(file, "latin1"));
+  expect(said.filter((text) => text.includes(token))).toEqual([]);
 });
 
 function* filesIn(folder: string): Iterable<string> {

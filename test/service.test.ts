@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { buildTree } from "@autonous/runtime";
 import type { EventNode } from "@autonous/runtime";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { curlLine } from "../packages/autonous/src/service/token.ts";
 import { parseStream, scratchPlace, startService, until, writeScript } from "./support/service.ts";
 import type { Place, Served, Told } from "./support/service.ts";
 
@@ -109,7 +110,7 @@ const hasCurl = await promisify(execFile)("curl", ["--version"]).then(
 );
 
 test.skipIf(!hasCurl)("the line that people are shown works when it is pasted (apt install curl)", async () => {
-  const line = `curl -sS -N -H "Authorization: Bearer ${service.token}" -d '{"text":"/ls ."}' ${service.url}/api/tasks`;
+  const line = curlLine(service.url, join(place.state_dir, "http.token"));
   const { stdout } = await promisify(execFile)("/bin/bash", ["-c", line]);
   expect(parseStream(stdout).reply?.text).toBe("a.txt");
 });

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RuntimeEvent } from "@autonous/runtime";
@@ -128,7 +128,8 @@ export async function startService(place: Place, options: ProgramOptions = {}): 
   });
   await until(() => program.stdout().includes("\n") || program.child.exitCode !== null, "the service to start");
   if (!program.stdout().includes("\n")) throw new Error(`The service did not start: ${program.stderr()}`);
-  const { url, token } = JSON.parse(program.stdout()) as { url: string; token: string };
+  const { url, token_file } = JSON.parse(program.stdout()) as { url: string; token_file: string };
+  const token = readFileSync(token_file, "utf8");
   const request = (path: string, { headers = {}, ...init }: Request = {}): Promise<Response> =>
     fetch(url + path, { ...init, headers: { authorization: `Bearer ${token}`, ...headers } });
   return {

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { appendFileSync, openSync } from "node:fs";
+import { appendFileSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { childrenOf, isAlive } from "../../support/processes.ts";
@@ -60,9 +60,9 @@ export class Serving {
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       said += text;
       if (this.#child !== child || !said.includes("\n")) return;
-      const told = JSON.parse(said) as Partial<Reached>; // or what keeps it from starting
-      if (told.url === undefined || told.token === undefined) appendFileSync(this.#log, said);
-      else this.#reached = { url: told.url, token: told.token };
+      const { url, token_file } = JSON.parse(said) as { url?: string; token_file?: string }; // or what keeps it from starting
+      if (url === undefined || token_file === undefined) appendFileSync(this.#log, said);
+      else this.#reached = { url, token: readFileSync(token_file, "utf8") };
     });
     this.#exited = new Promise((resolve) => {
       child.once("exit", (code, signal) => {

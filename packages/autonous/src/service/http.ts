@@ -1,6 +1,3 @@
-import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { startConsole } from "../channels/console/server.ts";
 import type { Console, ConsoleOptions } from "../channels/console/server.ts";
 import { CannotServe } from "./context.ts";
@@ -49,17 +46,4 @@ async function listen(options: ConsoleOptions): Promise<Console> {
     const why = code === "EACCES" ? "this user may not" : "another program does";
     throw new CannotServe(`Cannot listen on 127.0.0.1:${options.port}: ${why}. Set AUTONOUS_HTTP_PORT to a free port`);
   }
-}
-
-const TOKEN = /^[\w-]{32,}$/;
-
-/** Made at the first start and kept, so that what was set up with it goes on working. One that is cut short is not one. */
-export function readToken(state_dir: string): string {
-  const path = join(state_dir, "http.token");
-  const kept = existsSync(path) ? readFileSync(path, "utf8").trim() : "";
-  if (TOKEN.test(kept)) return kept;
-  const token = randomBytes(24).toString("base64url");
-  writeFileSync(`${path}.new`, token, { mode: 0o600 });
-  renameSync(`${path}.new`, path);
-  return token;
 }

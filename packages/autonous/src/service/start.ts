@@ -14,14 +14,16 @@ import { BACKGROUND } from "./background.ts";
 import { CHANNELS } from "./channels.ts";
 import { CannotServe } from "./context.ts";
 import type { ServiceContext, ServicePlace } from "./context.ts";
-import { openHttp, readToken } from "./http.ts";
+import { openHttp } from "./http.ts";
 import { openTelemetry } from "./telemetry.ts";
 import { createSupervisor } from "./worker-process.ts";
+import { readToken } from "./token.ts";
 
 export interface RunningService {
   readonly url: string;
   /** Every request to `/api` has to carry it: `Authorization: Bearer <token>`. */
   readonly token: string;
+  readonly token_file: string;
   /** Lets the tasks in hand be finished, for a while, then ends everything. What is queued is done at the next start. */
   close(): Promise<void>;
   /** Ends the tasks in hand at once. They are gone on with at the next start. */
@@ -40,7 +42,7 @@ export async function startService(place: ServicePlace): Promise<RunningService>
   await using opened = new AsyncDisposableStack(); // closed here should a later part fail to start
   opened.defer(holdStateFolder(state_dir));
   endOrphans(state_dir);
-  const token = readToken(state_dir);
+  const { token, token_file } = readToken(state_dir);
   const known = [...secretsOf(place.environment), token];
   const redactText = (text: string): string => redact(text, { known }).text;
   const logger = createLogger({ folder: join(state_dir, "logs"), redact: redactText, tell: place.log });
@@ -79,6 +81,7 @@ export async function startService(place: ServicePlace): Promise<RunningService>
   return {
     url: http.url,
     token,
+    token_file,
     async close() {
       logger.info("The service stops");
       await parts.disposeAsync();

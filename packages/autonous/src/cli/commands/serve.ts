@@ -1,5 +1,6 @@
 import { CannotServe } from "../../service/context.ts";
 import { startService } from "../../service/start.ts";
+import { curlLine } from "../../service/token.ts";
 import { isStateFolderLocked } from "../../store/state-lock.ts";
 import { endOrphans } from "../../supervisor/orphans.ts";
 import type { RunningService } from "../../service/start.ts";
@@ -82,13 +83,13 @@ async function start(
 }
 
 function announce(
-  { url, token }: RunningService,
+  { url, token_file }: RunningService,
   { roots, configuration }: Workplace,
   print: CommandInput["print"],
 ): void {
   const { model, profile } = configuration.settings;
-  const curl = `curl -N -H "Authorization: Bearer ${token}" -d '{"text":"/ls ."}' ${url}/api/tasks`;
-  if (print.json) print.document({ url, token, roots, model });
+  const curl = curlLine(url, token_file);
+  if (print.json) print.document({ url, token_file, roots, model });
   print.text(`Serving ${roots.join(", ")} on ${url} (model ${model}, profile ${profile}). Try it:\n\n  ${curl}\n`);
 }
 

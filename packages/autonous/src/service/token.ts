@@ -1,0 +1,41 @@
+import { randomBytes } from "node:crypto";
+import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface ServiceToken {
+  readonly token: string;
+  /** Where it is kept: what is printed names this file, never the token. */
+  readonly token_file: string;
+}
+
+const TOKEN = /^[\w-]{32,}$/;
+
+/**
+ * Made at the first start and kept, so that what was set up with it goes on working. A new one is made where there is none,
+ * where it was truncated, and where others could read or replace it.
+ */
+export function readToken(state_dir: string): ServiceToken {
+  const token_file = join(state_dir, "http.token");
+  const kept = isOursAlone(token_file) ? readFileSync(token_file, "utf8").trim() : "";
+  if (TOKEN.test(kept)) return { token: kept, token_file };
+  const token = randomBytes(24).toString("base64url");
+  const fresh = `${token_file}.new`;
+  rmSync(fresh, { force: true }); // left by a kill; its mode, or what it links to, would be taken over
+  writeFileSync(fresh, token, { mode: 0o600, flag: "wx" });
+  renameSync(fresh, token_file);
+  return { token, token_file };
+}
+
+function isOursAlone(path: string): boolean {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  return stat?.isFile() === true && stat.uid === process.geteuid?.() && (stat.mode & 0o077) === 0 && stat.nlink === 1;
+}
+
+/** A line for a shell that reads the token when it runs, so that no log and no screen keeps it. */
+export function curlLine(url: string, token_file: string): string {
+  return `curl -N -H "Authorization: Bearer $(cat ${quoteForShell(token_file)})" -d '{"text":"/ls ."}' ${url}/api/tasks`;
+}
+
+function quoteForShell(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
+}
