@@ -5,6 +5,8 @@ import type { Approval, Grant } from "@autonous/runtime";
 import { describe, expect, test } from "vitest";
 import { widthOf } from "../packages/autonous/src/channels/terminal/width.ts";
 import { autonous, shell } from "./support/cli.ts";
+import { grantAtTerminal } from "./support/grant.ts";
+import { ownProcess } from "../packages/runtime/src/machine/files/process-owner.ts";
 import { commandOfAgent } from "./support/command-of-agent.ts";
 import { scratchPlace, startService, until } from "./support/service.ts";
 import { hasTerminal, needsTerminal, openTerminal, plain } from "./support/terminal.ts";
@@ -13,6 +15,7 @@ import type { Workspace } from "./support/workspace.ts";
 
 /** Answers from another terminal than the one that asks: `autonous approvals`. */
 
+const atTerminal = test.skipIf(!hasTerminal);
 const DELETE = ["call", "delete_file", '{"path":"a.txt"}'] as const;
 
 /** Makes a call that nobody can be asked about, and gives the request that it left. */
@@ -58,12 +61,12 @@ test("what waits is listed and shown whole, and is gone from the list when it is
   expect((await run(...DELETE)).code).toBe(4);
 });
 
-test("a yes to one call lets exactly that call through, once, whichever process makes it", async () => {
+atTerminal("a yes to one call lets exactly that call through, once, whichever process makes it", async () => {
   const place = await workspace({ "work/b.txt": "b" });
   const { run, root } = place;
   const { approval_id } = await refused(place);
 
-  expect((await run("approvals", "grant", approval_id)).code).toBe(0);
+  expect((await grantAtTerminal(place, [approval_id])).code).toBe(0);
   expect((await run("call", "delete_file", '{"path":"b.txt"}')).code).toBe(4);
   expect((await run(...DELETE)).code).toBe(0);
   expect([existsSync(join(root, "a.txt")), existsSync(join(root, "b.txt"))]).toEqual([false, true]);
@@ -100,33 +103,34 @@ test("answers that cannot be are used wrongly, and change nothing", async () => 
   expect(existsSync(ruleFile(place))).toBe(false);
 });
 
-test("of two answers at once from two processes one counts, and the other is told", async () => {
+atTerminal("of two answers at once from two processes one counts, and the other is told", async () => {
   const place = await workspace();
   const { run, json } = place;
   for (let round = 0; round < 3; round++) {
     const { approval_id } = await refused(place);
-    const both = await Promise.all([run("approvals", "grant", approval_id), run("approvals", "deny", approval_id)]);
-    expect(new Set(both.map(({ code }) => code))).toEqual(new Set([0, 1]));
+    const [yes, no] = await Promise.all([grantAtTerminal(place, [approval_id]), run("approvals", "deny", approval_id)]);
+    expect(new Set([yes.code, no.code])).toEqual(new Set([0, 1]));
     const { state } = await json<Approval>("approvals", "show", approval_id);
-    expect(state).toBe(both[0].code === 0 ? "granted" : "denied");
-    expect(both.find(({ code }) => code === 1)?.stderr).toContain(`Too late: ${approval_id} was ${state}`);
+    expect(state).toBe(yes.code === 0 ? "granted" : "denied");
+    expect(yes.code === 1 ? yes.output : no.stderr).toContain(`Too late: ${approval_id} was ${state}`);
     expect((await run(...DELETE)).code).toBe(state === "granted" ? 0 : 4);
     writeFileSync(join(place.root, "a.txt"), `another one, for round ${round}`);
   }
 });
 
 describe("a yes that is written down as a rule", () => {
-  test("goes to the user's own configuration, and all else in it stays", async () => {
+  atTerminal("goes to the user's own configuration, and all else in it stays", async () => {
     const place = await workspace({
       [OWN_CONFIG]: '{\n    "max_turns": 7,\n    "rules": [{ "effect": "deny", "tool": "ls", "path": "x/**" }]\n}\n',
     });
     await chmod(ruleFile(place), 0o640);
     const { approval_id } = await refused(place);
 
-    const granted = await place.run("approvals", "grant", approval_id, "--rule");
+    const granted = await grantAtTerminal(place, [approval_id, "--rule"]);
 
     expect(granted.code).toBe(0);
-    expect(granted.stderr).toContain(`(${ruleFile(place)})`);
+    expect(granted.output).toMatch(/This call, and from now on, as a rule: /);
+    expect(granted.output).toContain(`(${ruleFile(place)})`);
     const text = readFileSync(ruleFile(place), "utf8");
     expect(JSON.parse(text)).toEqual({
       max_turns: 7,
@@ -142,23 +146,28 @@ describe("a yes that is written down as a rule", () => {
     expect(why.stdout).toMatch(/^ALLOW[\s\S]*config\.json:\d+\)/);
   });
 
-  test("makes that configuration where there is none, for its owner alone, and takes the offer that is named", async () => {
-    const place = await workspace();
-    const { approval_id, offers } = await refused(place, ["call", "bash", '{"cmd":"git push origin main"}']);
-    const wanted = offers.find(({ pattern }) => pattern.kind === "command");
+  atTerminal(
+    "makes that configuration where there is none, for its owner alone, and takes the offer that is named",
+    async () => {
+      const place = await workspace();
+      const { approval_id, offers } = await refused(place, ["call", "bash", '{"cmd":"git push origin main"}']);
+      const wanted = offers.find(({ pattern }) => pattern.kind === "command");
 
-    expect((await place.run("approvals", "grant", approval_id, "--rule", "--offer", wanted?.offer ?? "")).code).toBe(0);
+      expect((await grantAtTerminal(place, [approval_id, "--rule", "--offer", wanted?.offer ?? ""])).code).toBe(0);
 
-    expect(JSON.parse(readFileSync(ruleFile(place), "utf8"))).toMatchObject({
-      rules: [{ effect: "allow", command: expect.stringMatching(/^git push/) as string }],
-    });
-    expect(statSync(ruleFile(place)).mode & 0o777).toBe(0o600);
-    expect(readdirSync(join(place.path, "config/autonous"))).toEqual(["config.json"]);
-    expect((await place.run("policy", "explain", "bash", '{"cmd":"git push origin main"}')).code).toBe(0);
-    expect((await place.run("policy", "explain", "bash", '{"cmd":"git push origin main && rm -rf tmp"}')).code).toBe(4);
-  });
+      expect(JSON.parse(readFileSync(ruleFile(place), "utf8"))).toMatchObject({
+        rules: [{ effect: "allow", command: expect.stringMatching(/^git push/) as string }],
+      });
+      expect(statSync(ruleFile(place)).mode & 0o777).toBe(0o600);
+      expect(readdirSync(join(place.path, "config/autonous"))).toEqual(["config.json"]);
+      expect((await place.run("policy", "explain", "bash", '{"cmd":"git push origin main"}')).code).toBe(0);
+      expect((await place.run("policy", "explain", "bash", '{"cmd":"git push origin main && rm -rf tmp"}')).code).toBe(
+        4,
+      );
+    },
+  );
 
-  test("goes to where a link leads, there already or not, and the link stays", async () => {
+  atTerminal("goes to where a link leads, there already or not, and the link stays", async () => {
     for (const before of ['{ "max_turns": 7 }', undefined]) {
       const place = await workspace({
         "dotfiles/": "",
@@ -167,7 +176,7 @@ describe("a yes that is written down as a rule", () => {
       });
       const { approval_id } = await refused(place);
 
-      expect((await place.run("approvals", "grant", approval_id, "--rule")).code).toBe(0);
+      expect((await grantAtTerminal(place, [approval_id, "--rule"])).code).toBe(0);
 
       expect(lstatSync(ruleFile(place)).isSymbolicLink()).toBe(true);
       const written = JSON.parse(await place.read("dotfiles/agent.json")) as object;
@@ -191,23 +200,23 @@ describe("a yes that is written down as a rule", () => {
     expect(await place.json("approvals", "list")).toHaveLength(1);
   });
 
-  test("is not lost to another one at the same time", async () => {
+  atTerminal("is not lost to another one at the same time", async () => {
     const files = ["1", "2", "3", "4"].map((name) => `f${name}.txt`);
     const place = await workspace(Object.fromEntries(files.map((name) => [`work/${name}`, "x"])));
     const ids: string[] = [];
     for (const name of files)
       ids.push((await refused(place, ["call", "delete_file", JSON.stringify({ path: name })])).approval_id);
 
-    await Promise.all(ids.map((id) => place.run("approvals", "grant", id, "--rule")));
+    await Promise.all(ids.map((id) => grantAtTerminal(place, [id, "--rule"])));
 
     expect((JSON.parse(readFileSync(ruleFile(place), "utf8")) as { rules: unknown[] }).rules).toHaveLength(4);
   });
 
-  test("is not written for a request that somebody else has answered", async () => {
+  atTerminal("is not written for a request that somebody else has answered", async () => {
     const place = await workspace();
     const { approval_id } = await refused(place);
     await place.run("approvals", "deny", approval_id);
-    expect((await place.run("approvals", "grant", approval_id, "--rule")).code).toBe(1);
+    expect((await grantAtTerminal(place, [approval_id, "--rule"])).code).toBe(1);
     expect(existsSync(ruleFile(place))).toBe(false);
   });
 });
@@ -219,6 +228,87 @@ test("a secret in a reason is kept nowhere", async () => {
   await place.run("approvals", "deny", approval_id, "--reason", `use ${secret} instead`);
   expect(readFileSync(join(place.state_dir, "runs", run_id, "approvals.json"), "utf8")).not.toContain(secret);
   expect((await place.run("approvals", "show", approval_id)).stdout).toContain("***REDACTED***");
+});
+
+// oxfmt-ignore
+const NO_TERMINAL = [
+  { title: "input that is piped in",                 line: "echo yes | autonous approvals grant ID" },
+  { title: "a program that always says yes",         line: "yes yes | autonous approvals grant ID --scope run" },
+  { title: "no input",                               line: "autonous approvals grant ID < /dev/null" },
+  { title: "input that is closed",                   line: "autonous approvals grant ID <&-" },
+  { title: "JSON wanted",                            line: "autonous approvals grant ID --json < /dev/null" },
+  { title: "a rule wanted",                          line: "echo yes | autonous approvals grant ID --rule" },
+] as const;
+
+test("without a terminal there is no yes, whatever is piped in, and a no all the same", async () => {
+  const place = await workspace();
+  const { approval_id } = await refused(place);
+  for (const { title, line } of NO_TERMINAL) {
+    const { code, stdout, stderr } = await shell(line.replace("ID", approval_id), { cwd: place.root, env: place.env });
+    const says = expect.stringMatching(/standard input is not a terminal.*HTTP/s) as string;
+    expect([title, code, stdout + stderr]).toEqual([title, 2, says]);
+  }
+  expect(await place.json("approvals", "list")).toHaveLength(1);
+  expect(existsSync(ruleFile(place))).toBe(false);
+  expect((await place.run("approvals", "deny", approval_id)).code).toBe(0);
+});
+
+// oxfmt-ignore
+const NOT_THE_PERSONS = [
+  { title: "a session without a terminal of its own", line: "setsid -w bash -c 'autonous approvals grant ID'", says: /not the terminal of this session/ },
+  { title: "a question that nobody sees",             line: "autonous approvals grant ID 2> seen.txt; code=$?; cat seen.txt; exit $code", says: /where the question is shown/ },
+  { title: "a command of an agent with a terminal",   line: "AUTONOUS_CALL=call_1.1@OWNER bash -c 'autonous approvals grant ID; exit $?'", says: /A command that an agent runs/ },
+  { title: "one that hides its own mark",             line: "AUTONOUS_CALL=call_1.1@OWNER bash -c 'unset AUTONOUS_CALL; autonous approvals grant ID; exit $?'", says: /A command that an agent runs/ },
+  { title: "one in a terminal that it made",          line: "AUTONOUS_CALL=call_1.1@OWNER script -qec 'env -u AUTONOUS_CALL bash -c \"autonous approvals grant ID\"' /dev/null", says: /A command that an agent runs/ },
+] as const;
+
+atTerminal(`a terminal that is not the person's gives no yes${needsTerminal}`, async () => {
+  const place = await workspace();
+  const { approval_id } = await refused(place);
+  for (const { title, line, says } of NOT_THE_PERSONS) {
+    const command = line.replace("ID", approval_id).replace("OWNER", ownProcess());
+    const terminal = openTerminal(`export -f autonous; ${command}`, { cwd: place.root, env: place.env });
+    terminal.type("yes\r");
+    const { code, output } = await terminal.ended;
+    expect([title, code, plain(output)]).toEqual([title, 2, expect.stringMatching(says)]);
+  }
+  expect(await place.json("approvals", "list")).toHaveLength(1);
+});
+
+atTerminal(
+  `an agent's command gets no answer from a terminal that it made, nor by a digest${needsTerminal}`,
+  async () => {
+    const place = await workspace();
+    const { digest } = await refused(place);
+    for (const words of ["", ` --approve ${digest}`]) {
+      const call = `AUTONOUS_CALL=call_1.1@${ownProcess()} bash -c 'autonous ${DELETE.slice(0, 2).join(" ")} "\\$ARGS"${words}; exit \\$?'`;
+      const line = `export ARGS='${DELETE[2]}'; export -f autonous; ${call.replaceAll("\\$", "$")}`;
+      const terminal = openTerminal(line, { cwd: place.root, env: place.env });
+      terminal.type("y\r");
+      expect((await terminal.ended).code).toBe(4);
+    }
+    expect(existsSync(join(place.root, "a.txt"))).toBe(true);
+  },
+);
+
+atTerminal(`a person sees what they grant, and anything but a yes grants nothing${needsTerminal}`, async () => {
+  const place = await workspace();
+  const { approval_id } = await refused(place);
+  for (const answer of ["", "y", "no", "yes please", "yes\ryes", "\u0004", "\u0003"]) {
+    const { code, output } = await grantAtTerminal(place, [approval_id], answer);
+    expect([answer, code, output]).toEqual([
+      answer,
+      4,
+      expect.stringMatching(/Allow delete_file\?[\s\S]*This call, once/),
+    ]);
+  }
+  expect(await place.json("approvals", "list")).toHaveLength(1);
+  const early = openTerminal(`sleep 1; autonous approvals grant ${approval_id}`, { cwd: place.root, env: place.env });
+  early.type("yes\r"); // before the question stands there
+  await early.sees("to grant it: ");
+  early.type("\r");
+  expect((await early.ended).code).toBe(4);
+  expect(await grantAtTerminal(place, [approval_id], " YES ")).toMatchObject({ code: 0 });
 });
 
 describe("a command that an agent runs", () => {
@@ -250,7 +340,6 @@ describe("a command that an agent runs", () => {
   }
 });
 
-const atTerminal = test.skipIf(!hasTerminal);
 const ASKS = "Your answer: ";
 
 /** A workspace in which writing is asked for, and a run of those calls at a terminal. */
@@ -273,7 +362,7 @@ const writing = (path: string): [string, object] => ["write", { path, content: "
 atTerminal(`a run that asks at one terminal is answered at another, and says by whom${needsTerminal}`, async () => {
   const { place, terminal, waiting } = await running([writing("b.txt"), writing("c.txt")]);
 
-  expect((await place.run("approvals", "grant", await waiting())).code).toBe(0);
+  expect((await grantAtTerminal(place, [await waiting()])).code).toBe(0);
   expect(plain(await terminal.sees("c.txt"))).toMatch(/granted by \w+/);
   expect((await place.run("approvals", "deny", await waiting(), "--reason", "not that one")).code).toBe(0);
 
@@ -294,7 +383,7 @@ atTerminal(
     ]);
     const { run, json } = place;
 
-    expect((await run("approvals", "grant", await waiting(), "--scope", "run", "--offer", "path")).code).toBe(0);
+    expect((await grantAtTerminal(place, [await waiting(), "--scope", "run", "--offer", "path"])).code).toBe(0);
     const second = await waiting();
     expect((await json<Approval>("approvals", "show", second)).request.touches).toMatchObject([{ path: "c.txt" }]);
     const grants = await json<readonly Grant[]>("approvals", "grants");
@@ -348,7 +437,7 @@ test("what a non-interactive call prints works when it is pasted in another fold
 });
 
 describe("where a service works in the same state folder", () => {
-  test("its requests and those of the command line are answered alike", async () => {
+  atTerminal("its requests and those of the command line are answered alike", async () => {
     const place = scratchPlace();
     const service = await startService(place);
     const where = ["--root", place.root, "--state-dir", place.state_dir];
@@ -363,7 +452,8 @@ describe("where a service works in the same state folder", () => {
     const waiting = await list();
     expect(new Set(waiting.map(({ request }) => request.touches[0]?.path))).toEqual(new Set(["a.txt", "b.txt"]));
     const [ofService, ofCall] = waiting.toSorted((one) => (one.request.task_id === task_id ? -1 : 1));
-    expect((await run("approvals", "grant", ofService?.request.approval_id ?? "", "--scope", "session")).code).toBe(0);
+    const words = [ofService?.request.approval_id ?? "", "--scope", "session", ...where];
+    expect((await grantAtTerminal({ root: place.root, env: { CI: "" } }, words)).code).toBe(0);
     expect((await run("approvals", "deny", ofCall?.request.approval_id ?? "")).code).toBe(0);
 
     expect((await service.follow(task_id)).reply).toMatchObject({ state: "done" });

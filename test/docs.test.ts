@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { parseConfiguration } from "../packages/autonous/src/config/read-file.ts";
 import { fitsSchema } from "./support/json-schema.ts";
 import { scratchFolder } from "./support/scratch.ts";
+import { plain } from "./support/terminal.ts";
 
 const root = join(import.meta.dirname, "..");
 
@@ -55,7 +56,10 @@ async function runConsole(text: string): Promise<void> {
   const { path, env } = await workplace();
   for (const block of text.split(/^\$ /m).slice(1)) {
     const [command = "", ...expected] = block.trimEnd().split("\n");
-    const printed = execFileSync("bash", ["-c", `${command} 2>&1; true`], { cwd: path, env, encoding: "utf8" });
+    const isAnswer = command.includes("approvals grant ");
+    const printed = isAnswer
+      ? await answerYes(command, { path, env })
+      : execFileSync("bash", ["-c", `${command} 2>&1; true`], { cwd: path, env, encoding: "utf8" });
     const pattern = expected
       .join("\n")
       .split("…")
@@ -63,6 +67,22 @@ async function runConsole(text: string): Promise<void> {
       .join("[\\s\\S]*");
     expect(printed.trimEnd(), command).toMatch(new RegExp(`^${pattern}$`));
   }
+}
+
+/** What needs a person is run at a terminal, by one who types yes. */
+async function answerYes(command: string, { path, env }: { path: string; env: NodeJS.ProcessEnv }): Promise<string> {
+  const terminal = spawn("script", ["-qec", command, "/dev/null"], {
+    cwd: path,
+    env: { ...env, SHELL: "/bin/bash", NO_COLOR: "1", CI: "" },
+  });
+  let output = "";
+  terminal.stdout.setEncoding("utf8").on("data", (text: string) => {
+    const wasAsked = output.includes("to grant it: ");
+    output += text;
+    if (!wasAsked && output.includes("to grant it: ")) terminal.stdin.write("yes\r");
+  });
+  await new Promise((resolve, reject) => terminal.once("error", reject).once("close", resolve));
+  return plain(output);
 }
 
 async function runProgram(text: string): Promise<void> {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { widthOf } from "../packages/autonous/src/channels/terminal/width.ts";
 import { autonous, shell } from "./support/cli.ts";
+import { grantAtTerminal } from "./support/grant.ts";
 import { scratchFolder } from "./support/scratch.ts";
 import type { Folder } from "./support/scratch.ts";
 import { hasTerminal, needsTerminal, openTerminal, plain } from "./support/terminal.ts";
@@ -283,7 +284,8 @@ atTerminal(`an answer that comes from elsewhere closes the question, and it is s
   const terminal = at(writing("a.txt", "new"));
   const [approval_id = ""] = /apr_\w+/.exec(plain(await terminal.sees(ASKS))) ?? [];
   const cwd = join(path, "work");
-  expect(await autonous(["approvals", "grant", approval_id], { cwd, env })).toMatchObject({ code: 0 });
+  expect(await autonous(["approvals", "grant", approval_id], { cwd, env, input: "yes\n" })).toMatchObject({ code: 2 });
+  expect(await grantAtTerminal({ root: cwd, env }, [approval_id])).toMatchObject({ code: 0 });
   await terminal.sees("No longer asked: The request was granted");
   expect(await terminal.ended).toMatchObject({ code: 0 });
   expect(await read("a.txt")).toBe("new");
@@ -329,17 +331,23 @@ test("a run that had to ask and could not says so with its exit code, and in its
   });
 });
 
-test("without a terminal a digest on the command line is nobody's yes, until somebody grants it elsewhere", async () => {
-  const { env, path, read } = await world();
-  const cwd = join(path, "work");
-  const refused = await shell(writing("a.txt", "new"), { cwd, env });
-  expect(refused).toMatchObject({ code: 4, stdout: "" });
-  const replay = /^To approve it, at a terminal: (.*)$/m.exec(refused.stderr)?.[1] ?? "";
-  const [approval_id = ""] = /apr_\w+/.exec(refused.stderr) ?? [];
-  expect(refused.stderr).toContain(`autonous approvals grant ${approval_id}`);
-  expect(await shell(replay, { cwd, env })).toMatchObject({ code: 4 });
-  expect(await autonous(["approvals", "grant", approval_id], { cwd, env })).toMatchObject({ code: 0 });
-  expect(await shell(replay, { cwd, env })).toMatchObject({ code: 0 });
-  expect(await read("a.txt")).toBe("new");
-  expect(await shell(replay, { cwd, env })).toMatchObject({ code: 4 });
-});
+atTerminal(
+  "without a terminal a digest on the command line is nobody's yes, until somebody grants it elsewhere",
+  async () => {
+    const { env, path, read } = await world();
+    const cwd = join(path, "work");
+    const refused = await shell(writing("a.txt", "new"), { cwd, env });
+    expect(refused).toMatchObject({ code: 4, stdout: "" });
+    const replay = /^To approve it, at a terminal: (.*)$/m.exec(refused.stderr)?.[1] ?? "";
+    const [approval_id = ""] = /apr_\w+/.exec(refused.stderr) ?? [];
+    expect(refused.stderr).toContain(`autonous approvals grant ${approval_id}`);
+    expect(await shell(replay, { cwd, env })).toMatchObject({ code: 4 });
+    expect(await autonous(["approvals", "grant", approval_id], { cwd, env, input: "yes\n" })).toMatchObject({
+      code: 2,
+    });
+    expect(await grantAtTerminal({ root: cwd, env }, [approval_id])).toMatchObject({ code: 0 });
+    expect(await shell(replay, { cwd, env })).toMatchObject({ code: 0 });
+    expect(await read("a.txt")).toBe("new");
+    expect(await shell(replay, { cwd, env })).toMatchObject({ code: 4 });
+  },
+);

@@ -4,6 +4,7 @@ import { createRuntime, openApprovals } from "@autonous/runtime";
 import type { Approval, ApprovalAnswer, ApprovalRequest, RuntimeOptions, ToolCallResult } from "@autonous/runtime";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { autonous, shell } from "./support/cli.ts";
+import { grantAtTerminal } from "./support/grant.ts";
 import { scratchFolder } from "./support/scratch.ts";
 import { scratchPlace, startService, until } from "./support/service.ts";
 import type { Served } from "./support/service.ts";
@@ -159,11 +160,11 @@ describe("what was approved is swapped before it runs", () => {
 describe("a yes is used for something else", () => {
   const DELETE = ["call", "delete_file", '{"path":"a.txt"}'] as const;
 
-  test("again: it counts once", async () => {
-    const { run, json, make } = await workspace();
+  test.skipIf(!hasTerminal)(`again: it counts once${needsTerminal}`, async () => {
+    const { run, json, make, root, env } = await workspace();
     await run(...DELETE);
     const [waiting] = await json<readonly Approval[]>("approvals", "list");
-    await run("approvals", "grant", waiting?.request.approval_id ?? "");
+    await grantAtTerminal({ root, env }, [waiting?.request.approval_id ?? ""]);
     expect((await run(...DELETE)).code).toBe(0);
     await make({ "work/a.txt": "a" });
     expect((await run(...DELETE)).code).toBe(4);
@@ -226,11 +227,11 @@ describe("a yes is used for something else", () => {
     expect(readFileSync(join(path, "root/a.txt"), "utf8")).toBe("old");
   });
 
-  test("under another policy than the one that asked", async () => {
-    const { run, json, make } = await workspace();
+  test.skipIf(!hasTerminal)(`under another policy than the one that asked${needsTerminal}`, async () => {
+    const { run, json, make, root, env } = await workspace();
     await run(...DELETE);
     const [waiting] = await json<readonly Approval[]>("approvals", "list");
-    await run("approvals", "grant", waiting?.request.approval_id ?? "");
+    await grantAtTerminal({ root, env }, [waiting?.request.approval_id ?? ""]);
     await make({ [OWN_CONFIG]: '{ "rules": [{ "effect": "confirm", "tool": "read" }] }' });
     expect((await run(...DELETE)).code).toBe(4);
   });
@@ -423,7 +424,7 @@ describe("what is shown is not what runs", () => {
         // What is pasted is exactly what was asked about, all the same.
         const replay = /^To approve it, at a terminal: (.*)$/m.exec(refused.stderr)?.[1] ?? "";
         expect(replay).toContain("--approve");
-        await run("approvals", "grant", request.approval_id);
+        await grantAtTerminal({ root, env }, [request.approval_id]);
         expect([tool, (await shell(replay, { cwd: root, env })).code]).toEqual([tool, 0]);
       }
     });

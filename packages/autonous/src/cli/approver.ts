@@ -1,5 +1,5 @@
 import { isatty } from "node:tty";
-import { createRuntime } from "@autonous/runtime";
+import { createRuntime, isRunByCall } from "@autonous/runtime";
 import type { ApprovalAnswer, OnApproval, Runtime, RuntimeOptions } from "@autonous/runtime";
 import type { LongScope } from "../channels/terminal/answers.ts";
 import { createScreen } from "../channels/terminal/screen.ts";
@@ -7,7 +7,7 @@ import type { Screen } from "../channels/terminal/screen.ts";
 import type { CommandInput } from "./command.ts";
 import { runtimeOptions, tellRefused } from "./open-runtime.ts";
 import type { Workplace } from "./open-runtime.ts";
-import { personName } from "./person.ts";
+import { personName, whyNoPerson } from "./person.ts";
 import { replayOptions } from "./replay-options.ts";
 
 interface Attended {
@@ -47,7 +47,7 @@ function openApprover({ options, print }: CommandInput, attended: Attended): OnA
   const isAsking = options["nonInteractive"] !== true && attended.isInputTaken !== true && canAsk();
   const ask = isAsking ? lazyApprover(attended) : undefined;
   // Where a child of ours, or a program, writes the command line, no digest on it is anybody's yes.
-  if (digest === undefined || !isatty(0) || isUnattended()) return ask;
+  if (digest === undefined || !isatty(0) || isUnattended() || isRunByCall()) return ask;
   return (request, asked) => {
     if (request.digest === digest)
       return { answer: "grant", by: personName(), via: "terminal" } satisfies ApprovalAnswer;
@@ -58,7 +58,7 @@ function openApprover({ options, print }: CommandInput, attended: Attended): OnA
 
 /** Somebody is there who sees what is asked and can answer. */
 export function canAsk(): boolean {
-  return !isUnattended() && isatty(0) && isatty(2);
+  return !isUnattended() && whyNoPerson() === undefined;
 }
 
 function isUnattended(): boolean {

@@ -71,7 +71,7 @@ export const POLICY_COMMANDS: readonly Command[] = [
   },
   {
     name: "approvals grant",
-    summary: "Let a call run that waits for a person",
+    summary: "Let a waiting call run: shows it and asks, at a terminal",
     args: [{ name: "<approval>", meaning: "its id" }],
     options: [
       { name: "--scope <scope>", meaning: "call (the default), run or session" },

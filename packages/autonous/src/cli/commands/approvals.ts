@@ -5,6 +5,7 @@ import {
   approvalAnswer,
   headsFolder,
   isRunByCall,
+  makeVisible,
   openApprovals,
   redact,
   ruleFor,
@@ -12,6 +13,7 @@ import {
 } from "@autonous/runtime";
 import type { Approval, ApprovalAnswer, ApprovalKeeper, ApprovalState, Grant } from "@autonous/runtime";
 import { checkOffer } from "../../channels/check-offer.ts";
+import { openKeyboard } from "../../channels/terminal/keyboard.ts";
 import { requestLines } from "../../channels/terminal/request-lines.ts";
 import { createScreen } from "../../channels/terminal/screen.ts";
 import { addRule } from "../../config/add-rule.ts";
@@ -22,7 +24,7 @@ import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { findWorkplace } from "../open-runtime.ts";
-import { personName } from "../person.ts";
+import { personName, whyNoPerson } from "../person.ts";
 import { table } from "../table.ts";
 
 /** `autonous approvals list`. */
@@ -87,13 +89,56 @@ async function answerOne(input: CommandInput, answer: ApprovalAnswer): Promise<E
   const taken = await withKeepers(input, async (keepers) => {
     const { keeper, approval } = await findOne(keepers, id);
     requireOffer(approval, answer, isRule);
-    if (isRule && approval.state === "pending") print.note(writeRule(approval, answer));
+    const rule = isRule && approval.state === "pending" ? findRule(approval, answer) : undefined;
+    if (answer.answer === "grant" && approval.state === "pending") {
+      requirePerson(id);
+      if (!(await isConfirmed(approval, { answer, rule, signal: input.signal }))) return "unconfirmed";
+    }
+    if (rule !== undefined) print.note(writeRule(rule));
     return await keeper.answer(id, { ...answer, by: personName(), via: "command line" });
   });
   if (taken === undefined) throw noSuch(id);
+  if (taken === "unconfirmed") {
+    print.note(`Nothing was granted: ${id} still waits`);
+    return EXIT.approval_needed;
+  }
   if (print.json) print.document(taken);
   print.note(taken.won ? wordsOf(taken.approval) : `Too late: ${wordsOf(taken.approval)}`);
   return taken.won ? EXIT.done : EXIT.failed;
+}
+
+/** A no gives nothing away and can come from a script. A yes is a person's, who has just seen what it is to. */
+function requirePerson(id: string): void {
+  const why = whyNoPerson();
+  if (why === undefined) return;
+  throw new UsageError(
+    `Cannot grant ${id}: ${why}. Run "autonous approvals grant ${id}" in a terminal of your own; programs answer over HTTP, with the token`,
+  );
+}
+
+interface Wanted {
+  readonly answer: ApprovalAnswer;
+  readonly rule: Rule | undefined;
+  readonly signal: AbortSignal;
+}
+
+async function isConfirmed({ request }: Approval, { answer, rule, signal }: Wanted): Promise<boolean> {
+  const keyboard = openKeyboard();
+  if (keyboard === undefined) throw new UsageError("Cannot grant anything: the terminal cannot be opened to ask");
+  try {
+    const screen = createScreen(process.stderr, process.env);
+    const { scope = "call", offer } = answer;
+    const offered = request.offers.find((each) => each.offer === offer) ?? request.offers[0];
+    const longer = rule?.words ?? (scope === "call" ? undefined : offered?.words);
+    const until = rule === undefined ? `for the rest of this ${scope}` : "from now on, as a rule";
+    const about = longer === undefined ? "This call, once." : `This call, and ${until}: ${makeVisible(longer)}`;
+    screen.print([...requestLines(request, { screen, whole: true, now: Date.now(), reserved: 0 }), about]);
+    keyboard.forget(); // what was typed before the question stood there is no answer to it
+    const typed = await keyboard.readLine({ prompt: 'Type "yes" to grant it: ', signal });
+    return typed.kind === "line" && /^\s*yes\s*$/i.test(typed.text);
+  } finally {
+    keyboard.close();
+  }
 }
 
 /** `autonous approvals grants`. */
@@ -182,14 +227,23 @@ function requireOffer({ request }: Approval, answer: ApprovalAnswer, isRule: boo
   if (problem !== undefined) throw new UsageError(problem);
 }
 
-/** Written first: whoever is told that it counts from now on finds it in force. */
-function writeRule({ request }: Approval, { offer }: ApprovalAnswer): string {
+interface Rule {
+  readonly words: string;
+  readonly rule: NonNullable<ReturnType<typeof ruleFor>>;
+}
+
+function findRule({ request }: Approval, { offer }: ApprovalAnswer): Rule {
   const chosen = request.offers.find((each) => (offer === undefined ? each.offer !== "exact" : each.offer === offer));
   const rule = chosen === undefined ? undefined : ruleFor(chosen.pattern);
   if (chosen === undefined || rule === undefined)
     throw new UsageError("There is no rule that means this call and little else; grant it for the run or the session");
+  return { words: chosen.words, rule };
+}
+
+/** Written first: whoever is told that it counts from now on finds it in force. */
+function writeRule({ words, rule }: Rule): string {
   const lock = join(dirname(headsFolder()), "configuration.lock");
-  return `From now on: ${chosen.words} (${holdingFile(lock, () => addRule(rule, process.env))})`;
+  return `From now on: ${words} (${holdingFile(lock, () => addRule(rule, process.env))})`;
 }
 
 function wordsOf({ request, state, answer, answered_at }: Approval): string {

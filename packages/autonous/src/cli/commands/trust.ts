@@ -12,6 +12,7 @@ import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { findWorkplace, isTrustedSkill } from "../open-runtime.ts";
 import type { Workplace } from "../open-runtime.ts";
+import { whyNoPerson } from "../person.ts";
 import type { Print } from "../print.ts";
 import { readTypedLine } from "../standard-input.ts";
 
@@ -115,7 +116,7 @@ async function isAgreed({ digest, given, print, signal, show }: Question): Promi
     return false;
   }
   if (!print.json) show();
-  if (print.json || !process.stdin.isTTY || !process.stderr.isTTY) {
+  if (print.json || whyNoPerson() !== undefined) {
     print.note(`Nobody is at a terminal to ask. When you have looked at it: autonous policy trust --digest ${digest}`);
     return false;
   }
