@@ -1,8 +1,8 @@
 /** Calls for tests of the policy: made up one by one, and at random. */
+import { normalize } from "node:path/posix";
 import * as fc from "fast-check";
 import { ACCESSES } from "../../packages/runtime/src/contract/tool.ts";
 import { judgeAddress } from "../../packages/runtime/src/policy/check-address.ts";
-import { judgeCommands } from "../../packages/runtime/src/policy/check-command.ts";
 import type {
   CallFacts,
   DecisionSettings,
@@ -11,11 +11,10 @@ import type {
   ToolFacts,
   WorkspaceContext,
 } from "../../packages/runtime/src/policy/decide.ts";
-import { isReadOnly } from "../../packages/runtime/src/policy/read-only-commands.ts";
+import { nameCommand } from "../../packages/runtime/src/policy/name-command.ts";
 import { PERMISSION_CLASSES, PERMISSIONS, RISKS, SIDE_EFFECTS } from "../../packages/runtime/src/protocol/call.ts";
 import { PROFILE_NAMES } from "../../packages/runtime/src/protocol/configuration.ts";
 import type { PolicyRule } from "../../packages/runtime/src/protocol/configuration.ts";
-import { parseCommands } from "../../packages/runtime/src/shell/parse-commands.ts";
 
 const base = { permission_class: "file", requires_checkpoint: false } as const;
 // oxfmt-ignore
@@ -80,10 +79,7 @@ export function callOf(given: GivenCall): CallFacts {
 }
 
 function commandOf(text: string, network: boolean): NamedCommand {
-  const parsed = parseCommands(text);
-  const folder = "/work";
-  const verdict = judgeCommands(parsed, { roots: ["/work"], home: "/home/ann", folder });
-  return { parsed, verdict, read_only: isReadOnly(parsed), folder, network };
+  return nameCommand(text, { roots: ["/work"], home: "/home/ann", folder: "/work", network, resolve: normalize });
 }
 
 const anyName = fc.oneof(

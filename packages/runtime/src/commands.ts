@@ -14,6 +14,7 @@ import type {
 import { DEFAULTS } from "./defaults.ts";
 import type { RunProgram } from "./contract/skills.ts";
 import type { CommandWatch, WatchRequest } from "./machine/watch/command-changes.ts";
+import type { ClosedPaths } from "./policy/closed-paths.ts";
 import type { NamedCommand, ResolvedTouch, WorkspaceContext } from "./policy/decide.ts";
 import type { Processes } from "./machine/processes/processes.ts";
 import type { SandboxMode } from "./protocol/configuration.ts";
@@ -36,6 +37,8 @@ interface CommandsOptions {
 interface CallFacts extends Omit<WatchRequest, "background"> {
   readonly touches: readonly ResolvedTouch[];
   readonly commands: readonly NamedCommand[];
+  /** What rules close to the commands of this call. */
+  readonly closedPaths: () => Promise<ClosedPaths | undefined>;
 }
 
 /** What runs commands, loaded and tried when the first one is asked about: most processes run none. */
@@ -103,7 +106,8 @@ export class Commands {
     return async (command, options) =>
       await this.#runWatched(call, async (processes) => {
         const given = { ...options, call_id: call.tool_call_id };
-        return await processes.run({ ...command, network: "loopback" }, given);
+        const closes = await call.closedPaths();
+        return await processes.run({ ...command, network: "loopback", ...(closes && { closes }) }, given);
       });
   }
 
@@ -117,13 +121,17 @@ export class Commands {
   async #runForCall(command: Command, options: CommandOptions, call: CallFacts): Promise<WatchedEnd> {
     const connections: WatchedEnd["connections"][number][] = [];
     const opens = await this.#opensFor(call);
+    const closes = await call.closedPaths();
     const end = await this.#runWatched(call, async (processes) => {
-      return await processes.run(opens === undefined ? command : { ...command, opens }, {
-        ...options,
-        call_id: call.tool_call_id,
-        allow: this.#options.network_allow,
-        onConnection: ({ host, port, allowed }) => connections.push({ host, port, allowed }),
-      });
+      return await processes.run(
+        { ...command, ...(opens && { opens }), ...(closes && { closes }) },
+        {
+          ...options,
+          call_id: call.tool_call_id,
+          allow: this.#options.network_allow,
+          onConnection: ({ host, port, allowed }) => connections.push({ host, port, allowed }),
+        },
+      );
     });
     return { ...end, connections };
   }
@@ -155,7 +163,8 @@ export class Commands {
     const background = await (await this.#load()).background();
     const look = await this.#lookBefore({ ...call, background: true });
     try {
-      return await background.start(command, look);
+      const closes = await call.closedPaths();
+      return await background.start(closes === undefined ? command : { ...command, closes }, look);
     } catch (error) {
       look.drop();
       throw error;

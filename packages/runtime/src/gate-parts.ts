@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { Commands } from "./commands.ts";
 import type { ApprovalKeeper } from "./contract/approvals.ts";
 import type { Clock } from "./contract/host.ts";
+import type { Tool } from "./contract/tool.ts";
 import { DEFAULTS } from "./defaults.ts";
 import type { DecidingParts } from "./gate/call.ts";
 import { createMemoryQuotas } from "./gate/memory-quotas.ts";
@@ -18,6 +19,7 @@ import { resolvePath } from "./machine/files/resolve.ts";
 import { createCursors } from "./output/cursor.ts";
 import { checkConfiguration } from "./policy/check-configuration.ts";
 import type { DecisionSettings } from "./policy/decide.ts";
+import { findIdleRules } from "./policy/idle-rules.ts";
 import { canonicalJson } from "./protocol/canonical.ts";
 import type { PolicyConfiguration } from "./protocol/configuration.ts";
 import { ToolError } from "./protocol/errors.ts";
@@ -130,8 +132,13 @@ function versionOf({ profile, configuration, projects = [] }: DecisionSettings):
   );
 }
 
-export function readConfiguration({ config = {}, network }: RuntimeOptions): PolicyConfiguration {
-  const { configuration, problems } = checkConfiguration(network === undefined ? config : { ...config, network });
+export function readConfiguration(
+  { config = {}, network }: RuntimeOptions,
+  tools: readonly Tool[],
+): PolicyConfiguration {
+  const read = checkConfiguration(network === undefined ? config : { ...config, network });
+  const { configuration } = read;
+  const problems = read.problems.length > 0 ? read.problems : findIdleRules(configuration.rules, tools);
   if (problems.length === 0) return configuration;
   throw new ToolError(
     "InvalidArguments",

@@ -40,14 +40,14 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { state_dir, heads } = started;
   const left = await recoverLeft(state_dir);
   const changer = new LazyChanger(state_dir, clock);
-  const configuration = readConfiguration(options);
+  const registry = registryOf(options);
+  const configuration = readConfiguration(options, registry.all());
   const redactor = createRedactor({ known: [...secretsOf(process.env), ...(options.known_secrets ?? [])] });
   const skills = new LazySkills({ ...started, isTrustedSkill: options.isTrustedSkill });
   const first = { started, clock, changer, configuration, redactor, skills };
   const commands = await openCommands(options, first);
   const openFile: OpenJournal = (run_id) => openJsonl({ state_dir, run_id, heads }, clock);
   const runs = new Runs(state_dir, telling(options.openJournal ?? openFile, options.onEvent));
-  const registry = registryOf(options);
   const approvals = options.approvals ?? openApprovals({ state_dir, clock });
   const shared = sharedParts(options, { ...first, registry, commands, approvals });
   const run_id = options.run_id ?? makeId("run", clock());

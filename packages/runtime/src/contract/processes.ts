@@ -30,6 +30,16 @@ export interface OpenedPlaces {
   readonly paths: readonly string[];
 }
 
+/**
+ * What rules say of paths below the roots, besides the tables: `hide` where nothing in it may be read, `read_only` where
+ * it may not be changed. Asked for every folder and file, from the roots down; not asked below what it closes.
+ */
+export interface PlaceJudge {
+  /** Differs where the answers differ: answers are remembered by it. */
+  readonly key: string;
+  judge(real: string, isFolder: boolean): "hide" | "read_only" | undefined;
+}
+
 export interface Command {
   /** Text for bash, or a program by its absolute path with its arguments. */
   readonly run: string | readonly [program: string, ...args: string[]];
@@ -39,6 +49,8 @@ export interface Command {
   readonly writable?: readonly string[];
   /** Left out: nothing. Not heeded while another command runs, for whom they would be open then as well. */
   readonly opens?: OpenedPlaces;
+  /** What rules close of the roots besides the tables. Only a sandbox keeps to it. */
+  readonly closes?: PlaceJudge;
   readonly network?: CommandNetwork;
 }
 
@@ -128,7 +140,7 @@ export interface Background {
 }
 
 /** A command of a call: its folder by the path that the call declared. */
-interface CallCommand extends Omit<Command, "cwd" | "writable" | "opens"> {
+interface CallCommand extends Omit<Command, "cwd" | "writable" | "opens" | "closes"> {
   readonly workdir: string;
 }
 

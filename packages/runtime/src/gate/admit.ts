@@ -66,16 +66,7 @@ async function readAddresses(touches: readonly AddressTouch[], parts: DecidingPa
   }));
 }
 
-let commandParts: Awaited<ReturnType<typeof loadCommandParts>> | undefined;
-
-async function loadCommandParts() {
-  const [{ parseCommands }, { judgeCommands }, { isReadOnly }] = await Promise.all([
-    import("../shell/parse-commands.ts"),
-    import("../policy/check-command.ts"),
-    import("../policy/read-only-commands.ts"),
-  ]);
-  return { parseCommands, judgeCommands, isReadOnly };
-}
+let naming: typeof import("../policy/name-command.ts") | undefined;
 
 function folderOf({ workdir }: CommandTouch): Touch {
   return { path: workdir, access: "list" };
@@ -87,14 +78,22 @@ async function readCommands(
   touches: GateCall["touches"],
   { resolve, workspace, denylist }: DecidingParts,
 ): Promise<NamedCommand[]> {
-  const { parseCommands, judgeCommands, isReadOnly } = (commandParts ??= await loadCommandParts());
+  const { nameCommand } = (naming ??= await import("../policy/name-command.ts"));
   const { roots, home } = workspace;
   return commands.map(({ command, workdir, network }) => {
-    const parsed = parseCommands(command);
     const folder = (touches.find(({ path }) => path === workdir) ?? resolve(workdir)).real;
-    const verdict = judgeCommands(parsed, { roots, home, folder, denylist });
-    return { parsed, verdict, read_only: isReadOnly(parsed), folder, network };
+    return nameCommand(command, { roots, home, folder, network, denylist, resolve: (path) => realOf(path, resolve) });
   });
+}
+
+/** What no path can be leads nowhere: it is judged by its spelling. So is one that a record does not tell of. */
+function realOf(path: string, resolve: DecidingParts["resolve"]): string {
+  try {
+    return resolve(path).real;
+  } catch (error) {
+    if (error instanceof ToolError) return path;
+    throw error;
+  }
 }
 
 /** A file is called as it was then where that still leads to it, else by its real place. */

@@ -7,6 +7,7 @@ import type { Journal, RunFolder } from "../contract/journal.ts";
 import type { FoundScript } from "../contract/skills.ts";
 import type { Access, ArgsAdapter, ScriptTouch, Tool, ToolOutput } from "../contract/tool.ts";
 import type { UndoKeeper, UndoRecord } from "../contract/undo.ts";
+import type { ClosedPaths } from "../policy/closed-paths.ts";
 import type {
   Decision,
   DecisionSettings,
@@ -81,6 +82,8 @@ interface HandleOptions {
   readonly commands: readonly NamedCommand[];
   /** A person said yes to this call. */
   readonly confirmed: boolean;
+  /** What rules close to its commands. */
+  readonly closedPaths: () => Promise<ClosedPaths | undefined>;
   /** Resolves when the start of the call is on the disk; rejects with `RecordFailed`. To be awaited before any change. */
   readonly recorded: () => Promise<void>;
   readonly touches: readonly ResolvedTouch[];

@@ -1,5 +1,6 @@
 import type { FileBefore, FileChange, OfferedTool, PlannedFile, ToolContext, ToolFiles } from "../contract/context.ts";
 import type { UndoRecord } from "../contract/undo.ts";
+import type { ClosedPaths } from "../policy/closed-paths.ts";
 import { decide } from "../policy/decide.ts";
 import { isInForce } from "../policy/tools-in-force.ts";
 import { ToolError } from "../protocol/errors.ts";
@@ -30,6 +31,7 @@ export function createContext(call: GateCall, parts: GateParts, options: Context
     touches: call.touches,
     commands: call.commands,
     confirmed: call.approval?.approved === true,
+    closedPaths: () => closedFor(call, parts),
     signal,
     judgeBelow: (real) => judgeBelow(call, parts, real),
     recorded,
@@ -70,6 +72,14 @@ export function createContext(call: GateCall, parts: GateParts, options: Context
     },
   };
   return context;
+}
+
+/** What rules close to the commands of this call. Most configurations have no rules. */
+async function closedFor(call: GateCall, { workspace, settings }: GateParts): Promise<ClosedPaths | undefined> {
+  const hasRules = [settings, ...(settings.projects ?? [])].some(({ configuration }) => configuration.rules.length > 0);
+  if (!hasRules) return undefined;
+  const { closedPaths } = await import("../policy/closed-paths.ts");
+  return closedPaths(factsOf(call), workspace, settings, { confirmed: call.approval?.approved === true });
 }
 
 function offeredTools({ registry, workspace, settings }: GateParts): readonly OfferedTool[] {

@@ -1,6 +1,8 @@
 export interface Glob {
   /** Whether the whole path, with "/" between its parts, matches. */
   matches(path: string): boolean;
+  /** Whether some path matches both this pattern and the other, whose names are given one by one. */
+  meets(names: readonly string[]): boolean;
 }
 
 /** More alternatives than this in one pattern are refused: `{a,b}{a,b}…` doubles with each group. */
@@ -22,7 +24,47 @@ export function compileGlob(pattern: string): Glob {
   const fromTop = trimmed.replace(/^\.?\/+/, "");
   const anchored = trimmed.includes("/") ? fromTop : `**/${fromTop}`;
   const alternatives = expandBraces(anchored).map((each) => each.split("/").map(compilePart));
-  return { matches: (path) => matchesAny(alternatives, path.split("/")) };
+  return {
+    matches: (path) => matchesAny(alternatives, path.split("/")),
+    meets(names) {
+      const parts = names.map(compilePart);
+      return alternatives.some((pattern) => meetWithStars(pattern, parts, isManyParts, partsMeet));
+    },
+  };
+}
+
+function partsMeet(one: Part, other: Part): boolean {
+  return one !== "**" && other !== "**" && meetWithStars(one, other, isManyCharacters, piecesMeet);
+}
+
+/** Two sets are taken to have a character in common: that errs on the side of a match. */
+function piecesMeet(one: Piece, other: Piece): boolean {
+  if (typeof one === "string" && one !== "?") return matchesCharacter(other, one.slice(1));
+  return typeof other !== "string" || other === "?" || matchesCharacter(one, other.slice(1));
+}
+
+/** Whether two patterns with stars have a list of items in common. Time is the product of their lengths. */
+function meetWithStars<P>(
+  one: readonly P[],
+  other: readonly P[],
+  isStar: (piece: P) => boolean,
+  fits: (one: P, other: P) => boolean,
+): boolean {
+  // From the end: whether what follows index `i` of one and index `j` of the other has something in common.
+  let after: boolean[] = [];
+  for (let i = one.length; i >= 0; i--) {
+    const row: boolean[] = [];
+    const a = one[i];
+    for (let j = other.length; j >= 0; j--) {
+      const b = other[j];
+      if (a === undefined) row[j] = b === undefined || (isStar(b) && row[j + 1] === true);
+      else if (isStar(a)) row[j] = after[j] === true || (b !== undefined && row[j + 1] === true);
+      else if (b === undefined) row[j] = false;
+      else row[j] = isStar(b) ? row[j + 1] === true || after[j] === true : after[j + 1] === true && fits(a, b);
+    }
+    after = row;
+  }
+  return after[0] === true;
 }
 
 type Part = "**" | readonly Piece[];

@@ -1,8 +1,9 @@
 import type { CommandFinding } from "./check-command.ts";
 import { findLaterPlace } from "./check-path.ts";
 import type { CallFacts, ResolvedTouch } from "./facts.ts";
+import { withoutNeeds } from "./needed-permissions.ts";
 import { CAUTIONS, MANY_FILES } from "./profiles.ts";
-import { namesPlace } from "./rules.ts";
+import { findRuleAmong, namesPlace, rulesOf } from "./rules.ts";
 import { confirm, deny, isChange, quote } from "./verdict.ts";
 import type { Subject, Verdict } from "./verdict.ts";
 
@@ -79,8 +80,10 @@ function findRisky({ commands = [] }: CallFacts): CommandFinding | undefined {
   return undefined;
 }
 
+/** A rule that allows in general does not mean this; one for the permission does. */
 export function checkNetwork(subject: Subject): Verdict | string {
   if (subject.call.commands?.some(({ network }) => network) !== true) return "No command asks for the network";
+  if (allowsNetwork(subject)) return "A rule for the network allows it";
   return byProfile(subject, {
     caution: "network_commands",
     rule: "builtin:network_commands",
@@ -88,6 +91,13 @@ export function checkNetwork(subject: Subject): Verdict | string {
     passed: "lets commands ask for the network",
     refused: "runs no commands",
   });
+}
+
+function allowsNetwork({ call, workspace, settings }: Subject): boolean {
+  const rules = rulesOf(settings.configuration).filter(({ permission }) => permission === "net.connect");
+  const asked = { ...call, touches: [], tool: { ...call.tool, required_permissions: ["net.connect"] as const } };
+  const rule = findRuleAmong(rules, { ...asked, commands: withoutNeeds(call.commands) }, workspace.roots);
+  return rule?.effect === "allow";
 }
 
 interface Caution {

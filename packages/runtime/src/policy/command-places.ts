@@ -42,21 +42,35 @@ const BLOCK_DEVICE =
   /^\/dev\/(?:sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|loop\d|dm-\d|md\d|sr\d|ram\d|zram\d|nbd\d|disk\d|rdisk\d|mapper\/|disk\/|mem$|kmem$|port$|core$|sda|root$|bus\/|fb\d|watchdog)/;
 
 /** The absolute path that a word leads to, as text: links are not followed. Undefined where it cannot be known. */
-export function resolveWord({ value }: ShellWord, folder: ShellFolder, ground: CommandGround): string | undefined {
+export function resolveWord(
+  word: Pick<ShellWord, "value">,
+  folder: ShellFolder,
+  ground: CommandGround,
+): string | undefined {
+  const path = spelledPath(word, folder, ground);
+  return path === undefined ? undefined : normal(path);
+}
+
+/** The same as it is spelled, `..` and all: what that leads to depends on links. */
+export function spelledPath(
+  { value }: Pick<ShellWord, "value">,
+  folder: ShellFolder,
+  ground: CommandGround,
+): string | undefined {
   const start = ground.folder ?? ground.roots[0] ?? "/";
   const home = homePath(value, ground);
-  if (home !== undefined) return normal(home);
-  if (value.startsWith("/")) return normal(value.replace(/^\/+/, "/"));
+  if (home !== undefined) return home;
+  if (value.startsWith("/")) return value.replace(/^\/+/, "/");
   if (folder.path === undefined) return undefined;
-  if (folder.path === ".") return normal(`${start}/${value}`);
+  if (folder.path === ".") return `${start}/${value}`;
   const from = homePath(folder.path, ground) ?? (folder.path.startsWith("/") ? folder.path : `${start}/${folder.path}`);
-  return normal(`${from}/${value}`);
+  return `${from}/${value}`;
 }
 
 /** A name that is empty, `.` or `..`. */
 const NOT_NORMAL = /\/\.{0,2}(?:\/|$)/;
 
-function normal(path: string): string {
+export function normal(path: string): string {
   return NOT_NORMAL.test(path) ? posix.normalize(path) : path;
 }
 

@@ -3,6 +3,8 @@ import type { Risk } from "../protocol/call.ts";
 import type { PolicyConfiguration, ProfileName } from "../protocol/configuration.ts";
 import type { AddressVerdict } from "./check-address.ts";
 import type { CommandVerdict } from "./check-command.ts";
+import type { NamedPlace } from "./command-words.ts";
+import type { NeededPermissions } from "./needed-permissions.ts";
 import type { ParsedShell } from "../shell/parsed-shell.ts";
 
 /** What of a tool plays a part in a decision. The labels `read_only` and `destructive` do not (spec 1). */
@@ -21,6 +23,8 @@ export interface ResolvedTouch {
   readonly access: Access;
   readonly show_sensitive: boolean;
   readonly exists: boolean;
+  /** Names of a pattern below `real`, where a word of a command is one. */
+  readonly names?: readonly string[];
 }
 
 /** A command that a call would run. */
@@ -33,6 +37,11 @@ export interface NamedCommand {
   /** Where the folder that it would run in really is. */
   readonly folder: string;
   readonly network: boolean;
+  readonly needs: NeededPermissions;
+  /** A part of it that may touch more than its words name. Left out: the words tell all. */
+  readonly untold?: string;
+  /** The paths that its words name. Found when they are first asked for. */
+  readonly places: readonly NamedPlace[];
 }
 
 /** An address that a call would ask. */

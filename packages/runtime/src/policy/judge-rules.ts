@@ -45,10 +45,13 @@ interface Whose {
   readonly toolName: string;
   readonly whose: string;
   readonly prefix: string;
+  /** What it does to what. Left out: the call as a whole is meant. */
+  readonly about?: string;
 }
 
-function judge(rule: CompiledRule, { layer, toolName, whose, prefix }: Whose): Verdict {
-  const reason = rule.reason ?? `A rule of ${whose} ${RULE_SAYS[rule.effect]} "${toolName}" here`;
+export function judge(rule: CompiledRule, { layer, toolName, whose, prefix, about }: Whose): Verdict {
+  const says = about ?? `${RULE_SAYS[rule.effect]} "${toolName}" here`;
+  const reason = rule.reason ?? `A rule of ${whose} ${says}`;
   const verdict = MAKE[rule.effect](reason, prefix + rule.id);
   const origin = originOf(layer, rule);
   return origin === undefined ? verdict : { ...verdict, origin };

@@ -1,17 +1,16 @@
 import { expect, test } from "vitest";
-import { parseCommands } from "../shell/parse-commands.ts";
-import { judgeCommands } from "./check-command.ts";
+import type { NamedCommand } from "./facts.ts";
+import { nameCommand } from "./name-command.ts";
 import { openedPlaces } from "./opened-places.ts";
 
 const GROUND = { roots: ["/work"], home: "/home/me" };
 
+function named(text: string, folder: string): NamedCommand {
+  return nameCommand(text, { ...GROUND, folder, network: false, resolve: (path) => path });
+}
+
 function opensOf(text: string, confirmed: boolean) {
-  const parsed = parseCommands(text);
-  const verdict = judgeCommands(parsed, GROUND);
-  return openedPlaces([{ parsed, verdict, read_only: false, folder: "/work/sub", network: false }], {
-    ...GROUND,
-    confirmed,
-  });
+  return openedPlaces([named(text, "/work/sub")], { ...GROUND, confirmed });
 }
 
 // oxfmt-ignore
@@ -94,8 +93,7 @@ for (const { text, git, paths } of AGREED) {
 }
 
 test("no command and several commands at once open nothing", () => {
-  const parsed = parseCommands("git branch -m a b");
-  const named = { parsed, verdict: judgeCommands(parsed, GROUND), read_only: false, folder: "/work", network: false };
+  const command = named("git branch -m a b", "/work");
   expect(openedPlaces([], { ...GROUND, confirmed: true })).toBeUndefined();
-  expect(openedPlaces([named, named], { ...GROUND, confirmed: true })).toBeUndefined();
+  expect(openedPlaces([command, command], { ...GROUND, confirmed: true })).toBeUndefined();
 });

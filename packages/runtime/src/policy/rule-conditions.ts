@@ -1,8 +1,9 @@
 import type { PolicyRule } from "../protocol/configuration.ts";
+import { asGlob } from "../paths/as-glob.ts";
 import { compileGlob } from "../paths/glob.ts";
 import { isInside } from "../paths/inside.ts";
 import { commandPattern } from "./command-pattern.ts";
-import type { CallFacts } from "./facts.ts";
+import type { CallFacts, ResolvedTouch } from "./facts.ts";
 import { foldPath } from "./fold-name.ts";
 import { WEIGHTS } from "./rule-weights.ts";
 
@@ -54,31 +55,55 @@ function serversOf(toolName: string): readonly string[] {
  * of a name gets by.
  */
 export function compilePath(given: string, effect: RuleEffect): ClosenessFor {
-  const pattern = given.replace(/\/{2,}/g, "/").replace(/^(?:\.\/)+/, "");
+  const pattern = plainPattern(given);
   const isAbsolute = pattern.startsWith("/");
   const literal = literalLength(pattern);
   const covers = compileCover(pattern, effect);
 
-  function closenessOf(real: string, roots: readonly string[]): number | undefined {
-    if (isAbsolute) return covers(real) ? closeness(literal) : undefined;
+  function closenessOf({ real, names }: ResolvedTouch, roots: readonly string[]): number | undefined {
+    if (names !== undefined && effect === "allow") return undefined; // a pattern may stand for more than is covered
+    if (isAbsolute) return covers(real, names) ? closeness(literal) : undefined;
     let best: number | undefined;
     for (const root of roots) {
       if (!isInside(root, real)) continue;
       const start = root.endsWith("/") ? root.length : root.length + 1;
-      if (covers(real.slice(start))) best = pick(effect, best, closeness(start + literal));
+      if (covers(real.slice(start), names)) best = pick(effect, best, closeness(start + literal));
     }
     return best;
   }
 
   return ({ touches }, roots) => {
     let best: number | undefined;
-    for (const { real } of touches) {
-      const each = closenessOf(real, roots);
+    for (const touch of touches) {
+      const each = closenessOf(touch, roots);
       if (each === undefined && effect === "allow") return undefined;
       if (each !== undefined) best = pick(effect, best, each);
     }
     return best;
   };
+}
+
+function plainPattern(given: string): string {
+  return given.replace(/\/{2,}/g, "/").replace(/^(?:\.\/)+/, "");
+}
+
+/** Whether a pattern can mean something below a folder. */
+export function compileBelow(given: string): (folder: string, roots: readonly string[]) => boolean {
+  const pattern = plainPattern(given);
+  const covers = compileCover(pattern, "deny");
+  const anything = ["*", "**"];
+  if (pattern.startsWith("/")) return (folder) => covers(folder, anything);
+  return (folder, roots) =>
+    roots.some((root) => isInside(root, folder) && covers(folder.slice(root.length).replace(/^\//, ""), anything));
+}
+
+/** `conf/secrets` of `conf/secrets/**`; empty where the first name is a wildcard, or stands for a name at any depth. */
+export function literalPath(given: string): string {
+  const pattern = plainPattern(given).replace(/\/+$/, "");
+  if (!pattern.includes("/")) return "";
+  const names = pattern.split("/");
+  const wild = names.findIndex((name) => WILDCARD.test(name));
+  return names.slice(0, wild < 0 ? names.length : wild).join("/");
 }
 
 /**
@@ -120,19 +145,26 @@ function pick(effect: RuleEffect, one: number | undefined, other: number): numbe
   return effect === "allow" ? Math.min(one, other) : Math.max(one, other);
 }
 
-function compileCover(pattern: string, effect: RuleEffect): (path: string) => boolean {
+/** Whether a path is meant; with `names`, whether a path below it that they match could be. */
+type Covers = (path: string, names?: readonly string[]) => boolean;
+
+function compileCover(pattern: string, effect: RuleEffect): Covers {
   // The root itself, and the top of the machine: no glob stands for these two alone.
-  if (pattern === "" || pattern === ".") return (path) => path === "";
-  if (pattern === "/") return (path) => path === "/";
+  if (pattern === "" || pattern === ".") return (path, names) => path === "" && names === undefined;
+  if (pattern === "/") return (path, names) => path === "/" && names === undefined;
   const exact = compileAnchored(pattern);
   if (effect === "allow") return exact;
   const folded = compileAnchored(foldPath(pattern));
-  return (path) => exact(path) || folded(foldPath(path));
+  return (path, names) => exact(path, names) || folded(foldPath(path), names?.map(foldPath));
 }
 
 /** A glob of one name matches at any depth; "/name" must not, so an absolute one gets a name in front of its "/". */
-function compileAnchored(pattern: string): (path: string) => boolean {
+function compileAnchored(pattern: string): Covers {
   const before = pattern.startsWith("/") ? ":" : "";
   const glob = compileGlob(before + pattern);
-  return (path) => glob.matches(before + path);
+  return (path, names) => {
+    if (names === undefined) return glob.matches(before + path);
+    const above = path === "" || path === "/" ? [] : path.replace(/^\//, "").split("/").map(asGlob);
+    return glob.meets([...(before === "" ? [] : [before]), ...above, ...names]);
+  };
 }

@@ -1,11 +1,21 @@
 import type { Permission, Risk } from "../protocol/call.ts";
 import type { PolicyConfiguration, PolicyRule } from "../protocol/configuration.ts";
 import { compileGlob } from "../paths/glob.ts";
-import type { CallFacts, ResolvedTouch } from "./facts.ts";
+import type { CallFacts } from "./facts.ts";
 import { foldPath } from "./fold-name.ts";
+import { permissionsOf } from "./needed-permissions.ts";
 import type { Place } from "./places.ts";
 import { isFarther, reachOfPermission, riskOfCall } from "./profiles.ts";
-import { compileCommand, compileDomain, compilePath, compileServer, compileTool, WILDCARD } from "./rule-conditions.ts";
+import {
+  compileBelow,
+  compileCommand,
+  compileDomain,
+  compilePath,
+  compileServer,
+  compileTool,
+  literalPath,
+  WILDCARD,
+} from "./rule-conditions.ts";
 import { WEIGHTS } from "./rule-weights.ts";
 
 /** Among rules that are equally specific. */
@@ -26,6 +36,13 @@ export interface CompiledRule {
   readonly namesCommand: boolean;
   /** The names of the path pattern, in the form in which names are compared. */
   readonly pathNames?: readonly string[];
+  /** What of the path pattern is spelled out, up to its first wildcard. */
+  readonly literalPath?: string;
+  /** Whether the path pattern can mean something below a folder. */
+  readonly mayCoverBelow?: (folder: string, roots: readonly string[]) => boolean;
+  readonly permission?: Permission;
+  /** Whether it speaks of this tool, server, chat, user and risk, whatever the call touches. */
+  concerns(call: CallFacts): boolean;
   /** How specific the rule is for this call; undefined where it does not apply. */
   specificityFor(call: CallFacts, facts: RuleFacts): number | undefined;
 }
@@ -42,11 +59,20 @@ export function findRule(
   roots: readonly string[],
   configuration: Pick<PolicyConfiguration, "rules">,
 ): CompiledRule | undefined {
-  if (configuration.rules.length === 0) return undefined;
+  return findRuleAmong(rulesOf(configuration), call, roots);
+}
+
+/** The same among some of the rules. */
+export function findRuleAmong(
+  rules: readonly CompiledRule[],
+  call: CallFacts,
+  roots: readonly string[],
+): CompiledRule | undefined {
+  if (rules.length === 0) return undefined;
   const facts: RuleFacts = { risk: riskOfCall(call), roots };
   let best: CompiledRule | undefined;
   let bestSpecificity = -1;
-  for (const rule of rulesOf(configuration)) {
+  for (const rule of rules) {
     const specificity = rule.specificityFor(call, facts);
     if (specificity === undefined || specificity < bestSpecificity) continue;
     if (best !== undefined && specificity === bestSpecificity && STRICTNESS[rule.effect] <= STRICTNESS[best.effect]) {
@@ -67,7 +93,8 @@ export function namesPlace({ pathNames = [] }: CompiledRule, place: Place): bool
 /** Remembered, not state: the same configuration always compiles to the same. */
 const rulesByConfiguration = new WeakMap<Pick<PolicyConfiguration, "rules">, readonly CompiledRule[]>();
 
-function rulesOf(configuration: Pick<PolicyConfiguration, "rules">): readonly CompiledRule[] {
+/** The rules of a configuration in their order. */
+export function rulesOf(configuration: Pick<PolicyConfiguration, "rules">): readonly CompiledRule[] {
   const known = rulesByConfiguration.get(configuration);
   if (known !== undefined) return known;
   const rules = configuration.rules.map(compileRule);
@@ -86,6 +113,7 @@ function compileRule(rule: PolicyRule, index: number): CompiledRule {
       id: idOf(rule, index),
       reason: `Rule ${index + 1} of the configuration cannot be read: its pattern is too long or stands for too much`,
       namesCommand: false,
+      concerns: () => false, // it refuses the call itself
       specificityFor: () => (rule.effect === "allow" ? undefined : Infinity),
     };
   }
@@ -107,19 +135,27 @@ function compileReadable(rule: PolicyRule, index: number): CompiledRule {
     (risk === undefined ? 0 : WEIGHTS.risk) +
     (user === undefined ? 0 : WEIGHTS.user) +
     (chat === undefined ? 0 : WEIGHTS.chat);
+  function isMeant(call: CallFacts, riskOf: () => Risk): boolean {
+    if (user !== undefined && user !== call.user) return false;
+    if (chat !== undefined && chat !== call.chat) return false;
+    if (risk !== undefined && risk !== riskOf()) return false;
+    return tool?.matches(call.tool.name) !== false && server?.matches(call.tool.name) !== false;
+  }
   return {
     effect,
     index,
     id: idOf(rule, index),
     reason,
     namesCommand: rule.command !== undefined,
-    ...(rule.path !== undefined && { pathNames: foldPath(rule.path).split("/") }),
+    ...(rule.path !== undefined && {
+      pathNames: foldPath(rule.path).split("/"),
+      literalPath: literalPath(rule.path),
+      mayCoverBelow: compileBelow(rule.path),
+    }),
+    ...(permission !== undefined && { permission }),
+    concerns: (call) => isMeant(call, () => riskOfCall(call)),
     specificityFor(call, facts) {
-      if (user !== undefined && user !== call.user) return undefined;
-      if (chat !== undefined && chat !== call.chat) return undefined;
-      if (risk !== undefined && risk !== facts.risk) return undefined;
-      if (tool?.matches(call.tool.name) === false) return undefined;
-      if (server?.matches(call.tool.name) === false) return undefined;
+      if (!isMeant(call, () => facts.risk)) return undefined;
       if (permission !== undefined && !appliesToPermission(permission, effect, call)) return undefined;
       let specificity = weight;
       for (const closenessFor of close) {
@@ -139,22 +175,16 @@ function idOf(rule: PolicyRule, index: number): string {
 }
 
 /**
- * A call needs what its tool declares and what its touches say. To allow one permission is not to allow a call that
- * needs another which reaches as far.
+ * A call needs what its tool declares, what its touches say, and what its commands do. To allow one permission is not
+ * to allow a call that needs another which reaches as far, nor a command of which not all is known.
  */
 function appliesToPermission(permission: Permission, effect: PolicyRule["effect"], call: CallFacts): boolean {
-  const needed = new Set<Permission>(call.tool.required_permissions);
-  for (const { access } of call.touches) needed.add(PERMISSION_OF_ACCESS[access]);
-  if (!needed.has(permission)) return false;
-  if (effect !== "allow") return true;
+  const { uses, may } = permissionsOf(call);
+  if (effect === "confirm") return uses.has(permission) || may.has(permission);
+  if (!uses.has(permission)) return false;
+  if (effect === "deny") return true;
+  // What programs may do of which nothing is known is what `proc.exec` stands for, and nothing else does.
+  if (may.size > 0 && permission !== "proc.exec") return false;
   const reach = reachOfPermission(permission);
-  return [...needed].every((each) => each === permission || isFarther(reach, reachOfPermission(each)));
+  return [...uses].every((each) => each === permission || isFarther(reach, reachOfPermission(each)));
 }
-
-// oxfmt-ignore
-const PERMISSION_OF_ACCESS = {
-  read:   "fs.read",
-  list:   "fs.read",
-  write:  "fs.write",
-  delete: "fs.delete",
-} as const satisfies Record<ResolvedTouch["access"], Permission>;

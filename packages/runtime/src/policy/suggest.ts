@@ -8,7 +8,7 @@ import { judgeAddress } from "./check-address.ts";
 import { decide } from "./decide.ts";
 import type { CallFacts, DecisionSettings, WorkspaceContext } from "./facts.ts";
 import { placeOf } from "./judge-rules.ts";
-import { findRule } from "./rules.ts";
+import { rulesOf } from "./rules.ts";
 import { areCommandsInForce } from "./tools-in-force.ts";
 import { quote } from "./verdict.ts";
 import type { Verdict } from "./verdict.ts";
@@ -156,13 +156,13 @@ function decideWith({ call, workspace, settings }: DecidedOn, rules: PolicyRule[
 function suggestWithoutRule(decision: Verdict, on: DecidedOn): readonly Suggestion[] {
   const { call, workspace, settings } = on;
   const { configuration, projects = [] } = settings;
-  const own = findRule(call, workspace.roots, configuration);
-  if (own?.id === decision.rule) {
+  const own = rulesOf(configuration).find(({ id }) => id === decision.rule);
+  if (own !== undefined) {
     return without("the rule", decision, decideWith(on, configuration.rules.toSpliced(own.index, 1)));
   }
   for (const [index, project] of projects.entries()) {
-    const theirs = findRule(call, workspace.roots, project.configuration);
-    if (theirs === undefined || `project_${theirs.id}` !== decision.rule) continue;
+    const theirs = rulesOf(project.configuration).find(({ id }) => `project_${id}` === decision.rule);
+    if (theirs === undefined) continue;
     const rules = project.configuration.rules.toSpliced(theirs.index, 1);
     const others = projects.with(index, { configuration: { ...project.configuration, rules } });
     return without("the project's rule", decision, decide(call, workspace, { ...settings, projects: others }).effect);

@@ -1,0 +1,100 @@
+import type { PlaceJudge } from "../contract/processes.ts";
+import type { Permission } from "../protocol/call.ts";
+import { layersOf, ruleForPath } from "./command-rules.ts";
+import type { CallFacts, DecisionSettings, WorkspaceContext } from "./facts.ts";
+import { permissionsOf, withoutNeeds } from "./needed-permissions.ts";
+import type { Use } from "./program-roles.ts";
+import { findRuleAmong, rulesOf } from "./rules.ts";
+import type { CompiledRule } from "./rules.ts";
+
+/** What a person said to the call. */
+interface Said {
+  readonly confirmed: boolean;
+}
+
+/** The rules of one layer that can close something to this call's commands. */
+interface ClosingRules {
+  readonly rules: readonly CompiledRule[];
+  /** Closed whatever the path is: a rule on a permission that programs may use unseen. */
+  readonly permissions: ReadonlySet<Permission>;
+}
+
+/** What rules keep from the commands of a call. */
+export interface ClosedPaths extends PlaceJudge {
+  /** Nothing below the roots may be changed. */
+  readonly read_only: boolean;
+}
+
+/**
+ * What rules keep from the commands of a call, for the sandbox to close: what words did not tell. A rule that asks
+ * closes as well, unless a person said yes to this call. Undefined where rules close nothing.
+ */
+export function closedPaths(
+  call: CallFacts,
+  { roots }: Pick<WorkspaceContext, "roots">,
+  settings: DecisionSettings,
+  { confirmed }: Said,
+): ClosedPaths | undefined {
+  const { may } = permissionsOf(call);
+  const closes = ({ effect }: CompiledRule): boolean => effect === "deny" || (effect === "confirm" && !confirmed);
+  const layers = layersOf({ settings }).map(({ layer }): ClosingRules => {
+    const rules = rulesOf(layer.configuration).filter((rule) => rule.concerns(call));
+    const permissions = UNSEEN.filter((permission) => isClosed(permission, { rules, call, may, roots, closes }));
+    return { rules: rules.filter(({ pathNames }) => pathNames !== undefined), permissions: new Set(permissions) };
+  });
+  const closing = layers.filter(({ rules, permissions }) => permissions.size > 0 || rules.some(closes));
+  if (closing.length === 0) return undefined;
+  const isClosedFor = (real: string, use: Use): boolean =>
+    closing.some(({ rules, permissions }) => {
+      const rule = ruleForPath({ real }, { call, use, rules, roots });
+      if (rule !== undefined) return closes(rule);
+      return use !== "read" && permissions.has(use === "delete" ? "fs.delete" : "fs.write");
+    });
+  const isReadOnly = (real: string): boolean => isClosedFor(real, "write") || isClosedFor(real, "delete");
+  const isGitClosed = closing.some(({ permissions }) => permissions.has("git.write"));
+  const all = closing.flatMap(({ rules }) => rules);
+  const mayOpenBelow = (folder: string): boolean =>
+    all.some((rule) => !closes(rule) && rule.mayCoverBelow?.(folder, roots) === true);
+  return {
+    key: keyOf(call, closing, confirmed),
+    read_only: roots.every((root) => isReadOnly(root) && !mayOpenBelow(root)),
+    judge(real, isFolder) {
+      // What is in a folder is asked for one by one where something of it may be open.
+      if (isFolder && mayOpenBelow(real)) return undefined;
+      if (isClosedFor(real, "read")) return "hide";
+      return (isGitClosed && /\/\.git$/i.test(real)) || isReadOnly(real) ? "read_only" : undefined;
+    },
+  };
+}
+
+function keyOf(
+  { tool, commands = [], chat, user, risk }: CallFacts,
+  closing: readonly ClosingRules[],
+  confirmed: boolean,
+) {
+  const rules = closing.map((layer) => [layer.rules.map(({ id }) => id), [...layer.permissions]]);
+  const namesCommand = closing.some((layer) => layer.rules.some((rule) => rule.namesCommand));
+  const texts = namesCommand ? commands.map(({ parsed }) => parsed.commands.map(({ words }) => words)) : [];
+  return JSON.stringify([tool.name, chat, user, risk, confirmed, rules, texts]);
+}
+
+/** What programs may do of which nothing is known, and what a sandbox can keep from them. */
+const UNSEEN = ["fs.write", "fs.delete", "git.write"] as const satisfies readonly Permission[];
+
+interface PermissionAsked {
+  readonly rules: readonly CompiledRule[];
+  readonly call: CallFacts;
+  readonly may: ReadonlySet<Permission>;
+  readonly roots: readonly string[];
+  readonly closes: (rule: CompiledRule) => boolean;
+}
+
+/** Whether rules without a path forbid a permission that the call's programs may use. */
+function isClosed(permission: Permission, { rules, call, may, roots, closes }: PermissionAsked): boolean {
+  if (!may.has(permission)) return false;
+  const speaking = rules.filter((rule) => rule.permission === permission && rule.pathNames === undefined);
+  const tool = { ...call.tool, required_permissions: [permission] };
+  const asked = { ...call, tool, touches: [], commands: withoutNeeds(call.commands) };
+  const rule = findRuleAmong(speaking, asked, roots);
+  return rule !== undefined && closes(rule);
+}

@@ -1,0 +1,168 @@
+import type { Permission } from "../protocol/call.ts";
+import type { CallFacts, NamedCommand, PolicyLayer, ResolvedTouch } from "./facts.ts";
+import type { NamedPlace } from "./command-words.ts";
+import { judge } from "./judge-rules.ts";
+import { permissionsOf, runsUnnamed, withoutNeeds } from "./needed-permissions.ts";
+import type { Use } from "./program-roles.ts";
+import { findRuleAmong, rulesOf } from "./rules.ts";
+import type { CompiledRule } from "./rules.ts";
+import { confirm, quote } from "./verdict.ts";
+import type { Subject, Verdict } from "./verdict.ts";
+
+/** Whose rules: the user's own, or those of a project that nobody has trusted. */
+interface Layer {
+  readonly layer: PolicyLayer;
+  readonly whose: string;
+  readonly prefix: string;
+}
+
+export function layersOf({ settings }: Pick<Subject, "settings">): readonly Layer[] {
+  const { projects = [] } = settings;
+  const theirs = projects.map((layer) => ({ layer, whose: "the project's configuration", prefix: "project_" }));
+  return [{ layer: settings, whose: "the configuration", prefix: "" }, ...theirs];
+}
+
+/**
+ * Rules on paths count for the paths that a command's words name, as they do for those that tools are given. One that
+ * allows says only which of the others do not mean a path.
+ */
+export function checkCommandPaths(subject: Subject): Verdict | string {
+  const { call, workspace } = subject;
+  const { commands = [] } = call;
+  if (commands.length === 0) return "It runs no command";
+  let found: Verdict | undefined;
+  for (const { layer, whose, prefix } of layersOf(subject)) {
+    const rules = rulesOf(layer.configuration).filter(({ pathNames }) => pathNames !== undefined);
+    if (rules.every(({ effect }) => effect === "allow")) continue;
+    for (const named of commands) {
+      for (const place of named.places) {
+        const rule = strictestFor(place, { call, named, rules, roots: workspace.roots });
+        if (rule === undefined || rule.effect === "allow") continue;
+        const about = `${WHAT[rule.effect]} ${quote(place.shown)}, which leads to ${quote(shownPlace(place))}`;
+        const verdict = judge(rule, { layer, toolName: call.tool.name, whose, prefix, about });
+        if (verdict.effect === "DENY") return verdict;
+        found ??= verdict;
+      }
+    }
+  }
+  return found ?? "No rule speaks of a path that a command names";
+}
+
+const WHAT = { confirm: "asks a person before a command uses", deny: "denies commands" } as const;
+
+function shownPlace({ real, names = [] }: NamedPlace): string {
+  return [real === "/" ? "" : real, ...names].join("/");
+}
+
+interface Judging {
+  readonly call: CallFacts;
+  readonly named: NamedCommand;
+  readonly rules: readonly CompiledRule[];
+  readonly roots: readonly string[];
+}
+
+const STRICTNESS = { allow: 0, confirm: 1, deny: 2 } as const;
+
+function strictestFor(place: NamedPlace, judging: Judging): CompiledRule | undefined {
+  const { named, call, rules, roots } = judging;
+  const { verdict, read_only, folder, network, needs } = named;
+  const parsed = { commands: [place.command], opaque: [] };
+  const facts = { ...call, commands: [{ parsed, verdict, read_only, folder, network, needs, places: [] }] };
+  let strictest: CompiledRule | undefined;
+  for (const use of place.uses) {
+    const rule =
+      ruleForPath(place, { call: facts, use, rules, roots }) ?? ruleBelow(place, { call: facts, use, rules, roots });
+    if (rule !== undefined && STRICTNESS[rule.effect] >= STRICTNESS[strictest?.effect ?? "allow"]) strictest = rule;
+  }
+  return strictest;
+}
+
+/** Who deletes or moves a folder does so to all that is in it: what rules spell out below counts as well. */
+function ruleBelow({ real, names = [], isKnown }: NamedPlace, judging: PathJudging): CompiledRule | undefined {
+  if (!isKnown || judging.use !== "delete") return undefined;
+  const rules = judging.rules.filter(({ literalPath = "" }) => literalPath !== "");
+  return ruleForPath({ real, names: [...names, "**"] }, { ...judging, rules });
+}
+
+interface PathJudging {
+  readonly call: CallFacts;
+  readonly use: Use;
+  readonly rules: readonly CompiledRule[];
+  readonly roots: readonly string[];
+}
+
+/**
+ * The rule that speaks of a path, or else of the nearest folder above it: a command that is kept from a folder is kept
+ * from what lies in it.
+ */
+export function ruleForPath(
+  { real, names }: Pick<NamedPlace, "real" | "names">,
+  { call, use, rules, roots }: PathJudging,
+): CompiledRule | undefined {
+  const facts = forOnePath(call, rules);
+  const touch: ResolvedTouch = {
+    path: real,
+    real,
+    access: use,
+    show_sensitive: false,
+    exists: true,
+    ...(names === undefined ? {} : { names }),
+  };
+  const own = findRuleAmong(rules, { ...facts, touches: [touch] }, roots);
+  if (own !== undefined) return own;
+  for (let above = names === undefined ? parentOf(real) : real; above !== "/"; above = parentOf(above)) {
+    if (roots.includes(above)) return undefined;
+    const { names: _names, ...folder } = { ...touch, real: above };
+    const rule = findRuleAmong(rules, { ...facts, touches: [folder] }, roots);
+    if (rule !== undefined) return rule;
+  }
+  return undefined;
+}
+
+/** Of the whole call it is not asked here what it needs: only what is done to one path counts. */
+function forOnePath(call: CallFacts, rules: readonly CompiledRule[]): CallFacts {
+  const { commands, tool } = call;
+  const side_effects = tool.side_effects.filter((each) => each !== "files");
+  // To allow writing below a path is to let commands write there, though that they run takes another permission.
+  const required_permissions = rules.some(({ permission }) => permission === "proc.exec")
+    ? tool.required_permissions
+    : [];
+  const facts = { ...call, tool: { ...tool, side_effects, required_permissions } };
+  return commands === undefined ? facts : { ...facts, commands: withoutNeeds(commands) };
+}
+
+function parentOf(path: string): string {
+  const slash = path.lastIndexOf("/");
+  return slash <= 0 ? "/" : path.slice(0, slash);
+}
+
+/**
+ * Where no sandbox closes what rules deny, a command whose words do not tell all that it touches is asked for. A rule
+ * that allows this very command has said so already.
+ */
+export function checkUntold(subject: Subject): Verdict | string {
+  const { call, workspace, rule: own } = subject;
+  if (workspace.sandbox !== "none") return "A sandbox closes what rules deny";
+  const untold = findUntold(call);
+  if (untold === undefined) return "The words of every command tell what it touches, or none runs";
+  if (own?.effect === "allow" && own.namesCommand) return "A rule for this command allows it";
+  const { uses, may } = permissionsOf(call);
+  const could = new Set<Permission>([...may, "net.connect"]);
+  for (const { layer, prefix } of layersOf(subject)) {
+    const rule = rulesOf(layer.configuration).find((each) => {
+      if (each.effect === "allow" || !each.concerns(call)) return false;
+      if (each.pathNames !== undefined) return true;
+      return each.permission !== undefined && !uses.has(each.permission) && could.has(each.permission);
+    });
+    if (rule === undefined) continue;
+    const why = `without a sandbox nothing else keeps it from what ${prefix === "" ? "a rule" : "the project's rule"} forbids (${rule.id})`;
+    return confirm(`The words of ${untold} do not tell all that it touches, and ${why}`, prefix + rule.id);
+  }
+  return "No rule forbids what commands could do unseen";
+}
+
+/** What may touch more than its words name, for a message. */
+function findUntold(call: CallFacts): string | undefined {
+  const untold = runsUnnamed(call) ? call.tool.name : call.commands?.find((each) => each.untold !== undefined)?.untold;
+  return untold === undefined ? undefined : quote(untold);
+}

@@ -1,0 +1,170 @@
+import { asGlob } from "../paths/as-glob.ts";
+import { readArguments } from "../shell/options.ts";
+import type { ParsedShell, ShellFolder, ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
+import { normal, spelledPath } from "./command-places.ts";
+import type { CommandGround } from "./command-places.ts";
+import { roleOf, UNKNOWN_ROLE } from "./program-roles.ts";
+import type { Use } from "./program-roles.ts";
+
+/** A path that the words of a command name. */
+export interface NamedPlace {
+  /** As the command has it, for messages. */
+  readonly shown: string;
+  /** Where it really leads; of a pattern, the folder before its first wildcard. */
+  readonly real: string;
+  /** The names of the pattern below that folder. Left out: the path itself is meant. */
+  readonly names?: readonly string[];
+  readonly uses: readonly Use[];
+  /** The program is known to do this; else it may. */
+  readonly isKnown: boolean;
+  /** Written down as a word of its own, an option's value or a redirection, not as a part of something longer. */
+  readonly isWhole: boolean;
+  readonly command: SimpleCommand;
+}
+
+/** Where a path really leads. */
+export type ResolveWord = (path: string) => string;
+
+/**
+ * Every path that the words and redirections of a text could mean: whole words, values of options, the parts of
+ * `key=value`, `@file`, `host:path` and lists. What is only known when it runs is not in it. A word that is not a path
+ * leads to a name that nothing has, and that no rule is likely to mean.
+ */
+export function namedPlaces(
+  { commands }: ParsedShell,
+  ground: CommandGround,
+  resolve: ResolveWord,
+): readonly NamedPlace[] {
+  const known = new Map<string, string>();
+  const realOf = (path: string): string => {
+    const real = known.get(path) ?? resolve(path);
+    known.set(path, real);
+    return real;
+  };
+  return commands.flatMap((command) => placesOf(command, ground, realOf));
+}
+
+interface UsedWord {
+  readonly word: ShellWord;
+  readonly uses: readonly Use[];
+  readonly isKnown: boolean;
+  readonly isWhole: boolean;
+}
+
+function placesOf(command: SimpleCommand, ground: CommandGround, realOf: ResolveWord): NamedPlace[] {
+  const folders = foldersOf(command);
+  const found = new Map<string, NamedPlace>();
+  for (const { word, uses, isKnown, isWhole } of usedWords(command)) {
+    for (const folder of folders) {
+      for (const where of whereTo(word, { folder, ground, realOf })) {
+        const key = [where.real, ...(where.names ?? [""]), ...uses, isKnown, isWhole].join("\0");
+        if (!found.has(key)) found.set(key, { ...where, shown: word.text, uses, isKnown, isWhole, command });
+      }
+    }
+  }
+  return [...found.values()];
+}
+
+/** Options of which the value is the folder that a program works in: `git -C`, `make -C`, `tar -C`, `env --chdir`. */
+const FOLDER_OPTION = /^(?:-C|--directory|--chdir|--cwd|--prefix|--dir|--work-tree|--project-dir|--manifest-dir)$/;
+
+/** Each multiplies the paths to look at. A program that takes such options is not told by its words in any case. */
+const MOST_FOLDERS = 4;
+
+/** Those that paths may be relative to: where the command starts, and where its options send it, one after the other. */
+function foldersOf({ words, folder }: SimpleCommand): readonly ShellFolder[] {
+  const folders = [folder];
+  for (const [at, { value }] of words.entries()) {
+    const [option = "", given] = value.startsWith("--") ? value.split(/=(.*)/s) : [value.slice(0, 2), value.slice(2)];
+    if (!FOLDER_OPTION.test(option) || folders.length > MOST_FOLDERS) continue;
+    const target = given === undefined || given === "" ? words[at + 1]?.value : given;
+    const last = folders.at(-1)?.path;
+    if (target === undefined) continue;
+    if (/^[/~]/.test(target)) folders.push({ ...folder, path: target });
+    else if (last !== undefined) folders.push({ ...folder, path: `${last}/${target}` });
+  }
+  return folders;
+}
+
+/** The words that may name paths, with what is done to those. */
+function* usedWords(command: SimpleCommand): Generator<UsedWord> {
+  for (const { operator, target } of command.redirections) {
+    const isCopy = operator.endsWith("&") && /^(?:\d+-?|-)$/.test(target.value);
+    if (!isCopy) yield { word: target, uses: usesOfRedirection(operator), isKnown: true, isWhole: true };
+  }
+  const [name, ...rest] = command.words;
+  if (name === undefined) return;
+  if (name.value.includes("/")) yield { word: name, uses: ["read"], isKnown: true, isWhole: true };
+  for (const { value } of command.assignments) yield* partsOf(value, UNKNOWN_ROLE.operands, false);
+  const role = roleOf(command);
+  const isKnown = role !== UNKNOWN_ROLE;
+  const { operands } = readArguments(command.words);
+  const { skip = 0, last = role.operands } = role;
+  const indexes = new Map(operands.map((word, at) => [word, at]));
+  for (const word of rest) {
+    const at = isKnown ? indexes.get(word) : undefined;
+    if (at !== undefined) {
+      const uses = at === operands.length - 1 && at > skip ? last : role.operands;
+      if (at >= skip) yield { word, uses, isKnown, isWhole: true };
+    } else if (role.operands.length > 0) {
+      yield* partsOf(word, UNKNOWN_ROLE.operands, false);
+    }
+  }
+}
+
+function usesOfRedirection(operator: string): readonly Use[] {
+  if (operator === "<>") return ["read", "write"];
+  return operator.includes(">") ? ["write"] : ["read"];
+}
+
+/** A word of a program that may do anything with it: `-ofile`, `--out=file`, `if=file`, `@file`, `host:file`, `a,b`. */
+function* partsOf(word: ShellWord, uses: readonly Use[], isKnown: boolean): Generator<UsedWord> {
+  const { value } = word;
+  if (!/^-./.test(value)) yield { word, uses, isKnown, isWhole: true };
+  for (const part of new Set(value.split(/[=@:,;]/))) {
+    if (part === "" || part === value || part.startsWith("-")) continue;
+    yield { word: { ...word, value: part }, uses, isKnown, isWhole: false };
+  }
+  const cluster = /^-[A-Za-z]/.test(value) ? value : "";
+  for (let at = 2; at < cluster.length && at < 10; at++) {
+    yield { word: { ...word, value: cluster.slice(at).replace(/^=/, "") }, uses, isKnown, isWhole: false };
+    if (!/[A-Za-z]/.test(cluster.charAt(at))) break;
+  }
+  if (/^file:\/\//i.test(value)) yield { word: { ...word, value: value.slice(7) }, uses, isKnown, isWhole: false };
+}
+
+interface Resolving {
+  readonly folder: ShellFolder;
+  readonly ground: CommandGround;
+  readonly realOf: ResolveWord;
+}
+
+/** A name with a wildcard of the shell; where it was quoted the word is no pattern. */
+const WILD = /[*?[]/;
+
+/** Where a word leads: by the kernel's reading of `..`, and by the text's where that is another one. */
+function whereTo(
+  { value, isDynamic, isPattern }: ShellWord,
+  { folder, ground, realOf }: Resolving,
+): readonly Pick<NamedPlace, "real" | "names">[] {
+  if (value === "") return [];
+  const spelled = spelledPath({ value }, folder, ground);
+  if (spelled === undefined) return [];
+  const paths = [...new Set([spelled, normal(spelled)])];
+  return paths.map((path) => {
+    if (!isDynamic && !isPattern) return { real: realOf(path) };
+    const names = path.split("/");
+    const wild = isPattern ? names.findIndex((name) => WILD.test(name)) : -1;
+    // What is not known goes on after the last name.
+    const end = wild >= 0 ? wild : names.length - (isDynamic ? 1 : 0);
+    const real = realOf(names.slice(0, end).join("/") || "/");
+    const below = names.slice(end).map((name) => (isPattern && WILD.test(name) ? globOf(name) : asGlob(name)));
+    if (below.length === 0) return { real };
+    return { real, names: isDynamic ? [...below.slice(0, -1), `${below[below.length - 1]}*`, "**"] : below };
+  });
+}
+
+/** Classes by name and alternatives in brackets are patterns of the shell only: they count as any name. */
+function globOf(name: string): string {
+  return /\[:|\(/.test(name) ? "*" : name;
+}
