@@ -6,6 +6,7 @@ import type { Readable } from "node:stream";
 import type { CommandLimits, LimitReached, OutputStream } from "../../contract/processes.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { Launch } from "./launch.ts";
+import { PrivateMemory } from "./memory-use.ts";
 import { killMarked, MARK, markedProcesses, newMark, markValue, ranAlone } from "./marks.ts";
 import type { Marked } from "./marks.ts";
 import { isAlive, sessionOf, signalProcess, treeOf } from "./process-tree.ts";
@@ -72,7 +73,8 @@ export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildO
     limit_reached = reached;
     tree.kill();
   };
-  const stopWatching = watch({ ...tree, limits, onReached });
+  const memory = new PrivateMemory(launch.memory_folders);
+  const stopWatching = watch({ ...tree, memory, inner: () => launch.inner(), limits, onReached });
   const conclude = async (): Promise<ChildEnd> => {
     try {
       const raw = await endOf(child, Object.values(outputs), tree);

@@ -25,6 +25,8 @@ export interface Launch {
   readonly sandbox: string;
   /** Parts of the roots that were too many to look through for what the sandbox has to close. */
   readonly left_out: number;
+  /** Folders that are private inside, and in memory: what is in their files counts as the command's memory. */
+  readonly memory_folders: readonly string[];
   /** The first process inside the sandbox, whose end ends all others; undefined without one, and until it is there. */
   inner(): number | undefined;
   /** Asked when it has ended: whether the command itself was ever begun. */
@@ -106,6 +108,7 @@ export function bareLaunch({ run, cwd }: Command, { bash, environment, prologues
     pipes,
     sandbox: "none",
     left_out: 0,
+    memory_folders: [],
     inner: () => undefined,
     wasBegun: () => true,
     close: () => closeSync(folder),

@@ -53,43 +53,8 @@ export function sessionOf(pid: number): readonly number[] {
   });
 }
 
-export interface TreeUse {
-  readonly processes: number;
-  readonly threads: number;
-  readonly memory_bytes: number;
-}
-
-/**
- * What a tree takes of the machine. Memory that its processes share counts once for each of them, unless that would be
- * over the limit: only then is it worth asking the kernel for the exact share, which is slow.
- */
-export function useOf(pids: readonly number[], limit_bytes: number): TreeUse {
-  let threads = 0;
-  let resident = 0;
-  for (const pid of pids) {
-    const status = read(pid, "status") ?? "";
-    threads += numberAfter(status, /^Threads:\s+(\d+)/m);
-    resident += numberAfter(status, /^VmRSS:\s+(\d+)/m);
-  }
-  const memory_bytes = resident * 1024;
-  if (memory_bytes <= limit_bytes) return { processes: pids.length, threads, memory_bytes };
-  return { processes: pids.length, threads, memory_bytes: proportionalBytes(pids) };
-}
-
-function proportionalBytes(pids: readonly number[]): number {
-  let kilobytes = 0;
-  for (const pid of pids) {
-    const share = read(pid, "smaps_rollup");
-    kilobytes +=
-      share === undefined
-        ? numberAfter(read(pid, "status") ?? "", /^VmRSS:\s+(\d+)/m)
-        : numberAfter(share, /^Pss:\s+(\d+)/m);
-  }
-  return kilobytes * 1024;
-}
-
-function numberAfter(text: string, pattern: RegExp): number {
-  return Number(pattern.exec(text)?.[1] ?? 0);
+export function threadsOf(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + Number(/^Threads:\s+(\d+)/m.exec(read(pid, "status") ?? "")?.[1] ?? 0), 0);
 }
 
 export interface SystemCounts {

@@ -1,5 +1,7 @@
 import type { CommandLimits, LimitReached } from "../../contract/processes.ts";
-import { systemCounts, useOf } from "./process-tree.ts";
+import { memoryOf } from "./memory-use.ts";
+import type { PrivateMemory } from "./memory-use.ts";
+import { systemCounts, threadsOf } from "./process-tree.ts";
 
 /** Between two looks at how many threads the machine has, 15 µs each. A bomb makes some dozen processes in this time. */
 const LOOK_MS = 10;
@@ -14,21 +16,28 @@ export interface Watched {
   /** Holds the command up while it is counted: a bomb would leave us no time for that. */
   readonly freeze: () => void;
   readonly thaw: () => void;
+  /** What it has in memory beside its processes. */
+  readonly memory: PrivateMemory;
+  /** The first process inside the sandbox, if there is one. */
+  readonly inner: () => number | undefined;
   readonly limits: CommandLimits;
   readonly onReached: (reached: LimitReached) => void;
 }
 
 /** Counts the processes and the memory of a command, for limits that bind root too. Gives what stops it. */
-export function watch({ members, freeze, thaw, limits, onReached }: Watched): () => void {
+export function watch(watched: Watched): () => void {
+  const { members, freeze, thaw, memory, inner, limits, onReached } = watched;
   let usual = systemCounts().threads;
   let looks = 0;
   const timer = setInterval(() => {
     looks++;
     const { threads } = systemCounts();
     const isSuspicious = threads - usual > limits.processes / 2;
-    if (!isSuspicious && looks % COUNT_EVERY !== 0) return;
+    // Without sizes a folder in memory takes half of the machine within a few looks.
+    const isFull = memory.fileBytes(inner()) > limits.memory_bytes;
+    if (!isSuspicious && !isFull && looks % COUNT_EVERY !== 0) return;
     if (isSuspicious) freeze();
-    const reached = judge(members(limits.processes), limits);
+    const reached = judge(members(limits.processes), watched);
     if (reached !== undefined) {
       clearInterval(timer);
       onReached(reached);
@@ -40,13 +49,14 @@ export function watch({ members, freeze, thaw, limits, onReached }: Watched): ()
   return () => clearInterval(timer);
 }
 
-function judge(pids: readonly number[], limits: CommandLimits): LimitReached | undefined {
+function judge(pids: readonly number[], { limits, memory, inner }: Watched): LimitReached | undefined {
   if (pids.length > limits.processes) {
     return { limit: "processes", allowed: limits.processes, found: pids.length };
   }
-  const { threads, memory_bytes } = useOf(pids, limits.memory_bytes);
+  const threads = threadsOf(pids);
   const mostThreads = limits.processes * THREADS_PER_PROCESS;
   if (threads > mostThreads) return { limit: "processes", allowed: mostThreads, found: threads };
+  const memory_bytes = memoryOf(pids, { limit_bytes: limits.memory_bytes, uncharged: memory.all(inner()) });
   if (memory_bytes > limits.memory_bytes) {
     return { limit: "memory", allowed: limits.memory_bytes, found: memory_bytes };
   }

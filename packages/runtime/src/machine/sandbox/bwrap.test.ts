@@ -10,6 +10,7 @@ const FACTS: SandboxFacts = {
   pinned: [],
   writable: [],
   has_sizes: true,
+  memory_bytes: 8_589_934_592,
   closed_file: "/state/closed",
   variables: {},
   seccomp_fd: 3,

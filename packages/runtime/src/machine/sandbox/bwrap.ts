@@ -32,6 +32,8 @@ export interface SandboxFacts {
   readonly tmp?: string;
   /** Whether folders in memory can be bounded. */
   readonly has_sizes: boolean;
+  /** That the command may take, files in memory included. */
+  readonly memory_bytes: number;
   /** An empty file that nobody may read, shown in the place of hidden files. */
   readonly closed_file: string;
   /** Set inside only, so that the sandbox program itself does not follow them (`LD_PRELOAD`). */
@@ -47,7 +49,7 @@ export function sandboxHome(roots: readonly string[]): string {
   return roots.includes("/tmp") ? "/run/home" : "/tmp/home";
 }
 
-/** Memory that files in `/tmp` and in `/dev/shm` may take: it counts for no process. */
+/** Memory that files in `/tmp` and in `/dev/shm` may take, and no more than the command may: it counts as the command's. */
 const TMP_BYTES = 1_073_741_824;
 const SHM_BYTES = 268_435_456;
 
@@ -69,7 +71,14 @@ const KERNEL_FOLDERS = [
   "--proc", "/proc", "--remount-ro", "/proc",
   "--dev", "/dev",
 ] as const;
-const EMPTY_RUN = ["--perms", "0555", "--tmpfs", "/run"] as const;
+/** Of a folder in memory that nothing is to be written to. It is read-only too, for its owner may change its mode. */
+const EMPTY_BYTES = 4_096;
+
+/** Folders inside that are private, in memory and writable. */
+export function foldersInMemory({ roots, tmp }: Pick<SandboxFacts, "roots" | "tmp">): readonly string[] {
+  const home = sandboxHome(roots);
+  return ["/dev/shm", ...(tmp === undefined ? ["/tmp"] : []), ...(isInside("/run", home) ? ["/run"] : [])];
+}
 
 /**
  * Arguments of bwrap, without the command. The order is the argument: the system read-only, then what is private, then
@@ -87,7 +96,7 @@ export function bwrapArguments(facts: SandboxFacts): readonly string[] {
   if (facts.way_out !== undefined) args.push("--ro-bind", facts.way_out.socket, PROXY_SOCKET);
   args.push("--remount-ro", "/dev");
   args.push(...(facts.tmp === undefined ? inMemory("/tmp", TMP_BYTES, facts) : ["--bind", facts.tmp, "/tmp"]));
-  args.push(...EMPTY_RUN);
+  args.push(...emptyRun(facts));
   args.push("--perms", "0700", "--dir", sandboxHome(roots));
   for (const place of aboveRoots) args.push(...hide(place, facts));
   for (const root of below) args.push("--bind", root, root);
@@ -96,6 +105,9 @@ export function bwrapArguments(facts: SandboxFacts): readonly string[] {
   for (const place of others) args.push(...hide(place, facts));
   for (const path of facts.writable) args.push("--bind", path, path);
   args.push(...showProgram(facts));
+  // Last, for what is mounted below needs a folder to be mounted on.
+  const empty = visible.filter(({ kind }) => kind === "folder").map(({ path }) => path);
+  for (const path of isInside("/run", sandboxHome(roots)) ? empty : ["/run", ...empty]) args.push("--remount-ro", path);
   for (const [name, value] of Object.entries(facts.variables)) args.push("--setenv", name, value);
   args.push("--chdir", facts.cwd, "--seccomp", `${facts.seccomp_fd}`, "--json-status-fd", `${facts.status_fd}`);
   return args;
@@ -110,8 +122,17 @@ function showProgram({ way_out, roots }: SandboxFacts): readonly string[] {
   return ["--ro-bind", way_out.program, way_out.program];
 }
 
-function inMemory(path: string, bytes: number, { has_sizes }: SandboxFacts): readonly string[] {
-  return [...(has_sizes ? ["--size", `${bytes}`] : []), "--perms", "1777", "--tmpfs", path];
+function inMemory(path: string, bytes: number, facts: SandboxFacts): readonly string[] {
+  return [...sizeOf(Math.min(bytes, facts.memory_bytes), facts), "--perms", "1777", "--tmpfs", path];
+}
+
+function sizeOf(bytes: number, { has_sizes }: SandboxFacts): readonly string[] {
+  return has_sizes ? ["--size", `${Math.max(bytes, EMPTY_BYTES)}`] : [];
+}
+
+function emptyRun(facts: SandboxFacts): readonly string[] {
+  const bytes = isInside("/run", sandboxHome(facts.roots)) ? Math.min(TMP_BYTES, facts.memory_bytes) : EMPTY_BYTES;
+  return [...sizeOf(bytes, facts), "--perms", "0555", "--tmpfs", "/run"];
 }
 
 function isPrivate(path: string): boolean {
@@ -122,6 +143,7 @@ function isPrivate(path: string): boolean {
  * A folder is empty inside, so that walking over it is no error; a file is there and closed, so that git does not take
  * it for deleted.
  */
-function hide({ path, kind }: HiddenPlace, { closed_file }: SandboxFacts): readonly string[] {
-  return kind === "folder" ? ["--perms", "0555", "--tmpfs", path] : ["--ro-bind", closed_file, path];
+function hide({ path, kind }: HiddenPlace, facts: SandboxFacts): readonly string[] {
+  if (kind === "file") return ["--ro-bind", facts.closed_file, path];
+  return [...sizeOf(EMPTY_BYTES, facts), "--perms", "0555", "--tmpfs", path];
 }

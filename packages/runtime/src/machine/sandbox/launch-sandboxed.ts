@@ -6,7 +6,7 @@ import type { CommandEnvironment } from "../processes/environment.ts";
 import { bashArguments, openJudged } from "../processes/launch.ts";
 import type { Launch, Prologues } from "../processes/launch.ts";
 import type { PipePool } from "../processes/output-pipes.ts";
-import { bwrapArguments } from "./bwrap.ts";
+import { bwrapArguments, foldersInMemory } from "./bwrap.ts";
 import type { PlaceFinder } from "./find-places.ts";
 import { openPlaces } from "./open-places.ts";
 import { PROXY_VARIABLES, relayLines } from "./relay.ts";
@@ -38,6 +38,8 @@ export interface SandboxParts {
   readonly pipes: PipePool;
   /** Whether it can bound what a folder in memory takes: bwrap from 0.7 on. */
   readonly has_sizes: boolean;
+  /** That a command may take. */
+  readonly memory_bytes: number;
   /** For files that are handed to children. */
   readonly folder: string;
   /** What is `/tmp` inside. Left out: an empty one in memory for each command. */
@@ -70,6 +72,7 @@ export class SandboxLauncher {
       writable: command.writable ?? [],
       ...(parts.tmp === undefined ? {} : { tmp: parts.tmp }),
       has_sizes: parts.has_sizes,
+      memory_bytes: parts.memory_bytes,
       closed_file: (this.#closedFile ??= makeClosedFile(parts.folder)),
       variables: { ...parts.environment.inside_only, ...variables },
       ...(proxy_socket === undefined ? {} : { way_out: { socket: proxy_socket, program: process.execPath } }),
@@ -97,6 +100,7 @@ export class SandboxLauncher {
       pipes: parts.pipes,
       sandbox: "bwrap",
       left_out: found.left_out,
+      memory_folders: foldersInMemory(parts),
       inner: () => numberIn(status, /"child-pid": (\d+)/),
       // Told only for a command that was really executed, not where the sandbox itself or its way out failed.
       wasBegun: () =>

@@ -102,6 +102,7 @@ async function makeLauncher(options: SandboxOptions, found: Found): Promise<Sand
     prologues,
     pipes,
     folder: handoverFolder(state_dir),
+    memory_bytes: limits.memory_bytes,
     ...(tmp === undefined ? {} : { tmp }),
   };
   const probeOptions = { cwd: workspace.roots[0] ?? "/", limits };

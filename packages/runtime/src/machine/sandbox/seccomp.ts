@@ -7,7 +7,8 @@ type Verdict = "deny" | "absent" | Check;
 /** Denied, unless or if an argument is one of these. Only its low 32 bits count, as they do for the kernel. */
 interface Check {
   readonly argument: 0 | 1;
-  readonly test: "denied_values" | "allowed_values" | "denied_bits";
+  /** `at_most` looks at all 64 bits, the others at the lower 32. */
+  readonly test: "denied_values" | "allowed_values" | "denied_bits" | "at_most";
   readonly values: readonly number[];
 }
 
@@ -28,6 +29,8 @@ const PLAIN_PERSONALITIES: Check = {
   test: "allowed_values",
   values: [0, 8, 0x2_0000, 0x2_0008, 0xffff_ffff],
 };
+/** The kernel lets a namespace have 4096 segments, so that all of them together stay small: 256 MiB. */
+const SMALL_SEGMENT: Check = { argument: 1, test: "at_most", values: [65_536] };
 const AF_UNIX = 1;
 const AF_INET = 2;
 const AF_INET6 = 10;
@@ -95,6 +98,10 @@ const CALLS: Readonly<Record<string, Row>> = {
   unshare:           { x64: 272,  arm64: 97,   verdict: NEW_USER_NAMESPACE },
   clone:             { x64: 56,   arm64: 220,  verdict: NEW_USER_NAMESPACE },
   clone3:            { x64: 435,  arm64: 435,  verdict: "absent" },
+  // memory that counts for no process. Programs take a file in /tmp instead, which does; databases take a small segment.
+  memfd_create:      { x64: 319,  arm64: 279,  verdict: "absent" },
+  memfd_secret:      { x64: 447,  arm64: 447,  verdict: "absent" },
+  shmget:            { x64: 29,   arm64: 194,  verdict: SMALL_SEGMENT },
   // the rest
   personality:       { x64: 135,  arm64: 92,   verdict: PLAIN_PERSONALITIES },
   ioctl:             { x64: 16,   arm64: 29,   verdict: TERMINAL_TRICKS },
@@ -163,12 +170,26 @@ function answer(verdict: Verdict): readonly Instruction[] {
   if (verdict === "deny") return [DENY];
   if (verdict === "absent") return [ABSENT];
   const { argument, test, values } = verdict;
+  if (test === "at_most") return atMost(argument, Math.max(...values));
   const [match, other] = test === "allowed_values" ? [ALLOW, DENY] : [DENY, ALLOW];
   const compare = test === "denied_bits" ? IF_ANY_BIT : IF_EQUAL;
   return [
     [LOAD, 0, 0, ARGUMENTS_AT + 8 * argument],
     ...values.flatMap((value): Instruction[] => [[compare, 0, 1, value], match]),
     other,
+  ];
+}
+
+function atMost(argument: number, most: number): readonly Instruction[] {
+  const lower = ARGUMENTS_AT + 8 * argument;
+  return [
+    [LOAD, 0, 0, lower + 4],
+    [IF_EQUAL, 1, 0, 0],
+    DENY,
+    [LOAD, 0, 0, lower],
+    [IF_AT_LEAST, 0, 1, most + 1],
+    DENY,
+    ALLOW,
   ];
 }
 
