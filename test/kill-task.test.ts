@@ -83,7 +83,7 @@ async function finish(prepared: Prepared): Promise<Found> {
     await doTheTask({ ...prepared, store, provider });
     const events = (await store.events.read({ run_id, limit: 1000 })).map(({ event }) => event);
     const details = await store.tasks.get(task_id);
-    expect(await verifyEvents(run_id, store.journal(run_id).read())).toMatchObject({
+    expect(await verifyEvents(run_id, store.journal(run_id).read(), { state_dir })).toMatchObject({
       ok: true,
       records: events.length,
     });

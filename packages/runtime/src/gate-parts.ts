@@ -62,6 +62,7 @@ export function sharedParts(options: RuntimeOptions, made: Made): DecidingParts 
     policyVersion: () => versionOf(settings),
     approvals,
     session: options.session,
+    keeps_results: options.keeps_results === true,
     memory: options.memory,
     quotas: new Quotas({ quotas: configuration.quotas, keeper, clock }),
     host_keeps: { approvals: options.approvals !== undefined, quotas: options.quotas !== undefined },

@@ -66,6 +66,7 @@ export type {
 export { forgetOpenApprovals, hasOpenApproval, writeRunApprovals } from "./journal/approval-file.ts";
 export { chainEvents, EMPTY_TAIL } from "./journal/hash-chain.ts";
 export { headsFolder, readHead, removeHead, replaceHead, runsWithHeads, userStateFolder } from "./journal/heads.ts";
+export { openRecordKey } from "./journal/record-key.ts";
 export { JsonlJournal } from "./journal/jsonl-journal.ts";
 export { readLines } from "./journal/lines.ts";
 export { Prunings, pruningsFile, readPrunings } from "./journal/prunings.ts";
@@ -74,7 +75,8 @@ export { isRunId, runPath, syncFolder } from "./journal/run-folder.ts";
 export { buildTree } from "./journal/tree.ts";
 export type { EventNode } from "./journal/tree.ts";
 export { summarizeRun, verifyAudit, verifyEvents } from "./journal/verify.ts";
-export type { AuditProblem, AuditVerdict } from "./journal/verify.ts";
+export type { AuditVerdict, UnreadableEvent } from "./journal/verify.ts";
+export type { AuditProblem } from "./journal/chain-check.ts";
 
 export {
   countChanges,

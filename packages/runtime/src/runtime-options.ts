@@ -67,6 +67,8 @@ export interface RuntimeOptions {
   readonly clock?: Clock;
   /** Told of each event right after it was recorded, for live views; with the result of the call that it ends. */
   readonly onEvent?: OnEvent;
+  /** Whether `onEvent` keeps results whole: then the record has the sha256 of each. Default: false. */
+  readonly keeps_results?: boolean;
   /** What the command of a `replay` needs beside the call, word by word: `--root`, `/srv/work`. */
   readonly replay_options?: readonly string[];
 }

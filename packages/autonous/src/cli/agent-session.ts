@@ -78,6 +78,7 @@ export async function openSession(input: CommandInput, options: SessionOptions):
     { place: options.place, scopes: options.scopes, screen, stop: () => state.stop() },
     {
       onEvent,
+      keeps_results: true,
       onReverseThinking: (call) => createReverseThinker({ provider: session.provider, redactValue, signal })(call),
       ...(options.run_id === undefined ? {} : { run_id: options.run_id }),
     },
@@ -96,10 +97,9 @@ export async function openSession(input: CommandInput, options: SessionOptions):
       try {
         if (before !== undefined) await recordTakenUp(runtime, task, before);
         const { provider } = session;
-        const { limits } = options;
         const callSignal = (): AbortSignal => state.beginCalls();
         const storedResult = async (id: string): Promise<ToolCallResult | undefined> => results.find(id);
-        const how = { ...asking, ...told, limits, signal: stop, callSignal, storedResult };
+        const how = { ...asking, ...told, limits: options.limits, signal: stop, callSignal, storedResult };
         const rounds_before = (task.history ?? []).filter(({ role }) => role === "assistant").length;
         const outcome = await runRecorded({ runtime, provider, task: { ...task, rounds_before }, ...how });
         return { ...outcome, ...state.found() };

@@ -9,6 +9,7 @@ export const EXIT = {
   used_wrongly:    2,
   denied:          3,
   approval_needed: 4,
+  unproven:        5,
   timed_out:       124,
   interrupted:     130,
 } as const;

@@ -68,12 +68,16 @@ export class Records {
   }
 
   async *read(run_id: string): AsyncIterable<RuntimeEvent> {
-    if (this.#store !== undefined && (await this.#isStored(run_id))) yield* this.#store.journal(run_id).read();
-    else for await (const events of readRunFile(this.#state_dir, run_id)) yield* events;
+    if (this.#store !== undefined && (await this.#isStored(run_id))) {
+      // A row that cannot be read is what `audit verify` reports; here it is skipped, as a line of a file is.
+      for await (const event of this.#store.checks.events(run_id)) if (!("unreadable" in event)) yield event;
+    } else for await (const events of readRunFile(this.#state_dir, run_id)) yield* events;
   }
 
   async #isStored(run_id: string): Promise<boolean> {
-    return ((await this.#store?.events.read({ run_id, limit: 1 })) ?? []).length > 0;
+    if (this.#store === undefined) return false;
+    for await (const _ of this.#store.checks.events(run_id)) return true;
+    return false;
   }
 
   /** Audit records in the order of their runs, some at a time, each with the run that it belongs to. */

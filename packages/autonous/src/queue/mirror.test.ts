@@ -154,5 +154,5 @@ test("a file that somebody added to is told of and left alone", async () => {
   appendFileSync(setting.fileOf(changed), "something else\n");
   await recordMore(setting);
   await mirror.catchUp();
-  expect(setting.lines).toEqual([expect.stringContaining("is no event")]);
+  expect(setting.lines).toEqual([expect.stringContaining("is not a valid event")]);
 });

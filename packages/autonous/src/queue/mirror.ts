@@ -10,6 +10,8 @@ export interface MirrorOptions {
   readonly clock: () => number;
   /** Told of every event once, in the order of recording; those since the last start's end come again after a crash. */
   readonly onEvents?: (events: readonly RuntimeEvent[]) => void;
+  /** Takes events that this user did not write, for a copy. */
+  readonly is_copy?: boolean;
   /** Told when a run's file cannot be written, and when it can again. */
   readonly log: (line: string) => void;
 }
@@ -106,10 +108,10 @@ export class Mirror {
 
   /** Gives what the file system, or the file, had against it. */
   async #write(run_id: string, pages: AsyncIterable<Page> | Iterable<Page>): Promise<Error | undefined> {
-    const { state_dir, heads } = this.#options;
+    const { state_dir, heads, is_copy = false } = this.#options;
     let journal: JsonlJournal | undefined;
     try {
-      journal = new JsonlJournal({ state_dir, run_id, heads });
+      journal = new JsonlJournal({ state_dir, run_id, heads, follows: is_copy ? "any" : "sealed" });
       let asked = false;
       for await (const events of pages) {
         journal.follow(events);

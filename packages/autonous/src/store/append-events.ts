@@ -1,4 +1,4 @@
-import { chainEvents, EMPTY_TAIL, makeId } from "@autonous/runtime";
+import { chainEvents, EMPTY_TAIL, makeId, openRecordKey } from "@autonous/runtime";
 import type { EventDraft, EventType, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import { recordCall } from "./calls.ts";
 import type { Queries } from "./database.ts";
@@ -8,8 +8,8 @@ import { auditEvent } from "./task-audit.ts";
 
 const TAIL = "select seq, hash from events where run_id = ? order by seq desc limit 1";
 const INSERT = `insert into events
-  (event_id, run_id, seq, ts, type, trace_id, task_id, parent_id, payload, prev_hash, hash)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  (event_id, run_id, seq, ts, type, trace_id, task_id, parent_id, payload, mac, prev_hash, hash)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 interface Append {
   readonly run_id: string;
@@ -27,7 +27,7 @@ export async function appendEvents(queries: Queries, append: Append): Promise<re
   }
   const tail = await queries.one<{ readonly seq: number; readonly hash: string }>(TAIL, [run_id]);
   const events: RuntimeEvent[] = [];
-  for (const { line } of chainEvents(drafts, tail ?? EMPTY_TAIL)) {
+  for (const { line } of chainEvents(drafts, tail ?? EMPTY_TAIL, openRecordKey())) {
     const event = JSON.parse(line) as RuntimeEvent; // what is kept is what was hashed, whatever objects it came from
     await insertEvent(queries, event);
     await recordCall(queries, event, result);
@@ -39,9 +39,9 @@ export async function appendEvents(queries: Queries, append: Append): Promise<re
 }
 
 async function insertEvent(queries: Queries, event: RuntimeEvent): Promise<void> {
-  const { event_id, run_id, seq, ts, type, trace_id, task_id, parent_id, payload, prev_hash, hash } = event;
-  const text = JSON.stringify(payload);
-  await queries.run(INSERT, [event_id, run_id, seq, ts, type, trace_id, task_id, parent_id, text, prev_hash, hash]);
+  const { event_id, run_id, seq, ts, type, trace_id, task_id, parent_id, payload, mac = null, prev_hash, hash } = event;
+  const about = [event_id, run_id, seq, ts, type, trace_id, task_id, parent_id];
+  await queries.run(INSERT, [...about, JSON.stringify(payload), mac, prev_hash, hash]);
 }
 
 interface TaskEvent {

@@ -35,7 +35,7 @@ export async function findAudits(queries: Queries, filter: AuditFilter): Promise
     for (const row of rows) {
       if (Date.parse(row.ts) < since - CLOCK_SLACK_MS) return { records, next: null };
       last = row.position;
-      const audit = (JSON.parse(row.payload) as { readonly audit?: AuditRecord }).audit;
+      const audit = auditIn(row.payload);
       if (audit === undefined || !matches(audit, filter)) continue;
       records.push({ run_id: row.run_id, task_id: row.task_id, ...audit });
       if (records.length === limit) return { records, next: last };
@@ -43,6 +43,15 @@ export async function findAudits(queries: Queries, filter: AuditFilter): Promise
     if (rows.length < A_READ) return { records, next: null };
   }
   return { records, next: last };
+}
+
+/** A row that is not valid JSON is what `audit verify` reports; a search goes on without it. */
+function auditIn(payload: string): AuditRecord | undefined {
+  try {
+    return (JSON.parse(payload) as { readonly audit?: AuditRecord } | null)?.audit;
+  } catch {
+    return undefined;
+  }
 }
 
 function matches(audit: AuditRecord, { tool, outcome, since, until }: AuditFilter): boolean {

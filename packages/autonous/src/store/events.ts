@@ -1,14 +1,16 @@
 import { ToolError } from "@autonous/runtime";
-import type { AppendOptions, EventDraft, Journal, RuntimeEvent, StartCommit } from "@autonous/runtime";
+import type { AppendOptions, EventDraft, Journal, RuntimeEvent, StartCommit, UnreadableEvent } from "@autonous/runtime";
 import { appendEvents } from "./append-events.ts";
 import { useApproval } from "./approvals.ts";
 import { findAudits } from "./audits.ts";
 import type { Database, Queries, SqlValue } from "./database.ts";
 import { requireLease } from "./lanes.ts";
 import { charge } from "./quotas.ts";
+import { StoreError } from "./store-error.ts";
 import type { EventFilter, Events, LeaseKey, RecordedEvent } from "./store.ts";
 
-const COLUMNS = "position, event_id, seq, ts, type, trace_id, task_id, run_id, parent_id, payload, prev_hash, hash";
+const COLUMNS =
+  "position, event_id, seq, ts, type, trace_id, task_id, run_id, parent_id, payload, mac, prev_hash, hash";
 const OF_RUN_AFTER_SEQ = `select ${COLUMNS} from events where run_id = ? and seq > ? order by seq limit ?`;
 
 // oxfmt-ignore
@@ -28,10 +30,32 @@ const NEWEST = {
 /** Rows at a time when a whole run is read. */
 const PAGE = 500;
 
-type EventRow = Omit<RuntimeEvent, "payload"> & { readonly position: number; readonly payload: string };
+type EventRow = Omit<RuntimeEvent, "payload" | "mac"> & {
+  readonly position: number;
+  readonly payload: string;
+  readonly mac: string | null;
+};
 
-function recordedEvent({ position, payload, ...rest }: EventRow): RecordedEvent {
-  return { position, event: { ...rest, payload: JSON.parse(payload) as RuntimeEvent["payload"] } };
+function recordedEvent(row: EventRow): RecordedEvent {
+  const event = readRow(row);
+  if (!("unreadable" in event)) return { position: row.position, event };
+  const why = `${event.unreadable} (run "${row.run_id}"); "autonous audit verify" shows all damage`;
+  throw new StoreError("Corrupt", { doing: "read the record", why });
+}
+
+function readRow({ position, payload, mac, ...rest }: EventRow): RuntimeEvent | UnreadableEvent {
+  const value = parsePayload(payload);
+  if (value === undefined) return { unreadable: `row ${position} of the table "events" is not valid JSON` };
+  return { ...rest, ...(mac === null ? {} : { mac }), payload: value };
+}
+
+function parsePayload(text: string): RuntimeEvent["payload"] | undefined {
+  try {
+    const value = JSON.parse(text) as unknown;
+    return typeof value === "object" && value !== null ? (value as RuntimeEvent["payload"]) : undefined;
+  } catch {
+    return undefined; // reported by the caller
+  }
 }
 
 interface TableJournalOptions {
@@ -66,21 +90,31 @@ export class TableJournal implements Journal {
   }
 
   async *read(after = 0): AsyncIterable<RuntimeEvent> {
-    let last = after;
-    for (;;) {
-      const page = await this.#database.read(`read the events of run "${this.run_id}"`, (queries) =>
-        queries.all<EventRow>(OF_RUN_AFTER_SEQ, [this.run_id, last, PAGE]),
-      );
-      for (const row of page) {
-        yield recordedEvent(row).event;
-        last = row.seq;
-      }
-      if (page.length < PAGE) return;
-    }
+    for await (const row of rowsOf(this.#database, this.run_id, after)) yield recordedEvent(row).event;
   }
 
   /** There is nothing to close: the connection is the store's. */
   async close(): Promise<void> {}
+}
+
+async function* rowsOf(database: Database, run_id: string, after: number): AsyncIterable<EventRow> {
+  let last = after;
+  for (;;) {
+    const page = await database.read(`read the events of run "${run_id}"`, (queries) =>
+      queries.all<EventRow>(OF_RUN_AFTER_SEQ, [run_id, last, PAGE]),
+    );
+    yield* page;
+    last = page.at(-1)?.seq ?? last;
+    if (page.length < PAGE) return;
+  }
+}
+
+/** The events of a run as far as they can be read, for one who checks them. */
+export async function* readableEvents(
+  database: Database,
+  run_id: string,
+): AsyncIterable<RuntimeEvent | UnreadableEvent> {
+  for await (const row of rowsOf(database, run_id, 0)) yield readRow(row);
 }
 
 export function createEvents(database: Database): Events {

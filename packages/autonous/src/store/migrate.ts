@@ -3,6 +3,7 @@ import type { Database, Queries } from "./database.ts";
 import { TABLES } from "./migrations/0001-tables.ts";
 import { APPROVALS } from "./migrations/0002-approvals.ts";
 import { SERVICE } from "./migrations/0003-service.ts";
+import { RECORD as RECORD_TABLES } from "./migrations/0004-record.ts";
 import { StoreError } from "./store-error.ts";
 
 export interface Migration {
@@ -18,6 +19,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "tables", sql: TABLES },
   { version: 2, name: "approvals", sql: APPROVALS },
   { version: 3, name: "service", sql: SERVICE, breaking: true },
+  // An older version would read the events without their mac, and take every hash for a wrong one.
+  { version: 4, name: "record", sql: RECORD_TABLES, breaking: true },
 ];
 
 const CREATE = `create table if not exists migrations (

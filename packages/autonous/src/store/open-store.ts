@@ -12,6 +12,7 @@ import { migrate, MIGRATIONS } from "./migrate.ts";
 import type { Migration } from "./migrate.ts";
 import { createOutbox } from "./outbox.ts";
 import { createQuotas } from "./quotas.ts";
+import { createRecordChecks } from "./record-checks.ts";
 import { openSqlite } from "./sqlite.ts";
 import { isStateFolderLocked, lockHolder } from "./state-lock.ts";
 import { StoreError } from "./store-error.ts";
@@ -72,6 +73,7 @@ function storeOn(database: Database, clock: () => number): Store {
     quotas: createQuotas(database),
     memory: createMemory(database, clock),
     upkeep: createUpkeep(database, clock),
+    checks: createRecordChecks(database),
     kv: createKeyValues(database, clock),
     journal: (run_id, lease) => new TableJournal(database, { run_id, lease, clock }),
     close: () => database.close(),

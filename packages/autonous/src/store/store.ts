@@ -10,6 +10,7 @@ import type {
 } from "@autonous/runtime";
 import type { AuditFilter, AuditPage } from "./audit-filter.ts";
 import type { Upkeep } from "./kept-runs.ts";
+import type { RecordChecks } from "./record-checks.ts";
 import type { TaskState, WorkingState } from "./task-states.ts";
 
 export type { ForgottenRun, OldRun, Upkeep } from "./kept-runs.ts";
@@ -29,6 +30,8 @@ export interface Store {
   readonly quotas: QuotaKeeper;
   readonly memory: MemoryKeeper;
   readonly upkeep: Upkeep;
+  /** For `audit verify`. */
+  readonly checks: RecordChecks;
   readonly kv: KeyValues;
   /** The record of a run. With a lease, appending is refused (`Fenced`) once the lease is lost. */
   journal(run_id: string, lease?: LeaseKey): Journal;

@@ -1,13 +1,22 @@
-import { existsSync, mkdirSync, realpathSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { isInside, pruningsFile, readHead, replaceHead, runsWithHeads, summarizeRun } from "@autonous/runtime";
+import {
+  isInside,
+  pruningsFile,
+  readHead,
+  replaceHead,
+  runsWithHeads,
+  summarizeRun,
+  verifyAudit,
+} from "@autonous/runtime";
 import type { AuditVerdict, RuntimeEvent } from "@autonous/runtime";
 import { Mirror } from "../queue/mirror.ts";
 import { databaseFile, openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { copyOne, copyTree, namesIn } from "./copy-tree.ts";
 import type { StatePlace } from "./find-old.ts";
-import { CannotBackUp, problemLine, writeManifest } from "./manifest.ts";
+import { CannotBackUp, problemLine, putHeads, readManifest, writeManifest } from "./manifest.ts";
 import type { Manifest } from "./manifest.ts";
 import { inPartial, passingFolder } from "./partial.ts";
 import { holdUpkeep } from "./prune.ts";
@@ -65,7 +74,7 @@ async function fill(place: StatePlace, made: string): Promise<Omit<BackupReport,
   const then = passingFolder(made, "heads");
   // How far the chains go before anything is copied: the copy has to reach at least that far.
   for (const run_id of runsWithHeads(heads, state_dir)) {
-    const head = readHead(heads, run_id);
+    const head = readHead(heads, run_id, state_dir);
     if (typeof head === "object") replaceHead(then, { ...head, state_dir: made });
   }
   await store?.upkeep.backup(databaseFile(made));
@@ -77,6 +86,19 @@ async function fill(place: StatePlace, made: string): Promise<Omit<BackupReport,
     return await describe(made, { verdict, made_at, state_dir });
   } finally {
     await copy?.close();
+  }
+}
+
+/** A backup has its own heads: the runs that it is a copy of may have gone on since. Its database is not opened: that would change it. */
+export async function verifyBackup(folder: string): Promise<AuditVerdict> {
+  const manifest = readManifest(folder);
+  const real = realpathSync(folder);
+  const heads = mkdtempSync(join(tmpdir(), "autonous-heads-"));
+  try {
+    putHeads(heads, manifest, real);
+    return await verifyAudit(real, { heads });
+  } finally {
+    rmSync(heads, { recursive: true, force: true });
   }
 }
 
@@ -112,7 +134,7 @@ async function levelFiles(copy: Store, state_dir: string, clock: () => number): 
   }
   const heads = passingFolder(state_dir, "level"); // those of the copy are none that anybody keeps
   // What could not be written is missing in the copy, and is found when it is checked.
-  const mirror = new Mirror({ store: copy, state_dir, heads, clock, log: () => undefined });
+  const mirror = new Mirror({ store: copy, state_dir, heads, clock, is_copy: true, log: () => undefined });
   await mirror.catchUp();
   await mirror.save();
 }

@@ -50,7 +50,7 @@ export function readManifest(folder: string): Manifest {
 /** Writes heads as a backup has them, for a record that lies in `state_dir`. */
 export function putHeads(heads: string, manifest: Pick<Manifest, "heads">, state_dir: string): void {
   for (const [run_id, seq, hash] of manifest.heads) {
-    removeHead(heads, run_id);
+    removeHead(heads, run_id, state_dir);
     replaceHead(heads, { run_id, seq, hash, state_dir });
   }
 }

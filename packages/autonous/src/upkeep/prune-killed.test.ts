@@ -114,7 +114,7 @@ test(
       const heads = join(folder, String(last), "heads");
       cpSync(template.state_dir, state_dir, { recursive: true, preserveTimestamps: true });
       for (const run_id of runsWithHeads(template.heads, template.state_dir)) {
-        const head = readHead(template.heads, run_id);
+        const head = readHead(template.heads, run_id, template.state_dir);
         if (typeof head === "object") replaceHead(heads, { ...head, state_dir });
       }
       let store = await openStore({ file: databaseFile(state_dir), clock: () => now });

@@ -160,7 +160,7 @@ export class Pruner {
   async #markStored(run_id: string): Promise<PrunedRun | undefined> {
     const { state_dir, store, heads } = this.#place;
     if (store === undefined) return undefined;
-    const { ok: isWhole } = await verifyEvents(run_id, store.journal(run_id).read(), { heads });
+    const { ok: isWhole } = await verifyEvents(run_id, store.checks.events(run_id), { heads, state_dir });
     const hasFile = existsSync(join(runPath(state_dir, run_id), "events.jsonl"));
     const ok = isWhole && (!hasFile || (await summarizeRun({ state_dir, run_id }, { heads })).ok);
     if (!ok) this.#damaged.add(run_id);
@@ -202,7 +202,7 @@ export class Pruner {
     await this.#removeTree(folder);
     if (existsSync(join(state_dir, "runs"))) syncFolder(join(state_dir, "runs"));
     forgetOpenApprovals(state_dir, new Set([run_id]));
-    removeHead(heads, run_id);
+    removeHead(heads, run_id, state_dir);
   }
 
   /** What is left where nobody looks any more. */

@@ -87,14 +87,15 @@ async function checkBegun(
   { made }: PartialFolder,
 ): Promise<Gone> {
   const last = await lastOfChain(state_dir);
-  const head = readHead(heads, last?.run_id ?? "");
+  const head = readHead(heads, last?.run_id ?? "", state_dir);
   const isMoved = typeof head === "object" && head.hash === last?.hash;
   if (last?.type !== "upkeep.restored" || last.payload["made_at"] !== manifest.made_at || isMoved)
     throw new CannotBackUp(
       `Cannot put the backup back to "${state_dir}": something is there. Move it away first, and keep it`,
     );
   const then = passingFolder(made, "heads");
-  putHeads(then, manifest, state_dir);
+  // The restore made a record of prunings where the backup had none.
+  putHeads(then, { heads: [[last.run_id, last.seq, last.hash], ...manifest.heads] }, state_dir);
   await check(state_dir, { heads: then, clock }, manifest);
   const { lost, cut } = last.payload as unknown as RestoredPayload;
   return { lost, cut };
@@ -139,7 +140,7 @@ type Gone = Pick<RestoredPayload, "lost" | "cut">;
 function whatIsLost({ heads: tails }: Manifest, { state_dir, heads }: RestorePlace): Gone {
   const kept = new Map(tails.map(([run_id, seq]) => [run_id, seq]));
   const known = runsWithHeads(heads, state_dir).flatMap((run_id) => {
-    const head = readHead(heads, run_id);
+    const head = readHead(heads, run_id, state_dir);
     return typeof head === "object" && !isChainId(run_id) ? [head] : [];
   });
   const lost = known.filter(({ run_id }) => !kept.has(run_id));
@@ -178,8 +179,8 @@ async function moveHeads(manifest: Manifest, { state_dir, heads }: RestorePlace,
   const chain = await lastOfChain(state_dir);
   if (chain === undefined) throw new Error(`The record of prunings in "${state_dir}" is gone since it was written`);
   putHeads(heads, { heads: manifest.heads.filter(([run_id]) => run_id !== chain.run_id) }, state_dir);
-  for (const { run_id } of lost) removeHead(heads, run_id);
-  for (const run_id of runsWithHeads(heads, state_dir)) if (isChainId(run_id)) removeHead(heads, run_id);
+  for (const { run_id } of lost) removeHead(heads, run_id, state_dir);
+  for (const run_id of runsWithHeads(heads, state_dir)) if (isChainId(run_id)) removeHead(heads, run_id, state_dir);
   putHeads(heads, { heads: [[chain.run_id, chain.seq, chain.hash]] }, state_dir);
 }
 

@@ -1,6 +1,9 @@
+import { join } from "node:path";
 import { readPrunings, verifyAudit, verifyEvents } from "@autonous/runtime";
-import type { AuditProblem, AuditVerdict, Gone } from "@autonous/runtime";
+import type { AuditProblem, AuditRecord, AuditVerdict, Gone } from "@autonous/runtime";
 import type { ForgottenRun, Store } from "../store/store.ts";
+import { runFolders } from "./run-folders.ts";
+import { wholeLines } from "./whole-lines.ts";
 
 interface VerifiedPlace {
   readonly state_dir: string;
@@ -10,27 +13,72 @@ interface VerifiedPlace {
 
 const A_PAGE = 500;
 
-/** The files of a state folder, and the store beside them: whichever was tampered with is told. */
+/** The files of a state folder, and the store beside them, in both directions: what one has and the other lacks is reported. */
 export async function verifyState({ state_dir, heads, store }: VerifiedPlace): Promise<AuditVerdict> {
   const files = await verifyAudit(state_dir, { heads });
   if (store === undefined) return files;
   const forgotten = await allForgotten(store);
-  const { byRun } =
-    forgotten.size === 0 ? { byRun: new Map<string, Gone>() } : await readPrunings({ state_dir, heads });
+  const { byRun } = await readPrunings({ state_dir, heads });
   const problems: AuditProblem[] = [...files.problems];
+  const stored = new Set<string>();
   let records = 0;
   for await (const run_id of storedRuns(store)) {
+    stored.add(run_id);
     const left = forgotten.get(run_id);
     if (left !== undefined && isTold(left, byRun.get(run_id))) continue;
-    const verdict = await verifyEvents(run_id, store.journal(run_id).read(), { heads });
+    const verdict = await verifyStored({ store, state_dir, heads }, run_id);
     records += verdict.records;
     // Until it is on record that a run is no longer kept, all of it has to be there.
     const isThere = left === undefined || (left.removed_at === null && verdict.records === left.events);
     if (isThere) problems.push(...verdict.problems);
     else problems.push({ seq: 0, run_id, problem: "the run was taken out of the store, and no pruning tells of it" });
   }
+  problems.push(...(await store.checks.contradictions()));
+  problems.push(...(await missingInStore(state_dir, stored)));
+  const all = withoutRepeats(problems);
   // A run that the store has and a file follows is one record, not two.
-  return { ...files, ok: problems.length === 0, records: Math.max(files.records, records), problems };
+  return { ...files, ok: all.length === 0, records: Math.max(files.records, records), problems: all };
+}
+
+/** The chain of a run's rows, and the results that its calls stored. */
+async function verifyStored(place: VerifiedPlace & { readonly store: Store }, run_id: string): Promise<AuditVerdict> {
+  const { store, state_dir, heads } = place;
+  const results = new Map<string, string>();
+  async function* events(): ReturnType<Store["checks"]["events"]> {
+    for await (const event of store.checks.events(run_id)) {
+      const audit = "unreadable" in event ? undefined : (event.payload["audit"] as Partial<AuditRecord> | undefined);
+      const sha256 = audit?.hashes?.["result_sha256"];
+      if (sha256 !== undefined && audit?.tool_call_id !== undefined) results.set(audit.tool_call_id, sha256);
+      yield event;
+    }
+  }
+  const verdict = await verifyEvents(run_id, events(), { heads, state_dir });
+  const changed = results.size === 0 ? [] : await store.checks.changedResults(run_id, results);
+  const more = changed.map((id) => ({
+    seq: 0,
+    run_id,
+    problem: `the stored result of call "${id}" is not the one on record`,
+  }));
+  return { ...verdict, ok: verdict.ok && more.length === 0, problems: [...verdict.problems, ...more] };
+}
+
+/** Runs whose files say that they are of a service's task, and of which the store has nothing. */
+async function missingInStore(state_dir: string, stored: ReadonlySet<string>): Promise<readonly AuditProblem[]> {
+  const problems: AuditProblem[] = [];
+  for await (const { run_id, lastMs } of runFolders(state_dir)) {
+    if (lastMs === undefined || stored.has(run_id)) continue;
+    const first = (await wholeLines(join(state_dir, "runs", run_id, "events.jsonl"), 1)).last ?? "";
+    if (!first.includes('"type":"task.queued"')) continue; // a run of the command line or of a library
+    const problem = "the file of this run is a task of the service, but the store has nothing of it: it was removed";
+    problems.push({ seq: 0, run_id, problem });
+  }
+  return problems;
+}
+
+/** The file of a run and its rows have the same damage where they follow each other. */
+function withoutRepeats(problems: readonly AuditProblem[]): readonly AuditProblem[] {
+  const keyOf = ({ run_id = "", seq, problem }: AuditProblem): string => `${run_id} ${seq} ${problem}`;
+  return [...new Map(problems.map((each) => [keyOf(each), each])).values()];
 }
 
 function isTold(left: ForgottenRun, gone: Gone | undefined): boolean {

@@ -46,6 +46,8 @@ export interface GateParts {
   /** Whose grants count beside those of the run. Undefined: the run's own. */
   readonly session: string | undefined;
   readonly quotas: Quotas;
+  /** The host keeps results whole, so the record has the sha256 of each. */
+  readonly keeps_results: boolean;
   /** Undefined: nothing is kept for later runs. */
   readonly memory: MemoryKeeper | undefined;
   /** Whether a journal that commits does so for these keepers: they have to be of the same maker. */
@@ -156,6 +158,8 @@ export interface GateCall {
   /** Resolves when that is on the disk, where it has to be. */
   durable?: Promise<void> | undefined;
   output?: ToolOutput<unknown>;
+  /** Files of the run's folder that this call stored, with their sha256: the record vouches for them. */
+  stored: Readonly<Record<string, string>>;
 }
 
 export type Step = (call: GateCall, parts: GateParts) => Promise<void> | void;

@@ -100,6 +100,7 @@ function newCall(request: ToolCallRequest, options: CallOptions, opened_ms: numb
     bytes_written: 0,
     attachments: [],
     is_attachment_redacted: false,
+    stored: {},
   };
 }
 

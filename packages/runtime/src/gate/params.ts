@@ -14,5 +14,6 @@ function shorten(call: GateCall, { folder, redactor }: GateParts): unknown {
   const text = JSON.stringify(call.params);
   if (text.length <= LONG_BYTES && Buffer.byteLength(text) <= LONG_BYTES) return call.params;
   const { storage_ref, sha256 } = folder.putAside(`${call.request.tool_call_id}.arguments.json`, text);
+  call.stored = { ...call.stored, [storage_ref]: sha256 };
   return { excerpt: excerptHead(text, { lines: 1, bytes: LONG_BYTES }).text, storage_ref, sha256 };
 }

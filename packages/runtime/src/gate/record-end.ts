@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { AuditRecord } from "../protocol/audit.ts";
 import type { CallError, ToolCallResult } from "../protocol/result.ts";
 import { ERRORS } from "../protocol/errors.ts";
@@ -34,6 +35,7 @@ function endEvent(call: GateCall, { result, cause }: Settled, parts: GateParts):
     now,
     sandbox: parts.workspace.sandbox,
     redactor: parts.redactor,
+    keeps_results: parts.keeps_results || parts.journal.commits === true,
   });
   const { tool_call_id, payload, error } = result;
   const about = { tool_call_id, tool_name };
@@ -70,9 +72,11 @@ interface AuditOptions {
   readonly now: number;
   readonly sandbox: string;
   readonly redactor: Redactor;
+  readonly keeps_results: boolean;
 }
 
-function auditOf(call: GateCall, { result, tool_name, params, now, sandbox, redactor }: AuditOptions): AuditRecord {
+function auditOf(call: GateCall, options: AuditOptions): AuditRecord {
+  const { result, tool_name, params, now, sandbox, redactor, keeps_results } = options;
   const { payload, error } = result;
   const { tool, decision, approval, request } = call;
   return {
@@ -103,7 +107,11 @@ function auditOf(call: GateCall, { result, tool_name, params, now, sandbox, reda
     ...(call.options.chat === undefined ? {} : { chat: call.options.chat }),
     ...(call.options.user === undefined ? {} : { user: call.options.user }),
     sandbox,
-    hashes: payload?.sha256 === undefined ? {} : { stdout_sha256: payload.sha256 },
+    hashes: {
+      ...(payload?.sha256 === undefined ? {} : { stdout_sha256: payload.sha256 }),
+      ...(keeps_results ? { result_sha256: hash("sha256", JSON.stringify(result), "hex") } : {}),
+      ...call.stored,
+    },
     artifacts: result.artifacts,
     ...(call.reverse_thinking === undefined ? {} : { reverse_thinking: call.reverse_thinking }),
   };

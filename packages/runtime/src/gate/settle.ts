@@ -136,7 +136,7 @@ function makePayload(
     limits,
     putAside: () => folder.putAside(`${tool_call_id}.txt`, wholeOutput(output)),
   });
-  const { data, meta } = keepSmall(output, parts, tool_call_id);
+  const { data, meta } = keepSmall(output, parts, call);
   return {
     exit_code: output.exit_code ?? (failed ? 1 : 0),
     stdout: shown.stdout.text,
@@ -185,10 +185,11 @@ function wholeOutput({ stdout, stderr }: { stdout: string; stderr: string }): st
 function keepSmall(
   { data, meta }: { data: unknown; meta: Payload["meta"] },
   { folder, limits }: GateParts,
-  tool_call_id: string,
+  call: GateCall,
 ): { data: unknown; meta: Payload["meta"] } {
   const text = JSON.stringify(data);
   if (text.length <= limits.bytes * DATA_FACTOR) return { data, meta };
-  const { storage_ref, sha256 } = folder.putAside(`${tool_call_id}.data.json`, text);
+  const { storage_ref, sha256 } = folder.putAside(`${call.request.tool_call_id}.data.json`, text);
+  call.stored = { ...call.stored, [storage_ref]: sha256 };
   return { data: {}, meta: { ...meta, data_ref: storage_ref, data_sha256: sha256 } };
 }

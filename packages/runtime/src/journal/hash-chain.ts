@@ -4,6 +4,8 @@ import type { Bounds } from "../protocol/bounds.ts";
 import { FIRST_HASH } from "../protocol/events.ts";
 import type { EventDraft, RuntimeEvent } from "../protocol/event-record.ts";
 import { canonicalJson } from "../protocol/canonical.ts";
+import { keyIdOf, macOf } from "./record-key.ts";
+import type { RecordKey } from "./record-key.ts";
 
 /** The last link of a chain. */
 export interface Tail {
@@ -20,12 +22,14 @@ export interface ChainedEvent {
   readonly line: string;
 }
 
-/** Gives each draft its place after `tail` (spec 1, Events). */
-export function chainEvents(drafts: readonly EventDraft[], tail: Tail): readonly ChainedEvent[] {
+/** Gives each draft its place after `tail` (spec 1, Events). With a key, each event also carries its `mac`. */
+export function chainEvents(drafts: readonly EventDraft[], tail: Tail, key?: RecordKey): readonly ChainedEvent[] {
   let last = tail;
   return drafts.map((draft) => {
-    const { unsealed, text } = withinBounds({ ...draft, seq: last.seq + 1, prev_hash: last.hash });
-    const event = { ...unsealed, hash: hashOf(last.hash, text) };
+    const { unsealed, text: plain } = withinBounds({ ...draft, seq: last.seq + 1, prev_hash: last.hash });
+    const mac = key === undefined ? undefined : macOf(key, last.hash + plain);
+    const text = mac === undefined ? plain : addMac(plain, mac);
+    const event = { ...unsealed, ...(mac === undefined ? {} : { mac }), hash: hashOf(last.hash, text) };
     last = event;
     return { event, line: sealLine(text, event.hash) };
   });
@@ -42,6 +46,29 @@ function withinBounds(whole: Unsealed): { readonly unsealed: Unsealed; readonly 
   if (text.length <= EVENT_CHARACTERS) return { unsealed: whole, text };
   const unsealed = boundData(whole, CUT_EVENT) as Unsealed;
   return { unsealed, text: canonicalJson(unsealed) };
+}
+
+/** `mac` stands where the canonical form has it: between `event_id` and `parent_id`. No string value holds this text, for its quotes are escaped. */
+const AFTER_MAC = ',"parent_id":';
+
+function addMac(plain: string, mac: string): string {
+  const at = plain.indexOf(AFTER_MAC);
+  return `${plain.slice(0, at)},"mac":"${mac}"${plain.slice(at)}`;
+}
+
+/**
+ * Who wrote an event: `ours` by this key, `forged` where it names this key and the mac is wrong, `foreign` by another
+ * key, `none` where it carries no mac. Says nothing of an event whose hash is wrong.
+ */
+export type Seal = "ours" | "forged" | "foreign" | "none";
+
+export function sealOf(event: RuntimeEvent, key: RecordKey | undefined): Seal {
+  const { hash: _, mac, ...unsealed } = event;
+  if (mac === undefined) return "none";
+  const id = keyIdOf(mac);
+  if (id === undefined) return "forged";
+  if (key === undefined || id !== key.id) return "foreign";
+  return macOf(key, event.prev_hash + canonicalJson(unsealed)) === mac ? "ours" : "forged";
 }
 
 /** An event that has its place already, as the line that `chainEvents` would give. */

@@ -1,6 +1,8 @@
+import { hash } from "node:crypto";
 import {
   closeSync,
   constants,
+  existsSync,
   fdatasyncSync,
   fstatSync,
   ftruncateSync,
@@ -9,6 +11,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeSync,
 } from "node:fs";
 import { homedir } from "node:os";
@@ -37,7 +40,8 @@ export function headsFolder(environment: NodeJS.ProcessEnv = process.env): strin
 
 /**
  * The head of one chain: one file, one line of fixed length, written over in one system call after each append.
- * It may lag the record by the last append, never lead it: so a record that ends before its head was cut.
+ * It may lag the record, never lead it: a record that ends before its head was cut, and what lies beyond the head has to
+ * carry the mac of this user.
  */
 export class HeadFile {
   readonly #folder: string;
@@ -47,18 +51,19 @@ export class HeadFile {
   constructor(folder: string, run_id: string, state_dir: string) {
     this.#folder = folder;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    this.#fd = openSync(join(folder, run_id), constants.O_WRONLY | constants.O_CREAT, 0o600);
+    this.#fd = openSync(join(folder, nameOf(folder, run_id, state_dir)), constants.O_WRONLY | constants.O_CREAT, 0o600);
     this.#suffix = ` ${JSON.stringify(state_dir)}\n`;
     const bytes = SEQ_DIGITS + 1 + 64 + Buffer.byteLength(this.#suffix);
     if (fstatSync(this.#fd).size > bytes) ftruncateSync(this.#fd, bytes); // it was kept for a folder of a longer name
   }
 
-  write({ seq, hash }: Tail): void {
-    const line = `${String(seq).padStart(SEQ_DIGITS, "0")} ${hash}${this.#suffix}`;
+  write({ seq, hash: last }: Tail): void {
+    const line = `${String(seq).padStart(SEQ_DIGITS, "0")} ${last}${this.#suffix}`;
     const bytes = Buffer.from(line);
     if (writeSync(this.#fd, bytes, 0, bytes.length, 0) !== bytes.length) {
       throw new Error("The head of the record was written only in part: the disk is full");
     }
+    if (fstatSync(this.#fd).nlink === 0) throw new Error(`The head of the record was deleted from "${this.#folder}"`);
   }
 
   /** On the disk, with its name. */
@@ -72,29 +77,54 @@ export class HeadFile {
   }
 }
 
-/** For a run that is no longer kept, when its record elsewhere says so. */
-export function removeHead(folder: string, run_id: string): void {
-  if (isRunId(run_id)) rmSync(join(folder, run_id), { force: true });
+/**
+ * The name of a run's head. Callers choose run ids, so two state folders may each have a run of one id: the second one's
+ * head carries its folder too. The head of a run whose folder was moved stays its head.
+ */
+function nameOf(folder: string, run_id: string, state_dir: string): string {
+  const own = `${run_id}@${hash("sha256", state_dir, "hex").slice(0, 16)}`;
+  if (existsSync(join(folder, own))) return own;
+  const head = readFileAt(folder, run_id);
+  if (typeof head !== "object" || head.state_dir === state_dir) return run_id;
+  return hasRecord(head.state_dir, run_id) || !hasRecord(state_dir, run_id) ? own : run_id;
 }
 
-/** Puts a head where it was or was not, whatever it said: for one who puts back a record knowingly. */
-export function replaceHead(folder: string, { run_id, seq, hash, state_dir }: Head): void {
-  removeHead(folder, run_id);
+function hasRecord(state_dir: string, run_id: string): boolean {
+  // The record of prunings has a head like a run's.
+  const folder = run_id.startsWith("prune_") ? "pruned" : join("runs", run_id);
+  return (statSync(join(state_dir, folder, "events.jsonl"), { throwIfNoEntry: false })?.size ?? 0) > 0;
+}
+
+/** For a run that is no longer kept, when its record elsewhere says so. */
+export function removeHead(folder: string, run_id: string, state_dir: string): void {
+  if (isRunId(run_id)) rmSync(join(folder, nameOf(folder, run_id, state_dir)), { force: true });
+}
+
+/** Sets a head, whatever it said before: for one who restores or moves a record knowingly. */
+export function replaceHead(folder: string, { run_id, seq, hash: last, state_dir }: Head): void {
+  removeHead(folder, run_id, state_dir);
   const file = new HeadFile(folder, run_id, state_dir);
   try {
-    file.write({ seq, hash });
+    file.write({ seq, hash: last });
     file.sync();
   } finally {
     file.close();
   }
 }
 
-/** The head of one run, or undefined where none was kept. A head that cannot be read as one is itself a sign of tampering. */
-export function readHead(folder: string, run_id: string): Head | "damaged" | undefined {
+/**
+ * The head of one run, or undefined where none was kept. A head that cannot be read as one is itself a sign of
+ * tampering. Without `state_dir`: of the run of that id that was recorded first, wherever that was.
+ */
+export function readHead(folder: string, run_id: string, state_dir?: string): Head | "damaged" | undefined {
   if (!isRunId(run_id)) return undefined;
+  return readFileAt(folder, state_dir === undefined ? run_id : nameOf(folder, run_id, state_dir));
+}
+
+function readFileAt(folder: string, name: string): Head | "damaged" | undefined {
   let text: string;
   try {
-    text = readFileSync(join(folder, run_id), "utf8");
+    text = readFileSync(join(folder, name), "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
@@ -102,8 +132,17 @@ export function readHead(folder: string, run_id: string): Head | "damaged" | und
   if (text === "") return undefined; // made, but nothing was recorded before the process ended
   const match = /^(\d{12}) ([0-9a-f]{64}) (".*")\n$/.exec(text);
   if (match === null) return "damaged";
-  const [, seq = "", hash = "", state_dir = '""'] = match;
-  return { run_id, seq: Number(seq), hash, state_dir: JSON.parse(state_dir) as string };
+  const [, seq = "", last = "", state_dir = '""'] = match;
+  return { run_id: runOf(name), seq: Number(seq), hash: last, state_dir: JSON.parse(state_dir) as string };
+}
+
+function runOf(name: string): string {
+  return name.split("@", 1)[0] ?? name;
+}
+
+/** Whether there is a file for the head of this run, written or not. */
+export function hasHeadFile(folder: string, run_id: string, state_dir: string): boolean {
+  return isRunId(run_id) && existsSync(join(folder, nameOf(folder, run_id, state_dir)));
 }
 
 /** The runs that were recorded in this state folder, as far as their heads are known. */
@@ -115,8 +154,9 @@ export function runsWithHeads(folder: string, state_dir: string): string[] {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;
   }
-  return names.filter((run_id) => {
-    const head = readHead(folder, run_id);
-    return head !== undefined && head !== "damaged" && head.state_dir === state_dir;
+  const own = names.filter((name) => {
+    const head = isRunId(runOf(name)) ? readFileAt(folder, name) : undefined;
+    return typeof head === "object" && head.state_dir === state_dir;
   });
+  return [...new Set(own.map(runOf))];
 }

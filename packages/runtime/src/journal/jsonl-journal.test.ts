@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../test/support/scratch.ts";
 import type { EventDraft } from "../protocol/event-record.ts";
@@ -53,6 +53,47 @@ test("a second writer is noticed before anything is written", async () => {
   await expect(two.append([draft("theirs")])).rejects.toThrow(/another process changed it/);
   expect(readFileSync(one.path, "utf8").split("\n")).toHaveLength(2);
   await Promise.all([one.close(), two.close()]);
+});
+
+// oxfmt-ignore
+const LOST = [
+  { title: "deleted",                 lose: ({ file }: Lost) => rmSync(file) },
+  { title: "deleted with its folder", lose: ({ file }: Lost) => rmSync(dirname(file), { recursive: true }) },
+  { title: "moved",                   lose: ({ file }: Lost) => renameSync(file, `${file}.old`) },
+  { title: "replaced by its copy",    lose: ({ file }: Lost) => { cpSync(file, `${file}.new`); renameSync(`${file}.new`, file); } },
+  { title: "in a folder that moved",  lose: ({ file }: Lost) => renameSync(dirname(file), `${dirname(file)}-moved`) },
+  { title: "in a state folder that moved", lose: ({ options }: Lost) => renameSync(options.state_dir, `${options.state_dir}-moved`) },
+  { title: "without its head",        lose: ({ options }: Lost) => rmSync(options.heads, { recursive: true }) },
+] as const;
+
+interface Lost {
+  readonly file: string;
+  readonly options: { readonly state_dir: string; readonly heads: string };
+}
+
+for (const { title, lose } of LOST) {
+  test(`a record that is ${title} while it is open takes nothing any more`, async () => {
+    const options = await place();
+    const journal = new JsonlJournal(options);
+    await journal.append([draft("before")]);
+    lose({ file: journal.path, options });
+    for (let i = 0; i < 2; i++)
+      await expect(journal.append([draft("after")])).rejects.toThrow(/deleted|another process changed it/);
+    await journal.close();
+  });
+}
+
+test("a record that was cut, or deleted, is not continued: its head would hide that", async () => {
+  const options = await place();
+  const journal = new JsonlJournal(options);
+  await journal.append([draft("one")]);
+  await journal.append([draft("two")]);
+  await journal.close();
+  const text = readFileSync(journal.path, "utf8");
+  writeFileSync(journal.path, `${text.split("\n")[0]}\n`);
+  expect(() => new JsonlJournal(options)).toThrow(/ends at record 1, but its head says 2/);
+  rmSync(journal.path);
+  expect(() => new JsonlJournal(options)).toThrow(/ends at record 0, but its head says 2/);
 });
 
 test("a record whose last line is no event is not gone on with", async () => {

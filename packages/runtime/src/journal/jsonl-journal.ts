@@ -6,18 +6,23 @@ import {
   fstatSync,
   ftruncateSync,
   openSync,
-  readSync,
+  statSync,
   writeSync,
 } from "node:fs";
+import type { Stats } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../contract/host.ts";
 import type { AppendOptions, Journal } from "../contract/journal.ts";
 import type { EventDraft, RuntimeEvent } from "../protocol/event-record.ts";
 import { makeId, makeTraceId } from "../protocol/ids.ts";
-import { chainEvents, EMPTY_TAIL, lineOf } from "./hash-chain.ts";
+import { chainEvents, lineOf, sealOf } from "./hash-chain.ts";
 import type { Tail } from "./hash-chain.ts";
-import { HeadFile } from "./heads.ts";
+import { HeadFile, readHead } from "./heads.ts";
+import type { Head } from "./heads.ts";
 import { readLines } from "./lines.ts";
+import { checkContinues, findEnd } from "./file-end.ts";
+import { openRecordKey } from "./record-key.ts";
+import type { RecordKey } from "./record-key.ts";
 import { makeRunFolder, runPath, syncFolder } from "./run-folder.ts";
 
 export interface JsonlOptions {
@@ -26,6 +31,11 @@ export interface JsonlOptions {
   readonly heads: string;
   /** Where `events.jsonl` lies. Default: the folder of the run. */
   readonly folder?: string;
+  /**
+   * Set: the file follows a journal that is the truth, by `follow`. `sealed` takes beyond the head only what carries
+   * this user's mac; `any` takes what it is given, for copies.
+   */
+  readonly follows?: "sealed" | "any";
 }
 
 /** Journal on a file: in the library this is the truth. One process writes a run at a time; a second one is noticed. */
@@ -37,6 +47,11 @@ export class JsonlJournal implements Journal {
   readonly #folder: string;
   readonly #fd: number;
   readonly #head: HeadFile;
+  /** The head as it was when the file was opened, for one that follows. */
+  readonly #reach: Head | undefined;
+  readonly #key: RecordKey;
+  readonly #follows: JsonlOptions["follows"];
+  readonly #inode: string;
   #tail: Tail;
   #size: number;
   #folderSynced = false;
@@ -44,23 +59,34 @@ export class JsonlJournal implements Journal {
   #syncingNext: Promise<void> | undefined;
   #closed = false;
 
-  constructor({ state_dir, run_id, heads, folder }: JsonlOptions) {
+  constructor({ state_dir, run_id, heads, folder, follows }: JsonlOptions) {
     this.run_id = run_id;
     this.#folder = folder ?? runPath(state_dir, run_id);
     makeRunFolder(this.#folder);
     this.path = join(this.#folder, "events.jsonl");
     this.#fd = openSync(this.path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND, 0o600);
-    const end = findEnd(this.#fd, this.path);
-    this.#tail = end.tail;
-    this.#size = end.size;
-    this.repaired_bytes = end.torn;
-    if (end.torn > 0) ftruncateSync(this.#fd, end.size);
-    this.#head = new HeadFile(heads, run_id, state_dir);
+    this.#key = openRecordKey();
+    this.#follows = follows;
+    try {
+      const end = findEnd(this.#fd, this.path);
+      const head = readHead(heads, run_id, state_dir);
+      if (follows === undefined) checkContinues({ path: this.path, tail: end.tail, head, key: this.#key });
+      this.#reach = typeof head === "object" ? head : undefined;
+      this.#tail = end.tail;
+      this.#size = end.size;
+      this.repaired_bytes = end.torn;
+      if (end.torn > 0) ftruncateSync(this.#fd, end.size);
+      this.#inode = identityOf(fstatSync(this.#fd));
+      this.#head = new HeadFile(heads, run_id, state_dir);
+    } catch (error) {
+      closeSync(this.#fd);
+      throw error;
+    }
   }
 
   /** One write, without a trip through the thread pool; the disk is waited for only where that is asked. */
   async append(drafts: readonly EventDraft[], options: AppendOptions = {}): Promise<readonly RuntimeEvent[]> {
-    const chained = chainEvents(drafts, this.#tail);
+    const chained = chainEvents(drafts, this.#tail, this.#key);
     const events = chained.map(({ event }) => event);
     this.#add(
       chained.map(({ line }) => line),
@@ -101,14 +127,33 @@ export class JsonlJournal implements Journal {
     if (first.prev_hash !== this.#tail.hash) {
       throw new Error(`"${this.path}" does not lead to event ${first.seq} of its run: it was changed`);
     }
+    for (const event of missing) this.#checkFollowed(event);
     this.#add(missing.map(lineOf), missing.at(-1));
   }
 
+  /** What follows has to lead through the head that was kept, and beyond it has to be written by this user. */
+  #checkFollowed(event: RuntimeEvent): void {
+    const { seq, hash } = this.#reach ?? { seq: 0, hash: "" };
+    if (event.seq === seq && event.hash !== hash)
+      throw new Error(`Event ${seq} of run "${this.run_id}" is not the one whose head was kept: it was rewritten`);
+    if (event.seq <= seq || this.#follows !== "sealed" || sealOf(event, this.#key) === "ours") return;
+    throw new Error(`Event ${event.seq} of run "${this.run_id}" lies beyond its head and was not written by this user`);
+  }
+
+  /** None of it is on record where the head cannot be written. */
   #add(lines: readonly string[], last: RuntimeEvent | undefined): void {
     if (last === undefined) return;
+    const size = this.#size;
     this.#write(Buffer.from(`${lines.join("\n")}\n`));
+    try {
+      // One that follows from the beginning again, because its file was lost, is behind the head for a while.
+      if (last.seq >= (this.#reach?.seq ?? 0)) this.#head.write(last);
+    } catch (error) {
+      ftruncateSync(this.#fd, size);
+      this.#size = size;
+      throw error;
+    }
     this.#tail = { seq: last.seq, hash: last.hash };
-    this.#head.write(this.#tail);
   }
 
   async *read(after = 0): AsyncIterable<RuntimeEvent> {
@@ -133,13 +178,17 @@ export class JsonlJournal implements Journal {
   #write(bytes: Buffer): void {
     // The number of a closed descriptor may by now be that of another file.
     if (this.#closed) throw new Error("the runtime was closed");
-    const size = fstatSync(this.#fd).size;
+    const { size, nlink } = fstatSync(this.#fd);
+    if (nlink === 0) throw lost(this.path);
     if (size !== this.#size) {
       throw new Error(`"${this.path}" is ${size} bytes long and ought to be ${this.#size}: another process changed it`);
     }
     try {
       const written = writeSync(this.#fd, bytes);
       if (written !== bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes could be written`);
+      // Looked up by its name: a file that was moved, or whose folder was, takes writes that nobody will find.
+      const named = statSync(this.path, { throwIfNoEntry: false });
+      if (named === undefined || identityOf(named) !== this.#inode) throw lost(this.path);
     } catch (error) {
       ftruncateSync(this.#fd, this.#size);
       throw error;
@@ -164,6 +213,14 @@ export class JsonlJournal implements Journal {
   }
 }
 
+function identityOf({ dev, ino }: Stats): string {
+  return `${dev}:${ino}`;
+}
+
+function lost(path: string): Error {
+  return new Error(`"${path}" was deleted, moved or replaced while it was open`);
+}
+
 function fdatasyncOf(fd: number): Promise<void> {
   return new Promise((resolve, reject) => {
     fdatasync(fd, (error) => (error === null ? resolve() : reject(error)));
@@ -182,40 +239,4 @@ export async function openJsonl(options: JsonlOptions, clock: Clock): Promise<Js
     { event_id: makeId("evt", now), ts, type: "display", ...about, payload: { level: "warning", content } },
   ]);
   return journal;
-}
-
-const BLOCK = 65_536;
-
-/** The last whole event of a file, and how many bytes after it are the beginning of one that was never finished. */
-function findEnd(fd: number, path: string): { readonly tail: Tail; readonly size: number; readonly torn: number } {
-  const { size } = fstatSync(fd);
-  let text = Buffer.alloc(0);
-  let from = size;
-  while (from > 0) {
-    const length = Math.min(BLOCK, from);
-    const block = Buffer.alloc(length);
-    from -= length;
-    readSync(fd, block, 0, length, from);
-    text = Buffer.concat([block, text]);
-    const lineEnd = text.lastIndexOf(10);
-    if (lineEnd < 0) continue;
-    const lineStart = text.lastIndexOf(10, lineEnd - 1) + 1;
-    if (lineStart === 0 && from > 0) continue;
-    const tail = parseTail(text.subarray(lineStart, lineEnd), path);
-    const end = from + lineEnd + 1;
-    return { tail, size: end, torn: size - end };
-  }
-  return { tail: EMPTY_TAIL, size: 0, torn: size };
-}
-
-function parseTail(line: Buffer, path: string): Tail {
-  try {
-    const { seq, hash } = JSON.parse(line.toString("utf8")) as RuntimeEvent;
-    if (Number.isInteger(seq) && /^[0-9a-f]{64}$/.test(hash)) return { seq, hash };
-  } catch {
-    // Falls through: not JSON is as bad as JSON that is no event.
-  }
-  throw new Error(
-    `The last whole line of "${path}" is no event: the record was damaged; look at it with "autonous audit verify"`,
-  );
 }

@@ -69,7 +69,7 @@ export class Prunings {
   /** Throws when the record is not the one whose head was kept: nothing may be removed on the strength of it then. */
   static async open(place: PruningsPlace, clock: Clock): Promise<Prunings> {
     const { state_dir, heads } = place;
-    const last = await takeOffUnheaded(pruningsFile(state_dir), readHead(heads, chainIdOf(state_dir) ?? ""));
+    const last = await takeOffUnheaded(pruningsFile(state_dir), readHead(heads, chainIdOf(state_dir) ?? "", state_dir));
     return new Prunings(place, clock, last);
   }
 
@@ -196,7 +196,7 @@ export async function readPrunings({ state_dir, heads }: PruningsPlace): Promise
     first_ts: undefined as string | undefined,
     last_ts: undefined as string | undefined,
   };
-  const head = readHead(heads, chainIdOf(state_dir) ?? "");
+  const head = readHead(heads, chainIdOf(state_dir) ?? "", state_dir);
   const headSeq = typeof head === "object" ? head.seq : head === "damaged" ? 0 : Number.POSITIVE_INFINITY;
   if (existsSync(file))
     for await (const lines of readLines(file))

@@ -1,26 +1,23 @@
 import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { RuntimeEvent } from "../protocol/event-record.ts";
-import { EMPTY_TAIL, hashOfEvent, isSealedLine, lineOf } from "./hash-chain.ts";
-import type { Tail } from "./hash-chain.ts";
-import { headsFolder, readHead, runsWithHeads } from "./heads.ts";
+import { ChainCheck } from "./chain-check.ts";
+import type { AuditProblem, ChainOptions, FoundHead } from "./chain-check.ts";
+import { EMPTY_TAIL, lineOf } from "./hash-chain.ts";
+import { hasHeadFile, headsFolder, readHead, runsWithHeads } from "./heads.ts";
 import { readLines } from "./lines.ts";
-import type { Line } from "./lines.ts";
 import { chainIdOf, pruningsFile, readPrunings } from "./prunings.ts";
 import type { Gone, PrunedRun, ReadPrunings } from "./prunings.ts";
-import { runPath } from "./run-folder.ts";
-
-export interface AuditProblem {
-  /** Where the chain stops being right; 0 where a whole run is meant. */
-  readonly seq: number;
-  readonly problem: string;
-  readonly run_id?: string;
-}
+import { readRecordKey } from "./record-key.ts";
+import { isRunId, runPath } from "./run-folder.ts";
+import { StoredFiles } from "./stored-files.ts";
 
 export interface AuditVerdict {
   readonly ok: boolean;
   readonly records: number;
   readonly problems: readonly AuditProblem[];
+  /** What is worth knowing and takes nothing from the record, such as a last line that a crash cut short. */
+  readonly notes?: readonly AuditProblem[];
   /** What is no longer kept, where something is not: the record of that is a part of what was checked. */
   readonly pruned?: PrunedSummary;
 }
@@ -33,6 +30,10 @@ interface PrunedSummary {
   readonly last_ts: string | null;
   /** How often the folder was put back from a backup, and what that lost. */
   readonly restores: readonly { readonly ts: string; readonly made_at: string; readonly lost_runs: number }[];
+}
+
+interface StoreOptions extends VerifyOptions {
+  readonly state_dir: string;
 }
 
 export interface VerifyOptions {
@@ -52,9 +53,14 @@ export async function verifyAudit(path: string, options: VerifyOptions = {}): Pr
   const prunings = isStateFolder(path) ? await readPrunings({ state_dir: path, heads }) : undefined;
   const missing = prunings === undefined ? [] : missingRuns(path, heads, prunings);
   const problems = [...verdicts.flatMap((verdict) => verdict.problems), ...missing];
+  const notes = verdicts.flatMap((verdict) => verdict.notes ?? []);
   const records = verdicts.reduce((sum, verdict) => sum + verdict.records, 0);
   const pruned = prunings && summaryOf(prunings);
-  return { ok: problems.length === 0, records, problems, ...(pruned === undefined ? {} : { pruned }) };
+  return { ...verdictOf({ records, problems, notes }), ...(pruned === undefined ? {} : { pruned }) };
+}
+
+function verdictOf({ records, problems, notes }: Omit<Required<AuditVerdict>, "ok" | "pruned">): AuditVerdict {
+  return { ok: problems.length === 0, records, problems, ...(notes.length === 0 ? {} : { notes }) };
 }
 
 function summaryOf({ runs, changes, first_ts, last_ts, restores }: ReadPrunings): PrunedSummary | undefined {
@@ -81,13 +87,13 @@ function missingRuns(path: string, heads: string, { byRun }: ReadPrunings): Audi
   return runsWithHeads(heads, realPathOf(path))
     .filter((run_id) => run_id !== chain && !existsSync(join(path, "runs", run_id, "events.jsonl")))
     .flatMap((run_id) => {
-      const problem = whyMissing(readHead(heads, run_id), byRun.get(run_id));
+      const problem = whyMissing(readHead(heads, run_id, realPathOf(path)), byRun.get(run_id));
       return problem === undefined ? [] : [{ seq: 0, run_id, problem }];
     });
 }
 
 /** Undefined where the run was pruned, and it is this one that was. */
-function whyMissing(head: HeadFound, gone: Gone | undefined): string | undefined {
+function whyMissing(head: ReturnType<typeof readHead>, gone: Gone | undefined): string | undefined {
   if (gone === undefined) return "the record of this run is gone; its head is still known";
   if (!gone.isHeaded) return `the record of this run is gone, and what says that it was pruned (${gone.ts}) is forged`;
   if (typeof head !== "object") return undefined;
@@ -108,13 +114,62 @@ function realPathOf(path: string): string {
 }
 
 async function verifyFile(file: string, heads: string): Promise<AuditVerdict> {
-  return (await checkFile(file, heads)).verdict(basename(dirname(file)));
+  return (await checkFile(file, heads)).verdict;
 }
 
-async function checkFile(file: string, heads: string): Promise<ChainCheck> {
-  const chain = new ChainCheck((run_id) => readHead(heads, run_id));
+interface CheckedFile {
+  readonly chain: ChainCheck;
+  readonly verdict: AuditVerdict;
+}
+
+/** The chain of a file, that it is of the run that its folder is named after, and what its calls stored beside it. */
+async function checkFile(file: string, heads: string): Promise<CheckedFile> {
+  const place = placeOf(file);
+  const stored = new StoredFiles();
+  const chain = new ChainCheck({
+    ...chainOptions(heads, place?.state_dir ?? dirname(dirname(realPathOf(file)))),
+    run_id: place?.run_id,
+    onEvent: (event) => stored.add(event),
+  });
   for await (const lines of readLines(file)) for (const line of lines) chain.add(line);
-  return chain;
+  const { problems, notes } = chain.verdict();
+  const run_id = chain.run_id ?? "";
+  const beside = place === undefined ? [] : await stored.check(dirname(file));
+  const copied = copyOf(place, place && findHead(heads, run_id, place.state_dir));
+  const all = [...problems, ...[...copied, ...beside].map((each) => ({ ...each, run_id }))];
+  return { chain, verdict: verdictOf({ records: chain.records, problems: all, notes }) };
+}
+
+interface RunPlace {
+  readonly state_dir: string;
+  readonly run_id: string;
+}
+
+/** The run that a file has to hold, where it lies as a run's file does; undefined for any other file. */
+function placeOf(file: string): RunPlace | undefined {
+  const folder = dirname(realPathOf(file));
+  const run_id = basename(folder);
+  if (basename(file) !== "events.jsonl" || basename(dirname(folder)) !== "runs" || !isRunId(run_id)) return undefined;
+  return { run_id, state_dir: dirname(dirname(folder)) };
+}
+
+/** A record that was recorded elsewhere and is still there was copied here. One that is only here was moved. */
+function copyOf(place: RunPlace | undefined, head: FoundHead): AuditProblem[] {
+  if (place === undefined || typeof head !== "object" || head.state_dir === place.state_dir) return [];
+  if (!existsSync(join(runPath(head.state_dir, place.run_id), "events.jsonl"))) return [];
+  const problem = `this is a copy: the run was recorded in "${head.state_dir}" and is still there`;
+  return [{ seq: 0, problem, kind: "unproven" }];
+}
+
+/** The head of the run in this folder; else that of a run of the same id elsewhere, of which this may be a copy. */
+function findHead(heads: string, run_id: string, state_dir: string): FoundHead {
+  const own = readHead(heads, run_id, state_dir);
+  if (own !== undefined) return own;
+  return hasHeadFile(heads, run_id, state_dir) ? "begun" : readHead(heads, run_id);
+}
+
+function chainOptions(heads: string, state_dir: string): Pick<ChainOptions, "findHead" | "key"> {
+  return { findHead: (run_id) => findHead(heads, run_id, state_dir), key: readRecordKey() };
 }
 
 /** The same for the file of one run, and what would be left of it if it were no longer kept. */
@@ -122,7 +177,8 @@ export async function summarizeRun(
   { state_dir, run_id }: { readonly state_dir: string; readonly run_id: string },
   options: VerifyOptions = {},
 ): Promise<AuditVerdict & { readonly run: PrunedRun }> {
-  const chain = await checkFile(join(runPath(state_dir, run_id), "events.jsonl"), options.heads ?? headsFolder());
+  const file = join(runPath(state_dir, run_id), "events.jsonl");
+  const { chain, verdict } = await checkFile(file, options.heads ?? headsFolder());
   const { first, last, records } = chain;
   const run = {
     run_id,
@@ -132,96 +188,24 @@ export async function summarizeRun(
     last_ts: last?.ts ?? null,
     last_hash: last?.hash ?? EMPTY_TAIL.hash,
   };
-  return { ...chain.verdict(run_id), run };
+  return { ...verdict, run };
 }
 
-/** The same for a record that is kept elsewhere than in a file. */
+/** A row of a store that cannot be given as an event, and what is wrong with it. */
+export interface UnreadableEvent {
+  readonly unreadable: string;
+}
+
+/** The same for a record that is kept elsewhere than in a file. Its head follows it, so it may not have one yet. */
 export async function verifyEvents(
   run_id: string,
-  events: AsyncIterable<RuntimeEvent>,
-  options: VerifyOptions = {},
+  events: AsyncIterable<RuntimeEvent | UnreadableEvent>,
+  { state_dir, heads = headsFolder() }: StoreOptions,
 ): Promise<AuditVerdict> {
-  const chain = new ChainCheck((id) => readHead(options.heads ?? headsFolder(), id));
-  for await (const event of events) chain.add({ text: lineOf(event), whole: true });
-  return chain.verdict(run_id);
-}
-
-type HeadFound = ReturnType<typeof readHead>;
-
-/** Follows one chain line by line. A bad link is told once; the next one is judged by what its own line claims. */
-class ChainCheck {
-  readonly problems: { seq: number; problem: string }[] = [];
-  records = 0;
-  run_id: string | undefined;
-  first: RuntimeEvent | undefined;
-  last: RuntimeEvent | undefined;
-  readonly #findHead: (run_id: string) => HeadFound;
-  #tail: Tail = EMPTY_TAIL;
-  #head: HeadFound;
-  #headHash: string | undefined;
-
-  constructor(findHead: (run_id: string) => HeadFound) {
-    this.#findHead = findHead;
+  const chain = new ChainCheck({ ...chainOptions(heads, realPathOf(state_dir)), run_id, headFollows: true });
+  for await (const event of events) {
+    if ("unreadable" in event) chain.addUnreadable(event.unreadable);
+    else chain.add({ text: lineOf(event), whole: true });
   }
-
-  add({ text, whole }: Line): void {
-    const expected = this.#tail.seq + 1;
-    const event = whole ? parseEvent(text) : undefined;
-    if (event === undefined) return this.#tell(expected, whole ? "the line is no event" : tornLine(text));
-    this.records++;
-    this.first ??= event;
-    this.last = event;
-    if (this.run_id === undefined) this.#begin(event.run_id);
-    if (event.run_id !== this.run_id) this.#tell(event.seq, `the event belongs to another run ("${event.run_id}")`);
-    if (event.seq !== expected) this.#tell(event.seq, `expected record ${expected} here, found ${event.seq}`);
-    else if (event.prev_hash !== this.#tail.hash) this.#tell(event.seq, "does not follow from the record before it");
-    if (!isSealedLine(text, event) && hashOfEvent(event) !== event.hash) {
-      this.#tell(event.seq, "the content was changed");
-    }
-    this.#tail = { seq: event.seq, hash: event.hash };
-    if (typeof this.#head === "object" && event.seq === this.#head.seq) this.#headHash = event.hash;
-  }
-
-  /** `folder` is the run that it ought to be, for a record that has nothing to say of itself. */
-  verdict(folder: string): AuditVerdict {
-    if (this.run_id === undefined) this.#begin(folder);
-    this.#compareWithHead();
-    const run_id = this.run_id ?? folder;
-    const problems = this.problems.map((each) => ({ ...each, run_id }));
-    return { ok: problems.length === 0, records: this.records, problems };
-  }
-
-  #compareWithHead(): void {
-    const head = this.#head;
-    if (head === undefined) return;
-    if (head === "damaged") return this.#tell(this.#tail.seq, "the head that is kept outside cannot be read");
-    if (this.#headHash === head.hash) return;
-    const problem =
-      this.#headHash === undefined
-        ? `the record ends at ${this.#tail.seq}, but it went on to ${head.seq}: the tail was cut`
-        : "the record is not the one whose head was kept: it was rewritten";
-    this.#tell(this.#headHash === undefined ? this.#tail.seq + 1 : head.seq, problem);
-  }
-
-  #begin(run_id: string): void {
-    this.run_id = run_id;
-    this.#head = this.#findHead(run_id);
-  }
-
-  #tell(seq: number, problem: string): void {
-    this.problems.push({ seq, problem });
-  }
-}
-
-function tornLine(text: string): string {
-  return `the last line is torn (${Buffer.byteLength(text)} bytes); the next start of this run takes it off`;
-}
-
-function parseEvent(text: string): RuntimeEvent | undefined {
-  try {
-    const value = JSON.parse(text) as RuntimeEvent | null;
-    return typeof value?.seq === "number" && typeof value.run_id === "string" ? value : undefined;
-  } catch {
-    return undefined; // told as "no event" by the caller
-  }
+  return verdictOf({ records: chain.records, ...chain.verdict() });
 }

@@ -17,10 +17,12 @@ export const runtimeEvent = z.strictObject({
   run_id: z.string(),
   parent_id: z.string().nullable(),
   payload: z.record(z.string(), z.unknown()),
+  /** Key id and HMAC-SHA256 (first 128 bits) of `prev_hash` and the canonical event without `mac` and `hash`; the key lies outside the state folder. */
+  mac: z.string().optional(),
   prev_hash: hash,
   hash,
 });
 export type RuntimeEvent = z.infer<typeof runtimeEvent>;
 
-/** An event before it has its place in the chain. The journal adds `seq`, `prev_hash` and `hash`. */
-export type EventDraft = Omit<RuntimeEvent, "seq" | "prev_hash" | "hash">;
+/** An event before it has its place in the chain. The journal adds `seq`, `mac`, `prev_hash` and `hash`. */
+export type EventDraft = Omit<RuntimeEvent, "seq" | "mac" | "prev_hash" | "hash">;

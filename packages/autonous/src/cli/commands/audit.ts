@@ -1,10 +1,13 @@
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { headsFolder, verifyAudit } from "@autonous/runtime";
 import type { AuditRecord, AuditVerdict } from "@autonous/runtime";
 import { argumentsText } from "../../channels/terminal/event-words.ts";
 import { cutTo } from "../../channels/terminal/width.ts";
 import { AUDIT_OUTCOMES, outcomeOf } from "../../store/audit-filter.ts";
 import type { AuditOutcome } from "../../store/audit-filter.ts";
+import { verifyBackup } from "../../upkeep/backup.ts";
+import { MANIFEST } from "../../upkeep/manifest.ts";
 import { verifyState } from "../../upkeep/verify-state.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
@@ -22,18 +25,30 @@ export async function verify(input: CommandInput): Promise<ExitCode> {
   const { args, print } = input;
   const [path] = args;
   const verdict =
-    path === undefined ? await verifyPlace(findWorkplace(input).state_dir) : await verifyAudit(existing(path));
+    path === undefined ? await verifyPlace(findWorkplace(input).state_dir) : await verifyPath(existing(path));
   // Where nothing was ever recorded the record is whole, but not in a folder that somebody names and that is not there.
   if (verdict.ok && input.options["stateDir"] !== undefined) existing(findWorkplace(input).state_dir);
   if (print.json) print.document(verdict);
   for (const { run_id = "", seq, problem } of verdict.problems) print.text(`${run_id} record ${seq}: ${problem}`);
+  for (const { run_id = "", seq, problem } of verdict.notes ?? [])
+    print.text(`Note: ${run_id} record ${seq}: ${problem}`);
   for (const line of prunedLines(verdict)) print.text(line);
-  print.text(
-    verdict.ok
-      ? `The record is whole: ${verdict.records} records`
-      : `The record is damaged: ${verdict.problems.length} problems in ${verdict.records} records`,
-  );
-  return verdict.ok ? EXIT.done : EXIT.failed;
+  const { words, exit } = summaryOf(verdict);
+  print.text(words);
+  return exit;
+}
+
+/** Damage and what cannot be checked on this machine are different answers. */
+function summaryOf({ ok, problems, records }: AuditVerdict): { readonly words: string; readonly exit: ExitCode } {
+  if (ok) return { words: `The record is whole: ${records} records`, exit: EXIT.done };
+  const found = `${count(problems.length, "problem")} in ${records} records`;
+  if (problems.some(({ kind }) => kind !== "unproven"))
+    return { words: `The record is damaged: ${found}`, exit: EXIT.failed };
+  return { words: `The record is intact as far as this machine can check: ${found}`, exit: EXIT.unproven };
+}
+
+async function verifyPath(path: string): Promise<AuditVerdict> {
+  return existsSync(join(path, MANIFEST)) ? await verifyBackup(path) : await verifyAudit(path);
 }
 
 function existing(path: string): string {

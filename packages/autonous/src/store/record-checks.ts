@@ -1,0 +1,81 @@
+import { hash } from "node:crypto";
+import type { AuditProblem, RuntimeEvent, UnreadableEvent } from "@autonous/runtime";
+import type { Database, Queries } from "./database.ts";
+import { readableEvents } from "./events.ts";
+
+/** What `audit verify` asks of the store beside its events. */
+export interface RecordChecks {
+  /** The events of a run; those that cannot be read say so instead of failing. */
+  events(run_id: string): AsyncIterable<RuntimeEvent | UnreadableEvent>;
+  /** Where the tables contradict each other: what one of them has and another lacks. */
+  contradictions(): Promise<readonly AuditProblem[]>;
+  /** Calls whose stored result is not the one on record. */
+  changedResults(run_id: string, recorded: ReadonlyMap<string, string>): Promise<readonly string[]>;
+}
+
+/** Damage is described by its first examples. */
+const MOST = 100;
+
+const KEPT = "inbox.forgotten_at is null";
+
+/** One statement per contradiction; each gives `run_id`. */
+// oxfmt-ignore
+const CONTRADICTIONS = [
+  { problem: "the store has events of this run, but its task is not in the inbox",
+    sql: `with recursive runs (run_id) as (select min(run_id) from events union all
+            select (select min(run_id) from events where events.run_id > runs.run_id) from runs where runs.run_id is not null)
+          select run_id from runs where run_id is not null and not exists (select 1 from inbox where inbox.run_id = runs.run_id)` },
+  { problem: "the task of this run is in the inbox, but the store has no event of it",
+    sql: `select run_id from inbox where ${KEPT} and not exists (select 1 from events where events.run_id = inbox.run_id)` },
+  { problem: "the outbox has a reply of a task that is not in the inbox",
+    sql: "select task_id as run_id from outbox where not exists (select 1 from inbox where inbox.task_id = outbox.task_id)" },
+  { problem: "the record says that a reply was sent, but the outbox does not have it",
+    sql: `select run_id from inbox where ${KEPT} and
+            (select count(*) from events where events.run_id = inbox.run_id and type = 'reply.sent') >
+            (select count(*) from outbox where outbox.task_id = inbox.task_id and kind <> 'approval' and sent_at is not null)` },
+  { problem: "the outbox says that a reply was sent, but the record does not",
+    sql: `select run_id from inbox where ${KEPT} and
+            (select count(*) from events where events.run_id = inbox.run_id and type = 'reply.sent') <
+            (select count(*) from outbox where outbox.task_id = inbox.task_id and kind <> 'approval' and sent_at is not null)` },
+  { problem: "the inbox says that the task is done, but the record does not",
+    sql: `select run_id from inbox where ${KEPT} and state = 'done' and
+            not exists (select 1 from events where events.run_id = inbox.run_id and type = 'task.completed')` },
+  { problem: "the record says that the task is done, but the inbox does not",
+    sql: `select run_id from inbox where ${KEPT} and state <> 'done' and
+            exists (select 1 from events where events.run_id = inbox.run_id and type = 'task.completed')` },
+  { problem: "the record has the end of a call that is not in the table of calls",
+    sql: `select distinct run_id from events where type in ('tool_call.completed', 'tool_call.failed') and json_valid(payload)
+            and exists (select 1 from inbox where inbox.run_id = events.run_id and ${KEPT})
+            and not exists (select 1 from tool_calls where tool_calls.run_id = events.run_id
+              and tool_calls.id = json_extract(payload, '$.tool_call_id'))` },
+] as const;
+
+const RESULTS = "select id, output_text from tool_calls where run_id = ? and output_text is not null";
+
+export function createRecordChecks(database: Database): RecordChecks {
+  return {
+    events: (run_id) => readableEvents(database, run_id),
+    contradictions: () => database.read("compare the tables", findContradictions),
+    changedResults: (run_id, recorded) =>
+      database.read(`compare the results of run "${run_id}"`, (queries) => findChanged(queries, run_id, recorded)),
+  };
+}
+
+async function findContradictions(queries: Queries): Promise<readonly AuditProblem[]> {
+  const found: AuditProblem[] = [];
+  for (const { sql, problem } of CONTRADICTIONS) {
+    const rows = await queries.all<{ readonly run_id: string }>(`${sql} limit ${MOST}`);
+    found.push(...rows.map(({ run_id }) => ({ seq: 0, run_id, problem })));
+  }
+  return found;
+}
+
+async function findChanged(
+  queries: Queries,
+  run_id: string,
+  recorded: ReadonlyMap<string, string>,
+): Promise<readonly string[]> {
+  const rows = await queries.all<{ readonly id: string; readonly output_text: string }>(RESULTS, [run_id]);
+  const found = new Map(rows.map(({ id, output_text }) => [id, hash("sha256", output_text, "hex")]));
+  return [...recorded].flatMap(([id, sha256]) => (found.get(id) === sha256 ? [] : [id]));
+}

@@ -1,0 +1,178 @@
+import type { RuntimeEvent } from "../protocol/event-record.ts";
+import { EMPTY_TAIL, hashOfEvent, isSealedLine, sealOf } from "./hash-chain.ts";
+import type { Seal, Tail } from "./hash-chain.ts";
+import type { Head } from "./heads.ts";
+import type { Line } from "./lines.ts";
+import type { RecordKey } from "./record-key.ts";
+
+/**
+ * damaged: the record is not as it was written. unproven: nothing in it is wrong, but what would show it (its head, its
+ * key) is not on this machine.
+ */
+export type ProblemKind = "damaged" | "unproven";
+
+export interface AuditProblem {
+  /** Where the chain stops being right; 0 where a whole run is meant. */
+  readonly seq: number;
+  readonly problem: string;
+  readonly run_id?: string;
+  /** Left out: damaged. */
+  readonly kind?: ProblemKind;
+}
+
+/** begun: the file of the head was made, and its process ended before it was written. */
+export type FoundHead = Head | "damaged" | "begun" | undefined;
+
+export interface ChainOptions {
+  /** The run that the record has to be of; undefined: whichever its first event names. */
+  readonly run_id: string | undefined;
+  readonly findHead: (run_id: string) => FoundHead;
+  /** The head follows the record at a distance, so a record of this user that has none yet is fine. */
+  readonly headFollows?: boolean;
+  readonly key: RecordKey | undefined;
+  /** What a line is called where it cannot be read: `line 7`, `row 7`. Default: line. */
+  readonly unit?: string;
+  /** Told of every event that can be read. */
+  readonly onEvent?: (event: RuntimeEvent) => void;
+}
+
+/** A record that is damaged from end to end is described by its first problems. */
+const MOST_PROBLEMS = 20;
+
+/** Checks one chain line by line. A bad link is reported once; the next one is judged by what its own line claims. */
+export class ChainCheck {
+  readonly #options: ChainOptions;
+  readonly #problems: AuditProblem[] = [];
+  readonly #notes: AuditProblem[] = [];
+  readonly #seals: Record<Seal, number> = { ours: 0, forged: 0, foreign: 0, none: 0 };
+  #more = 0;
+  #lines = 0;
+  #isOfOther = false;
+  records = 0;
+  run_id: string | undefined;
+  first: RuntimeEvent | undefined;
+  last: RuntimeEvent | undefined;
+  #tail: Tail = EMPTY_TAIL;
+  #head: FoundHead;
+  #headHash: string | undefined;
+
+  constructor(options: ChainOptions) {
+    this.#options = options;
+    if (options.run_id !== undefined) this.#begin(options.run_id);
+  }
+
+  add({ text, whole }: Line): void {
+    this.#lines++;
+    if (!whole) return this.#noteTorn(text);
+    const event = parseEvent(text);
+    const expected = this.#tail.seq + 1;
+    if (typeof event === "string")
+      return this.#report(expected, `${this.#options.unit ?? "line"} ${this.#lines} ${event}`);
+    this.#addEvent(event, text, expected);
+  }
+
+  /** A row that its store cannot give as an event. */
+  addUnreadable(what: string): void {
+    this.#lines++;
+    this.#report(this.#tail.seq + 1, what);
+  }
+
+  #addEvent(event: RuntimeEvent, text: string, expected: number): void {
+    this.records++;
+    this.first ??= event;
+    this.last = event;
+    if (this.run_id === undefined) this.#begin(event.run_id);
+    if (event.run_id !== this.run_id && !this.#isOfOther) {
+      this.#isOfOther = true; // and so are most others of a record that was copied
+      this.#report(event.seq, `the event belongs to another run ("${event.run_id}")`);
+    }
+    if (event.seq !== expected) this.#report(event.seq, `expected record ${expected} here, found ${event.seq}`);
+    else if (event.prev_hash !== this.#tail.hash) this.#report(event.seq, "does not follow from the record before it");
+    if (!isSealedLine(text, event) && hashOfEvent(event) !== event.hash) {
+      this.#report(event.seq, "the content was changed");
+    }
+    this.#tail = { seq: event.seq, hash: event.hash };
+    this.#checkSeal(event);
+    this.#options.onEvent?.(event);
+  }
+
+  /** Up to the head the chain proves every record; beyond it, and without one, the mac has to. */
+  #checkSeal(event: RuntimeEvent): void {
+    const head = this.#head;
+    if (typeof head === "object" && event.seq <= head.seq) {
+      if (event.seq === head.seq) this.#headHash = event.hash;
+      return;
+    }
+    const seal = sealOf(event, this.#options.key);
+    this.#seals[seal]++;
+    if (seal === "forged") this.#report(event.seq, "the mac does not match: the record was not written by this user");
+    else if (typeof head === "object" && seal !== "ours" && this.#seals.none + this.#seals.foreign === 1)
+      this.#report(
+        event.seq,
+        `lies beyond the head (${head.seq}) and does not carry the mac of this user: it was added`,
+      );
+  }
+
+  verdict(): { readonly problems: readonly AuditProblem[]; readonly notes: readonly AuditProblem[] } {
+    this.#compareWithHead();
+    const more = this.#more === 0 ? [] : [{ seq: 0, problem: `and ${this.#more} more problems in this run` }];
+    const named = (each: AuditProblem): AuditProblem =>
+      this.run_id === undefined ? each : { ...each, run_id: this.run_id };
+    return { problems: [...this.#problems, ...more].map(named), notes: this.#notes.map(named) };
+  }
+
+  #compareWithHead(): void {
+    const head = this.#head;
+    if (head === "damaged") return this.#report(this.#tail.seq, "the head that is kept outside cannot be read");
+    if (typeof head !== "object") return this.#reportHeadless(head);
+    if (this.#headHash === head.hash) return;
+    const problem =
+      this.#headHash === undefined
+        ? `the record ends at ${this.#tail.seq}, but it went on to ${head.seq}: the tail was cut`
+        : "the record is not the one whose head was kept: it was rewritten";
+    this.#report(this.#headHash === undefined ? this.#tail.seq + 1 : head.seq, problem);
+  }
+
+  /** A head is written with the first record: where it is missing, it was removed, or never came to this machine. */
+  #reportHeadless(head: "begun" | undefined): void {
+    const { ours, foreign, none, forged } = this.#seals;
+    if (this.records === 0 || forged > 0) return;
+    const key = this.first?.mac?.split("-")[0] ?? "";
+    if (none > 0) this.#report(0, "no head is kept for this run, and its records carry no mac: its origin is unknown");
+    else if (foreign > 0 && ours === 0)
+      this.#report(
+        0,
+        `recorded by another user or machine (key ${key}): the chain is intact, but its end cannot be checked here; "autonous backup" and "restore" bring the heads along`,
+        "unproven",
+      );
+    else if (head === undefined && this.#options.headFollows !== true)
+      this.#report(0, "no head is kept for this run: it was removed, so a cut tail would not show");
+  }
+
+  #begin(run_id: string): void {
+    this.run_id = run_id;
+    this.#head = this.#options.findHead(run_id);
+  }
+
+  #noteTorn(text: string): void {
+    const problem = `the last line is torn (${Buffer.byteLength(text)} bytes): a crash cut it short before it was acknowledged; nothing recorded is lost`;
+    this.#notes.push({ seq: this.#tail.seq + 1, problem });
+  }
+
+  #report(seq: number, problem: string, kind?: ProblemKind): void {
+    if (this.#problems.length >= MOST_PROBLEMS) this.#more++;
+    else this.#problems.push({ seq, problem, ...(kind === undefined ? {} : { kind }) });
+  }
+}
+
+/** The event, or what is wrong with the line. */
+function parseEvent(text: string): RuntimeEvent | string {
+  try {
+    const value = JSON.parse(text) as RuntimeEvent | null;
+    const isEvent = Number.isInteger(value?.seq) && typeof value?.run_id === "string" && typeof value.hash === "string";
+    const hasPayload = typeof value?.payload === "object" && value.payload !== null;
+    return isEvent && hasPayload ? value : "is not an event";
+  } catch {
+    return "is not valid JSON";
+  }
+}

@@ -1,0 +1,99 @@
+import { fstatSync, readFileSync, readSync } from "node:fs";
+import type { RuntimeEvent } from "../protocol/event-record.ts";
+import { EMPTY_TAIL, hashOfEvent, sealOf } from "./hash-chain.ts";
+import type { Tail } from "./hash-chain.ts";
+import type { Head } from "./heads.ts";
+import type { RecordKey } from "./record-key.ts";
+
+const BLOCK = 65_536;
+
+export interface RecordEnd {
+  readonly tail: Tail;
+  /** Bytes up to the end of the last complete line. */
+  readonly size: number;
+  /** Bytes after it: the beginning of a line that was never finished, so never acknowledged. */
+  readonly torn: number;
+}
+
+/** The last complete event of a file. Throws where the last complete line is not an event. */
+export function findEnd(fd: number, path: string): RecordEnd {
+  const { size } = fstatSync(fd);
+  let text = Buffer.alloc(0);
+  let from = size;
+  while (from > 0) {
+    const length = Math.min(BLOCK, from);
+    const block = Buffer.alloc(length);
+    from -= length;
+    readSync(fd, block, 0, length, from);
+    text = Buffer.concat([block, text]);
+    const lineEnd = text.lastIndexOf(10);
+    if (lineEnd < 0) continue;
+    const lineStart = text.lastIndexOf(10, lineEnd - 1) + 1;
+    if (lineStart === 0 && from > 0) continue;
+    const tail = parseTail(text.subarray(lineStart, lineEnd), path);
+    const end = from + lineEnd + 1;
+    return { tail, size: end, torn: size - end };
+  }
+  return { tail: EMPTY_TAIL, size: 0, torn: size };
+}
+
+function parseTail(line: Buffer, path: string): Tail {
+  try {
+    const { seq, hash } = JSON.parse(line.toString("utf8")) as RuntimeEvent;
+    if (Number.isInteger(seq) && /^[0-9a-f]{64}$/.test(hash)) return { seq, hash };
+  } catch {
+    // Falls through: invalid JSON is as bad as JSON that is not an event.
+  }
+  throw new Error(
+    `The last complete line of "${path}" is not a valid event: the record was damaged; run "autonous audit verify"`,
+  );
+}
+
+interface HeadCheck {
+  readonly path: string;
+  readonly tail: Tail;
+  readonly head: Head | "damaged" | undefined;
+  readonly key: RecordKey;
+}
+
+/**
+ * Whether a record may be continued: it has to reach its head, and what goes beyond the head has to carry this user's
+ * mac. Otherwise the next append would move the head, and nothing would show that the record was cut or added to.
+ */
+export function checkContinues({ path, tail, head, key }: HeadCheck): void {
+  if (head === "damaged") throw refusal(path, "its head, which is kept outside the state folder, is damaged");
+  if (head !== undefined && tail.seq < head.seq)
+    throw refusal(path, `it ends at record ${tail.seq}, but its head says ${head.seq}: it was cut or replaced`);
+  if (head !== undefined && tail.seq === head.seq) {
+    if (tail.hash === head.hash) return;
+    throw refusal(path, "it is not the record whose head was kept: it was rewritten");
+  }
+  if (tail.seq === 0) return;
+  let last: Tail = head ?? EMPTY_TAIL;
+  for (const event of eventsOf(path)) {
+    if (event.seq <= (head?.seq ?? 0)) continue;
+    const follows = event.seq === last.seq + 1 && event.prev_hash === last.hash && hashOfEvent(event) === event.hash;
+    if (!follows || sealOf(event, key) !== "ours")
+      throw refusal(path, `record ${event.seq} lies beyond ${headText(head)} and was not written by this user here`);
+    last = { seq: event.seq, hash: event.hash };
+  }
+}
+
+function headText(head: Head | undefined): string {
+  return head === undefined ? "its head, which is missing," : `its head (${head.seq})`;
+}
+
+function* eventsOf(path: string): Iterable<RuntimeEvent> {
+  for (const line of readFileSync(path, "utf8").split("\n")) {
+    if (line === "") continue;
+    try {
+      yield JSON.parse(line) as RuntimeEvent;
+    } catch {
+      throw refusal(path, "a line of it is not valid JSON");
+    }
+  }
+}
+
+function refusal(path: string, why: string): Error {
+  return new Error(`Cannot continue the record "${path}": ${why}; run "autonous audit verify", or start a new run`);
+}

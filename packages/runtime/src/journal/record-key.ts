@@ -1,0 +1,79 @@
+import { createHmac, createSecretKey, hash, randomBytes } from "node:crypto";
+import type { KeyObject } from "node:crypto";
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { headsFolder } from "./heads.ts";
+
+/** The key that seals records. It lies beside the heads, outside every state folder. */
+export interface RecordKey {
+  /** Names the key without revealing it. */
+  readonly id: string;
+  readonly secret: KeyObject;
+}
+
+const ID_LENGTH = 8;
+const MAC_LENGTH = 32;
+const MAC = new RegExp(`^[0-9a-f]{${ID_LENGTH}}-[0-9a-f]{${MAC_LENGTH}}$`);
+
+export function recordKeyFile(environment: NodeJS.ProcessEnv = process.env): string {
+  return join(dirname(headsFolder(environment)), "record.key");
+}
+
+const opened = new Map<string, RecordKey>();
+
+/** The key of this user; created at first use. Processes that start at once agree on one. */
+export function openRecordKey(file: string = recordKeyFile()): RecordKey {
+  const known = opened.get(file);
+  if (known !== undefined) return known;
+  const key = readRecordKey(file) ?? createKey(file);
+  opened.set(file, key);
+  return key;
+}
+
+/** Creates nothing: undefined where this user has recorded nothing yet. */
+export function readRecordKey(file: string = recordKeyFile()): RecordKey | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  if (!/^[0-9a-f]{64}\n$/.test(text)) throw new Error(`The record key "${file}" is damaged: not 64 hex digits`);
+  const bytes = Buffer.from(text, "hex");
+  return { id: hash("sha256", bytes, "hex").slice(0, ID_LENGTH), secret: createSecretKey(bytes) };
+}
+
+/** Named only when it is complete, and by `link`, which never replaces the key of a process that was faster. */
+function createKey(file: string): RecordKey {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const temporary = `${file}.${randomBytes(6).toString("hex")}`;
+  const fd = openSync(temporary, "wx", 0o600);
+  try {
+    writeSync(fd, `${randomBytes(32).toString("hex")}\n`);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  try {
+    linkSync(temporary, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+  const key = readRecordKey(file);
+  if (key === undefined) throw new Error(`The record key "${file}" was removed while it was created`);
+  return key;
+}
+
+/** `text`: what follows `prev_hash` in the hash of the event, without `mac`. */
+export function macOf({ id, secret }: RecordKey, text: string): string {
+  const mac = createHmac("sha256", secret).update(text).digest("hex");
+  return `${id}-${mac.slice(0, MAC_LENGTH)}`;
+}
+
+/** The key that a mac names; undefined where it is not a mac. */
+export function keyIdOf(mac: unknown): string | undefined {
+  return typeof mac === "string" && MAC.test(mac) ? mac.slice(0, ID_LENGTH) : undefined;
+}
