@@ -205,19 +205,22 @@ test("where the state folder cannot be made nothing runs, and the error names it
   ]) {
     const { code, stdout, stderr } = await autonous([...words, "--state-dir", "state"], { cwd });
     expect({ words, code, stdout }).toEqual({ words, code: 2, stdout: "" });
-    expect(stderr).toContain(`the state folder "${join(cwd, "state")}" cannot be made (EEXIST)`);
+    expect(stderr).toContain(`the state folder "${join(cwd, "state")}" cannot be used: it is not a folder`);
   }
   const doctor = await autonous(["doctor", "--state-dir", "state"], { cwd });
   expect(doctor.code).toBe(1);
-  expect(doctor.stdout).toMatch(/failed +workspace +the state folder .* cannot be written .*AUTONOUS_STATE_DIR/);
+  expect(doctor.stdout).toMatch(
+    /failed +workspace +the state folder .* cannot be used: it is not a folder.*AUTONOUS_STATE_DIR/,
+  );
 });
 
 test("where the record cannot be made nothing runs, and the error names it", async () => {
-  const { path: cwd, make } = await scratchFolder();
-  await make({ "a.txt": "", "state/runs": "a file in its place", heads: "another one" });
+  const { path, make } = await scratchFolder();
+  await make({ "work/a.txt": "", "state/runs": "a file in its place", heads: "another one" });
+  const cwd = join(path, "work");
   for (const env of [
-    { AUTONOUS_STATE_DIR: "state" },
-    { XDG_STATE_HOME: join(cwd, "heads"), AUTONOUS_STATE_DIR: "other" },
+    { AUTONOUS_STATE_DIR: "../state" },
+    { XDG_STATE_HOME: join(path, "heads"), AUTONOUS_STATE_DIR: "../other" },
   ]) {
     const { code, stdout } = await autonous(["call", "ls", "--json"], { cwd, env });
     expect(code).toBe(1);
@@ -226,7 +229,7 @@ test("where the record cannot be made nothing runs, and the error names it", asy
     expect({ code: run.code, stdout: run.stdout }).toEqual({ code: 1, stdout: "" });
     expect(run.stderr).toContain("Cannot go on with the task: its record could not be written");
   }
-  const doctor = await autonous(["doctor", "--json"], { cwd, env: { XDG_STATE_HOME: join(cwd, "heads") } });
+  const doctor = await autonous(["doctor", "--json"], { cwd, env: { XDG_STATE_HOME: join(path, "heads") } });
   expect(doctor.code).toBe(1);
   const { checks } = JSON.parse(doctor.stdout) as { checks: { check: string; outcome: string }[] };
   expect(checks.find(({ check }) => check === "heads")?.outcome).toBe("failed");

@@ -72,7 +72,10 @@ export function sharedParts(options: RuntimeOptions, made: Made): DecidingParts 
     onReverseThinking: options.onReverseThinking,
     resolve: (path) => resolvePath(path, cwd),
     ...handleParts(made),
-    prepareCommands: () => commands.prepare(),
+    prepareCommands: async () => {
+      if (options.looking === true) started.makeState(); // the sandbox is tried from there
+      await commands.prepare();
+    },
     denylist: options.bash_denylist ?? "",
     network_allow: configuration.network?.allow ?? [],
     openOwn: (path) => Promise.resolve(openOwnFile(path)),

@@ -4,8 +4,8 @@ export { inspectSandbox, listSkills } from "./inspect.ts";
 export type { SandboxReport } from "./inspect.ts";
 export type { EventFilter, Explanation, Runtime, RuntimeOptions } from "./runtime-options.ts";
 export { openApprovals } from "./lazy-approvals.ts";
-export { locateState } from "./state-place.ts";
-export type { StateWish } from "./state-place.ts";
+export { checkState, isUnusedState, locateState, openState } from "./state-place.ts";
+export type { StateCheck, StateWish } from "./state-place.ts";
 export type { ToolInfo } from "./tool-info.ts";
 export { ruleFor } from "./policy/grant-rule.ts";
 export type { CheckVerdict, Decision, DecisionSettings, PolicyLayer, RuleOrigin } from "./policy/decide.ts";
@@ -86,6 +86,7 @@ export {
   removeOldPruned,
   sweepUndoObjects,
 } from "./machine/files/prune-undo.ts";
+export { removeUnused } from "./machine/state/bind-folder.ts";
 export { checkRoots, splitRoots } from "./machine/files/roots.ts";
 export { configurationFolder } from "./machine/skills/places.ts";
 export { endOwnCommands, isRunByCall, sweepLost } from "./machine/processes/marks.ts";

@@ -30,7 +30,7 @@ export interface SandboxReport {
 
 /** Every skill that is found, those that are broken or not trusted too. */
 export async function listSkills({ isTrustedSkill, ...options }: SkillsToList): Promise<SkillIndex> {
-  const started = prepareStart({ ...options, checkpoint_handler: false });
+  const started = prepareStart({ ...options, checkpoint_handler: false, looking: true });
   return await new LazySkills({ ...started, isTrustedSkill }).index();
 }
 

@@ -3,6 +3,8 @@ import type { ApprovalKeeper } from "./contract/approvals.ts";
 import type { Clock } from "./contract/host.ts";
 import type { ApprovalFiles } from "./journal/approval-file.ts";
 import { stateFolders } from "./machine/files/state-folders.ts";
+import { ToolError } from "./protocol/errors.ts";
+import { checkState } from "./state-place.ts";
 
 interface ApprovalsOptions {
   readonly state_dir: string;
@@ -33,6 +35,8 @@ export function openApprovals({ state_dir, clock = Date.now }: ApprovalsOptions)
 }
 
 async function makeFiles(state_dir: string, clock: Clock): Promise<ApprovalFiles> {
+  const problem = checkState({ workspace: "/", state_dir, roots: [] });
+  if (problem !== undefined) throw new ToolError("InvalidArguments", `Cannot open the approvals: ${problem}`);
   const [{ ApprovalFiles: Files }, { PathLocks }, { leaveLocks }] = await Promise.all([
     import("./journal/approval-file.ts"),
     import("./machine/files/path-locks.ts"),

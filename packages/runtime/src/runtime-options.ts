@@ -24,6 +24,8 @@ export interface RuntimeOptions {
   readonly cwd?: string;
   /** Where the record is kept, out of every tool's reach. Default: a folder of the user's state directory, named after the working folder. */
   readonly state_dir?: string;
+  /** For `tools()` and `explain()` only: makes no state folder, puts nothing in order, and refuses calls. */
+  readonly looking?: boolean;
   readonly profile?: ProfileName;
   readonly config?: Partial<PolicyConfiguration>;
   /** Where each rule of `config` stands, in their order, to be told with what it decides. */

@@ -606,7 +606,7 @@ test("explain says what a call would be answered, runs nothing and records nothi
     rule: "validation",
   });
   expect(ran()).toBe(0);
-  expect(readdirSync(runtime.state_dir)).toEqual([]);
+  expect(readdirSync(runtime.state_dir)).toEqual(["mark", "workspace"]);
   expect(readdirSync(join(path, "root"))).toEqual([]);
 });
 
@@ -670,7 +670,7 @@ test("asking for the events of a run that there is not gives none and makes none
   const { runtime } = await scratch();
   expect(await Array.fromAsync(runtime.events({ run_id: "never" }))).toEqual([]);
   expect(await Array.fromAsync(runtime.events())).toEqual([]);
-  expect(readdirSync(runtime.state_dir)).toEqual([]);
+  expect(readdirSync(runtime.state_dir)).toEqual(["mark", "workspace"]);
   await expect(Array.fromAsync(runtime.events({ run_id: "../x" }))).rejects.toThrow(/run_id/);
 });
 

@@ -38,7 +38,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const clock = options.clock ?? Date.now;
   const started = prepareStart({ ...options, checkpoint_handler: options.onCheckpoint !== undefined });
   const { state_dir, heads } = started;
-  const left = await recoverLeft(state_dir);
+  const left = mayWrite(options) ? await recoverLeft(state_dir) : [];
   const changer = new LazyChanger(state_dir, clock);
   const registry = registryOf(options);
   const configuration = readConfiguration(options, registry.all());
@@ -54,11 +54,12 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const journal = lazyJournal(run_id, async () => (await runs.get(run_id)).journal);
   if (left.length > 0) await tellLeft(left, { journal, now: clock(), redact: (text) => redactor.redact(text).text });
 
+  const open = (request: unknown): Opened => openIn(request, { run_id, now: clock() });
   let replay: Replay | undefined;
-
   async function call(request: ToolCallInput, callOptions: CallOptions = {}): Promise<ToolCallResult> {
-    const opened = openIn(request, { run_id, now: clock() });
+    const opened = open(request);
     try {
+      if (options.looking === true) throw onlyLooking();
       return await runs.use(opened.request.run_id, (run) => runGate(opened, callOptions, { ...shared, ...run }));
     } catch (error) {
       return unopenedResult(opened, error, shared.redactor); // the gate itself never throws
@@ -78,10 +79,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       inBatches(requests, {
         mayBeside: ({ name }) => registry.get(name)?.concurrency_safe === true,
         call: (request) => call(request, callOptions),
-        open: (request) => openIn(request, { run_id, now: clock() }).request,
+        open: (request) => open(request).request,
       }),
-    explain: async (request, callOptions = {}) =>
-      explain(openIn(request, { run_id, now: clock() }), callOptions, shared),
+    explain: async (request, callOptions = {}) => explain(open(request), callOptions, shared),
     decideAgain: async (record) => await (replay ??= await makeReplay(shared)).decideAgain(record),
     undo: (id, { force = false, ...callOptions } = {}) => call(undoCall(id, force), callOptions),
     tools: toolsInForce(shared),
@@ -93,6 +93,15 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     },
     close: () => closeInOrder([commands, changer, runs]),
   };
+}
+
+/** Where nothing may be changed, what a killed process left of a change waits for a start that may. */
+function mayWrite({ looking = false, profile }: RuntimeOptions): boolean {
+  return !looking && profile !== "readonly";
+}
+
+function onlyLooking(): ToolError {
+  return new ToolError("InvalidArguments", 'Cannot call a tool: the runtime was created with "looking"');
 }
 
 /** A tool for what the host has no place for is not one of them. */

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { headsFolder } from "./journal/heads.ts";
@@ -10,7 +10,7 @@ import { isInside } from "./paths/inside.ts";
 import { judgePlace } from "./policy/check-path.ts";
 import type { WorkspaceContext } from "./policy/decide.ts";
 import { ToolError } from "./protocol/errors.ts";
-import { locateState } from "./state-place.ts";
+import { checkState, locateState, openState } from "./state-place.ts";
 
 export interface StartOptions {
   readonly roots: readonly string[];
@@ -18,6 +18,8 @@ export interface StartOptions {
   readonly state_dir?: string;
   readonly checkpoint_handler: boolean;
   readonly tools?: readonly string[];
+  /** Makes nothing, until `makeState` is called. */
+  readonly looking?: boolean;
 }
 
 export interface Started {
@@ -25,6 +27,8 @@ export interface Started {
   readonly cwd: string;
   readonly state_dir: string;
   readonly heads: string;
+  /** Makes the state folder, if that was left out at the start. Throws where it cannot be. */
+  readonly makeState: () => void;
 }
 
 /** Checks where the runtime may work, then makes the folder for its state. Throws with every problem at once. */
@@ -41,7 +45,8 @@ export function prepareStart(options: StartOptions): Started {
   if (cwd !== undefined && roots.length > 0 && !roots.some((root) => isInside(root, cwd))) {
     problems.push(`the working folder "${cwd}" is outside the roots`);
   }
-  const wanted = locateState({ workspace: cwd ?? "/", state_dir: options.state_dir });
+  const wish = { workspace: cwd ?? "/", state_dir: options.state_dir };
+  const wanted = locateState(wish);
   const heads = headsFolder();
   const configured = configurationFolder({ home: homedir(), environment: process.env });
   const workspace = (state_dir: string): WorkspaceContext => ({
@@ -56,11 +61,20 @@ export function prepareStart(options: StartOptions): Started {
   });
   problems.push(...closedRoots(workspace(wanted)));
   // Nothing is made for a start that cannot be.
-  const state_dir = problems.length === 0 ? makeStateFolder(wanted, problems) : wanted;
-  if (problems.length > 0 || cwd === undefined) {
-    throw new ToolError("InvalidArguments", `Cannot start the runtime: ${problems.join("; ")}`, { problems });
+  if (problems.length === 0) {
+    const problem = options.looking === true ? checkState({ ...wish, roots }) : openState({ ...wish, roots }).problem;
+    if (problem !== undefined) problems.push(problem);
   }
-  return { workspace: workspace(state_dir), cwd, state_dir, heads };
+  if (problems.length > 0 || cwd === undefined) throw cannotStart(problems);
+  const makeState = (): void => {
+    const { problem } = openState({ ...wish, roots });
+    if (problem !== undefined) throw cannotStart([problem]);
+  };
+  return { workspace: workspace(wanted), cwd, state_dir: wanted, heads, makeState };
+}
+
+function cannotStart(problems: readonly string[]): ToolError {
+  return new ToolError("InvalidArguments", `Cannot start the runtime: ${problems.join("; ")}`, { problems });
 }
 
 function closedRoots(workspace: WorkspaceContext): string[] {
@@ -80,18 +94,6 @@ function realFolder(path: string, name: string, problems: string[]): string | un
   } catch (error) {
     problems.push(`${name} "${path}" cannot be opened (${(error as NodeJS.ErrnoException).code})`);
     return undefined;
-  }
-}
-
-function makeStateFolder(path: string, problems: string[]): string {
-  try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
-    return realpathSync(path);
-  } catch (error) {
-    problems.push(
-      `the state folder "${path}" cannot be made (${(error as NodeJS.ErrnoException).code}); name one that can with state_dir or AUTONOUS_STATE_DIR`,
-    );
-    return path;
   }
 }
 

@@ -146,6 +146,14 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import("./commands/state.ts")).showState,
   },
   {
+    name: "state adopt",
+    summary: "Mark the state folder in a workspace as your own",
+    options: [{ name: "--yes", meaning: "without a question: you know where the folder comes from" }],
+    workspace: true,
+    example: "autonous state adopt --state-dir .state",
+    load: async () => (await import("./commands/state.ts")).adoptState,
+  },
+  {
     name: "doctor",
     summary: "Check this machine, the configuration, the store and the sandbox",
     options: [{ name: "--fix", meaning: "install programs that are missing, with the system's package manager" }],

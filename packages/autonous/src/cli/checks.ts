@@ -38,11 +38,11 @@ const CHECKS: readonly Check[] = [
   checkRootsAndState,
   checkHeads,
   checkSpace,
-  checkStore,
-  checkModel,
-  checkFirstRequest,
   checkTelegram,
 ];
+
+/** Those that open the state folder: left out where it is not to be believed. */
+const STATE_CHECKS: readonly Check[] = [checkStore, checkModel, checkFirstRequest, checkSandbox];
 
 /** Every one of them, side by side: none depends on another, and all that is wrong is told at once. */
 export async function checkAll(place: Workplace, options: CheckOptions = {}): Promise<readonly CheckResult[]> {
@@ -51,7 +51,8 @@ export async function checkAll(place: Workplace, options: CheckOptions = {}): Pr
       (at) =>
         checkProgram(name, at),
   );
-  return await Promise.all([...CHECKS, ...programs, checkSandbox].map(async (check) => await check(place, options)));
+  const inState = place.state_problem === undefined ? STATE_CHECKS : [];
+  return await Promise.all([...CHECKS, ...programs, ...inState].map(async (check) => await check(place, options)));
 }
 
 /** Whether commands can be kept in, by trying to get out. */
@@ -119,10 +120,10 @@ function howRead({ owner, trusted, read }: ConfigurationFile): string {
   return trusted ? "is read and trusted" : "is read and not trusted: it can only narrow";
 }
 
-function checkRootsAndState({ roots, state_dir }: Workplace): CheckResult {
+function checkRootsAndState({ roots, state_dir, state_problem }: Workplace): CheckResult {
+  if (state_problem !== undefined) return { check: "workspace", outcome: "failed", message: state_problem };
   try {
-    mkdirSync(state_dir, { recursive: true, mode: 0o700 });
-    accessSync(state_dir, constants.R_OK | constants.W_OK);
+    accessSync(nearestExisting(state_dir), constants.R_OK | constants.W_OK);
   } catch (error) {
     return {
       check: "workspace",
@@ -224,7 +225,7 @@ async function checkFirstRequest(place: Workplace): Promise<CheckResult> {
   try {
     const provider = await createProvider(place.configuration.settings.model);
     if (provider.wants_all_tools === true) return { check, outcome: "ok", message: "none: no model is asked" };
-    const runtime = await createRuntime(runtimeOptions(place));
+    const runtime = await createRuntime({ ...runtimeOptions(place), looking: true });
     try {
       const measured = measureRequest({ provider, runtime, project: await readProject(place) });
       const { bytes, tokens, tools, deferred } = measured;

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { checkRoots, createRuntime, isInside, locateState, makeVisible } from "@autonous/runtime";
+import { checkRoots, checkState, createRuntime, isInside, locateState, makeVisible } from "@autonous/runtime";
 import type { Runtime, RuntimeOptions } from "@autonous/runtime";
 import { loadConfiguration } from "../config/load.ts";
 import type { Configuration } from "../config/load.ts";
@@ -20,12 +20,24 @@ export interface Workplace {
   readonly opened: readonly string[];
   readonly cwd: string;
   readonly state_dir: string;
+  /** Why the state folder may not be read, with what to do. */
+  readonly state_problem?: string | undefined;
 }
 
 type Given = Pick<CommandInput, "options">;
 
-/** The options of the command line first, then the configuration; the current folder where neither names a root. Makes nothing. */
-export function findWorkplace({ options }: Given): Workplace {
+/**
+ * The options of the command line first, then the configuration; the current folder where neither names a root. Makes
+ * nothing. Throws where the state folder is not surely this user's own, so that no command reads one that is planted.
+ */
+export function findWorkplace(given: Given): Workplace {
+  const place = lookForWorkplace(given);
+  if (place.state_problem !== undefined) throw new UsageError(`Cannot work there: ${place.state_problem}`);
+  return place;
+}
+
+/** For commands that tell what is wrong with the state folder: they must not read what is in it. */
+export function lookForWorkplace({ options }: Given): Workplace {
   const { profile, config } = options as { readonly profile?: string; readonly config?: string };
   const environment = profile === undefined ? process.env : { ...process.env, AUTONOUS_PROFILE: profile };
   const own = config === undefined ? loadConfiguration(environment) : loadOther(config, environment);
@@ -42,12 +54,14 @@ export function findWorkplace({ options }: Given): Workplace {
     cwd: placeIn(here, opened),
     environment: process.env,
   });
+  const wish = { workspace: here, state_dir: stateDir };
   return {
     configuration,
     roots,
     opened,
     cwd: placeIn(here, roots),
-    state_dir: locateState({ workspace: here, state_dir: stateDir }),
+    state_dir: locateState(wish),
+    state_problem: checkState({ ...wish, roots: opened }),
   };
 }
 

@@ -1,6 +1,5 @@
-import { mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import { headsFolder, redact, secretsOf } from "@autonous/runtime";
+import { headsFolder, openState, redact, secretsOf } from "@autonous/runtime";
 import { httpCommander } from "../channels/console/commander.ts";
 import { Bell } from "../queue/bell.ts";
 import type { Commander } from "../queue/commander.ts";
@@ -37,8 +36,9 @@ const EVERYBODY = Number.NEGATIVE_INFINITY;
 
 /** Takes messages in, sends replies out and keeps one worker running that does the tasks. Throws `CannotServe`. */
 export async function startService(place: ServicePlace): Promise<RunningService> {
-  mkdirSync(place.state_dir, { recursive: true, mode: 0o700 });
-  const state_dir = realpathSync(place.state_dir); // the heads of the chains name the folder as it really is
+  const wish = { workspace: process.cwd(), state_dir: place.state_dir, roots: place.roots };
+  const { state_dir, problem } = openState(wish); // before anything in it is read
+  if (problem !== undefined) throw new CannotServe(`Cannot serve: ${problem}`);
   await using opened = new AsyncDisposableStack(); // closed here should a later part fail to start
   opened.defer(holdStateFolder(state_dir));
   endOrphans(state_dir);

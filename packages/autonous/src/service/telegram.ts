@@ -39,6 +39,7 @@ async function listTools({ roots, state_dir, environment }: ServiceContext): Pro
   const runtime = await createRuntime({
     roots: narrowed,
     state_dir,
+    looking: true,
     profile: policy.profile,
     config: policy.configuration,
     ...(policy.projects === undefined ? {} : { projects: policy.projects }),

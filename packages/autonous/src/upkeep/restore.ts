@@ -1,6 +1,14 @@
-import { existsSync, mkdirSync, readdirSync, realpathSync, rmdirSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { pruningsFile, Prunings, readHead, removeHead, runsWithHeads } from "@autonous/runtime";
+import {
+  isUnusedState,
+  pruningsFile,
+  Prunings,
+  readHead,
+  removeHead,
+  removeUnused,
+  runsWithHeads,
+} from "@autonous/runtime";
 import type { RestoredPayload, RuntimeEvent } from "@autonous/runtime";
 import { databaseFile, openStore } from "../store/open-store.ts";
 import { copyTree } from "./copy-tree.ts";
@@ -43,7 +51,7 @@ export async function restore(place: RestorePlace, backup: string): Promise<Rest
   const there = { ...place, state_dir };
   refuseIfInUse(manifest, there);
   const gone = await inPartial(state_dir, async (partial) =>
-    isEmpty(state_dir)
+    isUnusedState(state_dir)
       ? await putBack({ manifest, backup, place: there, partial })
       : await checkBegun(manifest, there, partial),
   );
@@ -68,13 +76,9 @@ async function putBack({ manifest, backup, place, partial: { made, keep } }: Put
   await check(made, { heads, clock }, manifest);
   const gone = whatIsLost(manifest, place);
   await recordRestore(made, { heads, clock, entry: { backup, made_at: manifest.made_at, ...gone } });
-  if (existsSync(state_dir)) rmdirSync(state_dir); // it is empty
+  removeUnused(state_dir);
   keep();
   return gone;
-}
-
-function isEmpty(folder: string): boolean {
-  return !existsSync(folder) || readdirSync(folder).length === 0;
 }
 
 /**

@@ -7,14 +7,14 @@ import type { CheckResult } from "../checks.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../open-runtime.ts";
+import { lookForWorkplace } from "../open-runtime.ts";
 import type { Print } from "../print.ts";
 import { table } from "../table.ts";
 
 /** `autonous doctor`: the self-check, and every setting with where it came from. */
 export async function doctor(input: CommandInput): Promise<ExitCode> {
   const { print } = input;
-  const place = findWorkplace(input);
+  const place = lookForWorkplace(input);
   if (input.options["fix"] === true) {
     const { installMissing } = await import("../install.ts");
     for (const problem of await installMissing(place.roots, print)) print.note(`Cannot install ${problem}`);

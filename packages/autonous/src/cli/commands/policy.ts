@@ -17,7 +17,7 @@ export async function explain(input: CommandInput): Promise<ExitCode> {
   const request = name === "-" ? undefined : ({ name, args: await readArgs(text, signal) } satisfies ToolCallInput);
   const place = findWorkplace(input);
   tellRefused(place, print);
-  const runtime = await createRuntime(runtimeOptions(place));
+  const runtime = await createRuntime({ ...runtimeOptions(place), looking: true });
   try {
     if (request === undefined) return await explainLines(runtime, input);
     const explanation = await runtime.explain(request);

@@ -1,15 +1,48 @@
 import { existsSync } from "node:fs";
+import { isRunByCall, openState } from "@autonous/runtime";
+import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../open-runtime.ts";
+import { lookForWorkplace } from "../open-runtime.ts";
+import { readTypedLine } from "../standard-input.ts";
 
 /** `autonous state show`: the path alone, for scripts. Makes nothing. */
 // oxlint-disable-next-line typescript/require-await -- every command is a promise
 export async function showState(input: CommandInput): Promise<ExitCode> {
   const { print } = input;
-  const { state_dir } = findWorkplace(input);
-  if (print.json) print.document({ state_dir, exists: existsSync(state_dir) });
+  const { state_dir, state_problem } = lookForWorkplace(input);
+  if (print.json) print.document({ state_dir, exists: existsSync(state_dir), problem: state_problem ?? null });
   print.text(state_dir);
+  if (state_problem !== undefined) print.note(state_problem);
   return EXIT.done;
+}
+
+/** `autonous state adopt`: a person says that a state folder without a mark is theirs. All other checks stay. */
+export async function adoptState(input: CommandInput): Promise<ExitCode> {
+  const { print } = input;
+  const { state_dir, opened, state_problem } = lookForWorkplace(input);
+  if (state_problem === undefined) {
+    if (print.json) print.document({ ok: true, state_dir, adopted: false });
+    print.note(`Nothing to adopt: "${state_dir}" can be used as it is`);
+    return EXIT.done;
+  }
+  if (isRunByCall()) throw new UsageError("Cannot adopt a state folder from inside a tool call: only a person can");
+  if (!(await isAgreed(state_dir, input))) return EXIT.approval_needed;
+  const { problem } = openState({ workspace: process.cwd(), state_dir, roots: opened, adopting: true });
+  if (problem !== undefined) throw new UsageError(`Cannot adopt it: ${problem}`);
+  if (print.json) print.document({ ok: true, state_dir, adopted: true });
+  print.note(`Adopted "${state_dir}": it is bound to this user and machine`);
+  return EXIT.done;
+}
+
+async function isAgreed(folder: string, { options, print, signal }: CommandInput): Promise<boolean> {
+  if (options["yes"] === true) return true;
+  const what = `Everything in "${folder}" is believed from now on: queued tasks run, approvals count, its token lets its owner in`;
+  if (!process.stdin.isTTY) {
+    print.note(`${what}.\nNot adopted: run this at a terminal, or add --yes if you know where the folder comes from`);
+    return false;
+  }
+  print.note(`${what}. Type yes if you made this folder yourself:`);
+  return (await readTypedLine(signal)).trim() === "yes";
 }

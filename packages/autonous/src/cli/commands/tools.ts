@@ -10,7 +10,7 @@ import { table } from "../table.ts";
 /** `autonous tools`: what is offered here. */
 export async function tools(input: CommandInput): Promise<ExitCode> {
   const { args, print } = input;
-  const runtime = await openRuntime(input);
+  const runtime = await openRuntime(input, { looking: true });
   const offered = runtime.tools();
   await runtime.close();
   const [name] = args;

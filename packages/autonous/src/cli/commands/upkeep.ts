@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import { headsFolder } from "@autonous/runtime";
+import { headsFolder, openState } from "@autonous/runtime";
 import { databaseFile, openStore } from "../../store/open-store.ts";
 import { backUp } from "../../upkeep/backup.ts";
 import type { Old, StatePlace } from "../../upkeep/find-old.ts";
@@ -80,8 +80,12 @@ export async function backup(input: CommandInput): Promise<ExitCode> {
 /** `autonous restore`. */
 export async function restore(input: CommandInput): Promise<ExitCode> {
   const { print, args } = input;
-  const place = { state_dir: findWorkplace(input).state_dir, heads: headsFolder(), clock: Date.now };
+  const { state_dir: target, opened } = findWorkplace(input);
+  const place = { state_dir: target, heads: headsFolder(), clock: Date.now };
   const report = await told(() => restoreBackup(place, resolve(args[0] ?? "")));
+  // The person has said where it belongs: the new folder is theirs.
+  const { problem } = openState({ workspace: process.cwd(), state_dir: target, roots: opened, adopting: true });
+  if (problem !== undefined) throw new UsageError(`The backup was put back, but ${problem}`);
   if (print.json) print.document(report);
   const { state_dir, made_at, runs, records, problems, lost_runs, cut_runs } = report;
   print.text(`Put back ${count(runs, "run")} (${count(records, "record")}) to ${state_dir}, as of ${made_at}`);

@@ -1,0 +1,52 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { hasMark, MARK_FILE, writeMark } from "./mark.ts";
+
+/** Names the workspace whose state this is, for people and `doctor`. */
+export const WORKSPACE_FILE = "workspace";
+
+/** What binding a folder puts into it: no state yet. */
+export const BINDING: readonly string[] = [MARK_FILE, WORKSPACE_FILE, ".gitignore"];
+
+export interface Binding {
+  readonly keyFile: string;
+  /** Others may fill the folder's surroundings: a workspace, a repository. */
+  readonly isShared: boolean;
+  readonly workspace: string | undefined;
+}
+
+/** Makes the folder where it is missing, for this user only, and marks it as this user's. It was checked before. */
+export function bindFolder(folder: string, { keyFile, isShared, workspace }: Binding): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const mode = statSync(folder).mode & 0o777;
+  if ((mode & 0o022) !== 0) chmodSync(folder, mode & ~0o022); // one with content of that mode was refused before
+  if (isShared) writeOnce(join(folder, ".gitignore"), "*\n"); // or git add -A would commit it
+  if (workspace !== undefined) writeOnce(join(folder, WORKSPACE_FILE), `${workspace}\n`);
+  if (hasMark(folder, keyFile)) return;
+  try {
+    writeMark(folder, keyFile);
+  } catch (error) {
+    // Where no one else fills the folder it is believed without; the next start that can write marks it.
+    if (isShared) throw error;
+  }
+}
+
+function writeOnce(path: string, text: string): void {
+  if (readIfThere(path) !== text) writeFileSync(path, text, { mode: 0o600 });
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Removes a folder in which there is no state. Throws where somebody has put some there since. */
+export function removeUnused(folder: string): void {
+  if (!existsSync(folder)) return;
+  for (const name of BINDING) rmSync(join(folder, name), { force: true });
+  rmdirSync(folder);
+}

@@ -1,0 +1,112 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import {
+  chmodSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+
+/** The file in a state folder that says whose it is. */
+export const MARK_FILE = "mark";
+
+const KEY_BYTES = 32;
+
+/**
+ * A state folder in a place that others may fill (a workspace, a repository) is bound to this user, this machine and
+ * this very folder: its mark is a MAC over what tells the folder from every other one, under a key that is kept in the
+ * user's state directory. A folder that came from elsewhere has no valid mark, nor has a copy of a marked one.
+ */
+export function hasMark(folder: string, keyFile: string): boolean {
+  const key = readKey(keyFile);
+  const mark = readSmall(join(folder, MARK_FILE));
+  if (key === undefined || mark === undefined) return false;
+  const said = Buffer.from(mark.toString("utf8").trim(), "hex");
+  const wanted = markOf(folder, key);
+  return said.length === wanted.length && timingSafeEqual(said, wanted);
+}
+
+/** Binds the folder. Several who do so at once write the same. */
+export function writeMark(folder: string, keyFile: string): void {
+  const key = readKey(keyFile) ?? makeKey(keyFile);
+  letTimesDiffer(folder);
+  const path = join(folder, MARK_FILE);
+  writeAside(path, `${markOf(folder, key).toString("hex")}\n`, (temporary) => renameSync(temporary, path));
+}
+
+/** Device numbers change at a boot; the time of birth tells a folder from a later one that got its inode number. */
+function markOf(folder: string, key: Buffer): Buffer {
+  const { ino, birthtimeNs, ctimeNs, uid } = statSync(folder, { bigint: true });
+  // Where the system does not know the time of birth it gives that of the last change, which says nothing.
+  const born = birthtimeNs === ctimeNs ? 0n : birthtimeNs;
+  const identity = [folder, uid, ino, born, machineId()].map(String);
+  return createHmac("sha256", key).update(JSON.stringify(identity)).digest();
+}
+
+const TRIES = 20;
+const TICK_MS = 3;
+
+/** A folder that was made in this tick of the kernel's clock looks as if its time of birth were not known. */
+function letTimesDiffer(folder: string): void {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const { birthtimeNs, ctimeNs, mode } = statSync(folder, { bigint: true });
+    if (birthtimeNs !== ctimeNs) return;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, TICK_MS);
+    chmodSync(folder, Number(mode & 0o777n));
+  }
+}
+
+/** Empty where the system has none, as in some containers: there the key and the folder have to do. */
+function machineId(): string {
+  return readSmall("/etc/machine-id")?.toString("latin1").trim() ?? "";
+}
+
+function readKey(keyFile: string): Buffer | undefined {
+  const key = readSmall(keyFile);
+  return key?.length === KEY_BYTES ? key : undefined;
+}
+
+/** Made whole or not at all: of two who make it at once, both get the one that came first. */
+function makeKey(keyFile: string): Buffer {
+  mkdirSync(dirname(keyFile), { recursive: true, mode: 0o700 });
+  writeAside(keyFile, randomBytes(KEY_BYTES), (temporary) => {
+    try {
+      linkSync(temporary, keyFile);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  });
+  const key = readKey(keyFile);
+  if (key !== undefined) return key;
+  throw new Error(
+    `"${keyFile}" is not a key of ${KEY_BYTES} bytes; remove it, and adopt state folders in workspaces again`,
+  );
+}
+
+function writeAside(path: string, content: string | Buffer, place: (temporary: string) => void): void {
+  const temporary = `${path}.${process.pid}.${randomBytes(4).toString("hex")}`;
+  try {
+    writeFileSync(temporary, content, { flag: "wx", mode: 0o600 });
+    place(temporary);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+const SMALL_BYTES = 4096;
+
+/** A regular file that is not large, and no link. */
+function readSmall(path: string): Buffer | undefined {
+  try {
+    const stats = lstatSync(path);
+    return stats.isFile() && stats.size <= SMALL_BYTES ? readFileSync(path) : undefined;
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR", "EACCES"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
+    throw error;
+  }
+}
