@@ -17,6 +17,7 @@ import { createToolFiles } from "./machine/files/files.ts";
 import { openOwnFile } from "./machine/files/open-file.ts";
 import { resolvePath } from "./machine/files/resolve.ts";
 import { createCursors } from "./output/cursor.ts";
+import { pathFor } from "./paths/inside.ts";
 import { checkConfiguration } from "./policy/check-configuration.ts";
 import type { DecisionSettings } from "./policy/decide.ts";
 import { findIdleRules } from "./policy/idle-rules.ts";
@@ -70,6 +71,7 @@ export function sharedParts(options: RuntimeOptions, made: Made): DecidingParts 
     onApproval: options.onApproval,
     onCheckpoint: options.onCheckpoint,
     onReverseThinking: options.onReverseThinking,
+    pathFor: (real) => pathFor(real, cwd),
     resolve: (path) => resolvePath(path, cwd),
     ...handleParts(made),
     prepareCommands: async () => {

@@ -37,7 +37,7 @@ export async function listSkills({ isTrustedSkill, ...options }: SkillsToList): 
 /** Opens the sandbox that commands would run in, and really tries to get out of it. */
 export async function inspectSandbox(options: InspectOptions): Promise<SandboxReport> {
   const started = prepareStart({ ...options, checkpoint_handler: false });
-  const changer = new LazyChanger(started.state_dir, Date.now);
+  const changer = new LazyChanger({ ...started, clock: Date.now });
   const commands = new Commands({ ...options, ...started, changer, network_allow: [] });
   try {
     return await commands.inspect();

@@ -4,15 +4,22 @@ import type { UndoKeeper } from "./contract/undo.ts";
 import type { FileChanger } from "./machine/files/file-changer.ts";
 import type { LeftChange } from "./machine/files/recover.ts";
 import type { PreviewRequest } from "./machine/files/preview-change.ts";
+import type { WorkspaceContext } from "./policy/decide.ts";
 import { stateFolders } from "./machine/files/state-folders.ts";
+
+interface LazyOptions {
+  readonly state_dir: string;
+  readonly clock: Clock;
+  readonly workspace: WorkspaceContext;
+}
 
 /** What changes files, loaded when the first change is made or looked up: most processes only look, and start faster. */
 export class LazyChanger implements UndoKeeper, Pick<FileChanger, "change"> {
-  readonly #options: { readonly state_dir: string; readonly clock: Clock };
+  readonly #options: LazyOptions;
   #changer: Promise<FileChanger> | undefined;
 
-  constructor(state_dir: string, clock: Clock) {
-    this.#options = { state_dir, clock };
+  constructor(options: LazyOptions) {
+    this.#options = options;
   }
 
   readonly undoLog: UndoKeeper["undoLog"] = {
@@ -22,6 +29,10 @@ export class LazyChanger implements UndoKeeper, Pick<FileChanger, "change"> {
 
   async change(...given: Parameters<FileChanger["change"]>): ReturnType<FileChanger["change"]> {
     return await (await this.load()).change(...given);
+  }
+
+  async restore(...given: Parameters<UndoKeeper["restore"]>): ReturnType<UndoKeeper["restore"]> {
+    return await (await this.load()).restore(...given);
   }
 
   /** One that changes nothing, and tells what it would. */

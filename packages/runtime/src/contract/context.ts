@@ -4,7 +4,7 @@ import type { ToolNetwork } from "./network.ts";
 import type { CallProcesses } from "./processes.ts";
 import type { ToolSearch } from "./search.ts";
 import type { ToolSkills } from "./skills.ts";
-import type { ChangedFile, UndoLog, UndoRecord } from "./undo.ts";
+import type { ChangedFile, Restored, RestoreItem, UndoLog, UndoRecord } from "./undo.ts";
 
 /** What a tool gets to work with. These are its only handles to the machine. */
 export interface ToolContext {
@@ -64,6 +64,8 @@ interface Observations {
 
 export interface Undoing extends Pick<UndoLog, "content"> {
   readonly records: readonly UndoRecord[];
+  /** See `UndoKeeper.restore`. */
+  restore(items: readonly RestoreItem[], options: { readonly force: boolean }): Promise<Restored>;
   /** Has the tool that made the change take it back. */
   revert(record: UndoRecord): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { ToolError } from "../protocol/errors.ts";
 import type { Permission, PermissionClass, Risk, SideEffect } from "../protocol/call.ts";
 import type { ToolContext } from "./context.ts";
 import type { SkillReference } from "./skills.ts";
-import type { UndoTarget } from "./undo.ts";
+import type { UndoWish } from "./undo.ts";
 
 export const ACCESSES = ["read", "list", "write", "delete"] as const;
 export type Access = (typeof ACCESSES)[number];
@@ -90,7 +90,7 @@ export interface ToolDeclaration<Args extends Schema, Returns extends Schema> {
   readonly risk?: Risk | ((args: z.output<Args>) => Risk);
   readonly touches?: (args: z.output<Args>) => readonly (Touch | CommandTouch | AddressTouch)[];
   /** Which recorded changes the call takes back: the gate looks up what they touch and judges that too. */
-  readonly undoes?: (args: z.output<Args>) => UndoTarget;
+  readonly undoes?: (args: z.output<Args>) => UndoWish;
   /**
    * Whether a call with these arguments changes nothing, where only some calls of the tool do. Such a call is judged as
    * one that looks; the tool is offered wherever those may be made.
@@ -157,7 +157,7 @@ export interface Tool {
   describe(context: { readonly roots: readonly string[] }): string;
   riskOf(args: Readonly<Record<string, unknown>>): Risk;
   touches(args: Readonly<Record<string, unknown>>): readonly (Touch | CommandTouch | AddressTouch)[];
-  readonly undoes: ((args: Readonly<Record<string, unknown>>) => UndoTarget) | undefined;
+  readonly undoes: ((args: Readonly<Record<string, unknown>>) => UndoWish) | undefined;
   readonly revert: ((undo: unknown, context: ToolContext) => Promise<void>) | undefined;
   execute(args: Readonly<Record<string, unknown>>, context: ToolContext): Promise<ToolOutput<unknown>>;
 }

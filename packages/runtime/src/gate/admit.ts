@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { AddressTouch, ArgsAdapter, CommandTouch, Tool, Touch } from "../contract/tool.ts";
 import type { UndoRecord } from "../contract/undo.ts";
-import type { NamedAddress, NamedCommand } from "../policy/decide.ts";
+import type { NamedAddress, NamedCommand, ResolvedTouch } from "../policy/decide.ts";
 import type { ToolCallRequest } from "../protocol/call.ts";
 import { boundText } from "../protocol/bounds.ts";
 import { ToolError } from "../protocol/errors.ts";
@@ -33,19 +33,20 @@ export async function resolvePaths(call: GateCall, parts: DecidingParts): Promis
   const tool = need(call.tool, "tool");
   const args = need(call.args, "args");
   if (tool.undoes !== undefined) {
-    const records = await parts.undo.undoLog.find(tool.undoes(args));
-    call.undo_records = records.map((record) => withPathsOfNow(record, parts.resolve));
+    const wish = tool.undoes(args);
+    const records = await parts.undo.undoLog.find(wish);
+    call.undo_records = records.map((record) => withPathsOfNow(record, parts));
     // What a tool takes back itself goes as far as that tool does, which its record does not tell.
     if (call.undo_records.some(({ revert }) => revert !== undefined)) call.risk = "high";
+    call.restores = !wish.force && records.every(({ set_aside, revert }) => set_aside !== true && revert === undefined);
   }
   const named = tool.touches(args);
   const commands = named.filter((touch) => "command" in touch);
-  const paths = [
-    ...named.filter((touch) => "path" in touch),
-    ...commands.map(folderOf),
+  const paths = [...named.filter((touch) => "path" in touch), ...commands.map(folderOf)];
+  call.touches = [
+    ...paths.map((touch) => ({ show_sensitive: false, ...touch, ...parts.resolve(touch.path) })),
     ...touchesOf(call.undo_records),
   ];
-  call.touches = paths.map((touch) => ({ show_sensitive: false, ...touch, ...parts.resolve(touch.path) }));
   // A tool that runs programs without naming a command needs to know what they would run in, too.
   if (commands.length === 0 && tool.required_permissions.includes("proc.exec")) await parts.prepareCommands();
   call.addresses = await readAddresses(
@@ -96,17 +97,25 @@ function realOf(path: string, resolve: DecidingParts["resolve"]): string {
   }
 }
 
-/** A file is called as it was then where that still leads to it, else by its real place. */
-function withPathsOfNow(record: UndoRecord, resolve: DecidingParts["resolve"]): UndoRecord {
-  const files = record.files.map((file) =>
-    resolve(file.path).real === file.real ? file : { ...file, path: file.real },
-  );
+/** A file is called as it is from the working folder of now: that of then may have been another one. */
+function withPathsOfNow(record: UndoRecord, { pathFor }: DecidingParts): UndoRecord {
+  const files = record.files.map((file) => {
+    const path = pathFor(file.real);
+    return path === file.path ? file : { ...file, path };
+  });
   return { ...record, files };
 }
 
-function touchesOf(records: readonly UndoRecord[]): readonly Touch[] {
-  const pathByPlace = new Map(records.flatMap(({ files }) => files.map(({ real, path }) => [real, path] as const)));
-  return [...pathByPlace.values()].map((path) => ({ path, access: "write" }));
+/** Where a change was made is on record. Nothing is looked up: whoever restores verifies the folders that it opens. */
+function touchesOf(records: readonly UndoRecord[]): readonly ResolvedTouch[] {
+  const files = new Map(records.flatMap((record) => record.files.map((file) => [file.real, file] as const)));
+  return Array.from(files.values(), ({ path, real, after }) => ({
+    path,
+    real,
+    access: "write",
+    show_sensitive: false,
+    exists: after !== null,
+  }));
 }
 
 function runAdapter(tool: Tool, adapt: ArgsAdapter, args: ToolCallRequest["args"]): ToolCallRequest["args"] {

@@ -63,6 +63,8 @@ export interface GateParts {
   readonly onApproval: OnApproval | undefined;
   readonly onCheckpoint: OnCheckpoint | undefined;
   readonly onReverseThinking: OnReverseThinking | undefined;
+  /** A real path as it is called from the working folder. */
+  pathFor(real: string): string;
   resolve(path: string): { readonly real: string; readonly exists: boolean };
   /** The handles of one call, narrowed to what was decided. */
   openHandles(options: HandleOptions): Pick<ToolContext, "files" | "search" | "processes" | "network" | "skills">;
@@ -135,6 +137,8 @@ export interface GateCall {
   addresses: readonly NamedAddress[];
   /** Of a call that takes changes back: what it takes back, newest first. */
   undo_records: readonly UndoRecord[];
+  /** It only brings back what was there before the changes of a run. */
+  restores: boolean;
   decision?: Decision;
   approval?: { readonly approved: boolean; readonly scope: Scope | null; readonly by: string | null };
   /** The granted request that the start of this call uses up. */

@@ -59,6 +59,11 @@ export function createContext(call: GateCall, parts: GateParts, options: Context
       records: call.undo_records,
       content: (sha256) => parts.undo.undoLog.content(sha256),
       revert: (record) => revertWith(parts.registry, record, context),
+      async restore(items, { force }) {
+        await refuseOtherBases(call, parts, signal);
+        const planning = onPlanned === undefined ? {} : { onPlanned };
+        return await parts.undo.restore({ run_id, tool_call_id, signal, recorded, force, ...planning }, items);
+      },
     },
     limits: parts.limits,
     cursors: parts.cursors,
@@ -126,6 +131,15 @@ async function refuseOtherBase(before: FileBefore, { call, parts, signal }: Boun
   const found = before.facts === null ? null : `sha256:${await before.sha256()}`;
   const now = isContent ? found : await parts.baseOf(touch.real, signal);
   if (now !== approved) throw staleApproval(call, [`"${before.path}" has changed`]);
+}
+
+/** The same for files that are restored: they are compared once more when each of them is. */
+async function refuseOtherBases(call: GateCall, parts: GateParts, signal: AbortSignal): Promise<void> {
+  for (const [real, approved] of Object.entries(call.bases ?? {})) {
+    if ((await parts.baseOf(real, signal)) === approved) continue;
+    const path = call.touches.find((touch) => touch.real === real)?.path ?? real;
+    throw staleApproval(call, [`"${path}" has changed`]);
+  }
 }
 
 function bytesOf(change: FileChange): number {

@@ -38,6 +38,7 @@ function takeArgs(call: GateCall, args: Readonly<Record<string, unknown>>): void
   call.request = { ...call.request, args: copyPlainObject(args) };
   call.is_edited = true;
   call.undo_records = [];
+  call.restores = false;
   call.commands = [];
   call.addresses = [];
   delete call.short_params;

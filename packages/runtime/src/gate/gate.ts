@@ -94,6 +94,7 @@ function newCall(request: ToolCallRequest, options: CallOptions, opened_ms: numb
     commands: [],
     addresses: [],
     undo_records: [],
+    restores: false,
     params_redacted: false,
     is_edited: false,
     waited_ms: 0,

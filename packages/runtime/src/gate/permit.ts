@@ -15,12 +15,20 @@ export function decide(call: GateCall, { workspace, settings }: DecidingParts): 
 
 /** What the policy looks at. */
 export function factsOf(call: GateCall): CallFacts {
-  const { risk, touches, commands, addresses, options } = call;
+  const { risk, touches, commands, addresses, options, restores } = call;
   const { chat, user } = options;
   const who = { ...(chat === undefined ? {} : { chat }), ...(user === undefined ? {} : { user }) };
   const run = commands.length === 0 ? {} : { commands };
   const asked = addresses.length === 0 ? {} : { addresses };
-  return { tool: toolAsCalled(call), risk: need(risk, "risk"), touches, ...run, ...asked, ...who };
+  return {
+    tool: toolAsCalled(call),
+    risk: need(risk, "risk"),
+    touches,
+    ...(restores ? { restores } : {}),
+    ...run,
+    ...asked,
+    ...who,
+  };
 }
 
 /** The tool as this call uses it: one that only looks has no side effects, whatever others of the tool have. */

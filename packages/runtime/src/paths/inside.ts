@@ -5,3 +5,9 @@ export function isInside(folder: string, path: string): boolean {
 }
 
 const SLASH = 47;
+
+/** A real path as it is called from a folder: relative to it where it lies below. */
+export function pathFor(real: string, cwd: string): string {
+  if (real === cwd) return ".";
+  return isInside(cwd, real) ? real.slice(cwd.endsWith("/") ? cwd.length : cwd.length + 1) : real;
+}

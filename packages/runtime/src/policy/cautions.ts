@@ -7,8 +7,11 @@ import { findRuleAmong, namesPlace, rulesOf } from "./rules.ts";
 import { confirm, deny, isChange, quote } from "./verdict.ts";
 import type { Subject, Verdict } from "./verdict.ts";
 
+const RESTORES = "It only restores what was there before a run changed it";
+
 /** A rule that allows in general does not mean these; one that names the place does. */
 export function checkRunLater({ call, workspace, rule }: Subject): Verdict | string {
+  if (call.restores === true) return RESTORES;
   for (const { access, path, real } of call.touches) {
     if (!isChange(access)) continue;
     const place = findLaterPlace(real, workspace.roots);
@@ -40,6 +43,7 @@ export function showsHidden({ access, show_sensitive }: ResolvedTouch): boolean 
 
 /** Asked for whatever rules allow in general: a rule speaks of files, not of how many at once. */
 export function checkManyFiles(subject: Subject): Verdict | string {
+  if (subject.call.restores === true) return RESTORES;
   const count = countChanged(subject.call);
   if (count <= MANY_FILES) return "Few files would change at once";
   return byProfile(subject, {

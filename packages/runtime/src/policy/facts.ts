@@ -58,6 +58,8 @@ export interface CallFacts {
   readonly touches: readonly ResolvedTouch[];
   readonly commands?: readonly NamedCommand[];
   readonly addresses?: readonly NamedAddress[];
+  /** It only brings back what was there before the changes of a run, each where nobody changed it since. */
+  readonly restores?: boolean;
   readonly chat?: string;
   readonly user?: string;
 }

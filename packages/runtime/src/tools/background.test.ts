@@ -50,7 +50,7 @@ sandboxed(`what a background command changed is told when it has ended, and late
     expect(result.artifacts.undo_id).toBeUndefined();
     expect(dataOf(result)).toMatchObject({ state: "exited", files_changed: 3 });
     expect(result.payload).toMatchObject({ stdout: "done\n" });
-    expect(result.payload?.stderr).toMatch(/3 files changed.*\n\[a\.txt: undo cannot take this back: a background/);
+    expect(result.payload?.stderr).toMatch(/3 files changed.*\n\[a\.txt: undo cannot restore this: a background/);
   }
   expect(listed.payload?.data).toMatchObject({ background: [{ background_id: id, files_changed: 3 }] });
   expect(listed.payload?.stdout).toMatch(/exit code 0, 3 files changed/);

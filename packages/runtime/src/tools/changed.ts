@@ -1,23 +1,38 @@
-import type { Changed } from "../contract/context.ts";
 import type { ToolOutput } from "../contract/tool.ts";
+import type { ChangedEntry } from "../contract/undo.ts";
+import { isFileVersion } from "../contract/versions.ts";
 import { makeVisible } from "../output/visible.ts";
 
 export interface UndoTold {
-  /** Names what cannot be taken back. Empty where all of it can. */
+  /** Names what cannot be undone. Empty where everything can. */
   readonly note: string;
   readonly artifacts: NonNullable<ToolOutput<unknown>["artifacts"]>;
+  readonly meta: NonNullable<ToolOutput<unknown>["meta"]>;
 }
 
-/** What the result of a call says about the files it changed, and whether that can be taken back. */
-export function describeUndo({ files, undo_id }: Changed): UndoTold {
+/** As many as a record should name; how many there were is told beside. */
+const MAX_FILES = 1000;
+const MAX_NOTES = 20;
+
+interface ChangeTold {
+  readonly files: readonly ChangedEntry[];
+  readonly undo_id: string | undefined;
+}
+
+/** What the result of a call says about the files it changed, and whether that can be undone. */
+export function describeUndo({ files, undo_id }: ChangeTold): UndoTold {
   const lost = files.filter((file) => file.not_kept === true);
+  const notes = lost.slice(0, MAX_NOTES).map(({ path, before }) => {
+    const size = isFileVersion(before) ? before.size : 0;
+    return `${makeVisible(path)}: its old content (${size} bytes) is too large to keep, so undo cannot restore it\n`;
+  });
+  const more = lost.length > MAX_NOTES ? `${lost.length - MAX_NOTES} more files are too large to keep\n` : "";
   return {
-    note: lost
-      .map(
-        ({ path, before }) =>
-          `${makeVisible(path)}: its old content (${before?.size} bytes) is too large to keep, so undo cannot bring it back\n`,
-      )
-      .join(""),
-    artifacts: { files_changed: files.map(({ path }) => path), ...(undo_id === undefined ? {} : { undo_id }) },
+    note: `${notes.join("")}${more}`,
+    artifacts: {
+      files_changed: files.slice(0, MAX_FILES).map(({ path }) => path),
+      ...(undo_id === undefined ? {} : { undo_id }),
+    },
+    meta: files.length > MAX_FILES ? { files_changed: files.length } : {},
   };
 }

@@ -88,8 +88,8 @@ export function noteOn(changes: CommandChanges, isBackground = false): string {
     ...further(taken_back.length - MAX_NOTES, taken_back_more, "files that run later or are closed"),
     ...stays
       .slice(0, MAX_NOTES)
-      .map(({ path, why_not }) => `${path}: undo cannot take this back${why_not === undefined ? "" : `: ${why_not}`}`),
-    ...further(stays.length - MAX_NOTES, files_more, "changes that undo cannot take back"),
+      .map(({ path, why_not }) => `${path}: undo cannot restore this${why_not === undefined ? "" : `: ${why_not}`}`),
+    ...further(stays.length - MAX_NOTES, files_more, "changes that undo cannot restore"),
     ...left_out.slice(0, MAX_NOTES).map(({ path, why }) => `${path}: changes in it are not listed: ${why}`),
     ...further(0, left_out_more, "places are not listed"),
     ...(changes.overlapped && (isBackground || files.length > 0) ? [OVERLAPPED] : []),

@@ -1,40 +1,28 @@
-import type { FileVersion, UndoRecord } from "../contract/undo.ts";
+import type { RestoreItem, UndoRecord } from "../contract/undo.ts";
+import { isSameContent } from "../contract/versions.ts";
 
-/** What a row of changes did to one file, taken together. */
-export interface NetChange {
-  /** As the oldest of the changes named it. */
-  readonly path: string;
-  /** What the file has to be now, if nobody else has changed it. */
-  readonly after: FileVersion | null;
-  /** What it was before the first of the changes. */
-  readonly before: FileVersion | null;
-  /** Somebody else changed the file between two of the changes. */
-  readonly broken: boolean;
-  readonly not_kept: boolean;
-  /** Folders that were made for it, innermost first. */
-  readonly folders: readonly string[];
-}
-
-/** The net change of each file. Records come newest first. */
-export function netOf(records: readonly UndoRecord[]): readonly NetChange[] {
-  const byPlace = new Map<string, NetChange>();
+/** What a row of changes did to each path, taken together. Records come newest first. */
+export function netOf(records: readonly UndoRecord[]): readonly RestoreItem[] {
+  const byPlace = new Map<string, RestoreItem>();
   for (const { files } of records) {
-    for (const { path, real, before, after, not_kept, folders_made = [] } of files) {
-      const later = byPlace.get(real);
-      byPlace.set(real, {
+    for (const { path, real, key, before, after, not_kept, unsure, folders_made = [] } of files) {
+      const place = key ?? real;
+      const later = byPlace.get(place);
+      const doubt = unsure === true ? UNSURE : later?.doubt;
+      byPlace.set(place, {
         path,
-        before,
-        after: later === undefined ? after : later.after,
-        broken: later !== undefined && (later.broken || !isSameVersion(later.before, after)),
+        real,
+        ...(key === undefined ? {} : { key }),
+        to: before,
+        from: later === undefined ? after : later.from,
         not_kept: not_kept === true,
+        broken: later !== undefined && (later.broken || !isSameContent(later.to, after)),
         folders: [...(later?.folders ?? []), ...folders_made.toReversed()],
+        ...(doubt === undefined ? {} : { doubt }),
       });
     }
   }
   return [...byPlace.values()];
 }
 
-/** The mode does not count: it does not tell one content from another. */
-function isSameVersion(one: FileVersion | null, other: FileVersion | null): boolean {
-  return one?.sha256 === other?.sha256;
-}
+const UNSURE = "another command ran when it changed, and may have changed it";

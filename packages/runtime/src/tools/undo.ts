@@ -1,19 +1,17 @@
 import { z } from "zod";
-import type { Changed, FileChange, ToolContext, Undoing } from "../contract/context.ts";
 import { defineTool } from "../contract/tool.ts";
-import type { FileVersion } from "../contract/undo.ts";
+import type { ChangedEntry, Restored, RestoreItem, UndoRecord } from "../contract/undo.ts";
 import { makeVisible } from "../output/visible.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { describeUndo } from "./changed.ts";
 import { netOf } from "./net-change.ts";
-import type { NetChange } from "./net-change.ts";
 
 const args = () =>
   z
     .strictObject({
-      undo_id: z.string().min(1).optional().describe("The change to take back, as its result named it"),
+      undo_id: z.string().min(1).optional().describe("The change to undo, as its result named it"),
       run_id: z.string().min(1).optional().describe("Instead: every change of that run"),
-      force: z.boolean().default(false).describe("Put the old content back even where the file has changed since"),
+      force: z.boolean().default(false).describe("Restore the old content even where the file has changed since"),
     })
     .refine(({ undo_id, run_id }) => (undo_id === undefined) !== (run_id === undefined), {
       message: 'name either "undo_id" or "run_id"',
@@ -22,99 +20,105 @@ const args = () =>
 const returns = () =>
   z.strictObject({
     undone: z.array(z.string()).describe("undo_ids, newest first"),
-    restored: z.array(z.string()).describe("Files whose old content is back"),
-    removed: z.array(z.string()).describe("Files that were not there before"),
-    unchanged: z.array(z.string()).describe("Files that were as before already"),
+    restored: z.array(z.string()).describe("Paths that are as they were before"),
+    removed: z.array(z.string()).describe("Paths that did not exist before"),
+    unchanged: z.array(z.string()).describe("Paths that were as before already"),
+    more: z.int().optional().describe("Number of further paths that are not listed"),
   });
 
 export const undo = defineTool({
   name: "undo",
   version: "1.0.0",
   description:
-    "Take back a change of files by its undo_id, or all changes of a run, newest first. Can be undone itself.",
+    "Undo a change of files by its undo_id, or all changes of a run, newest first. Restores files, links, folders and " +
+    "modes. Can be undone itself.",
   args,
   returns,
   required_permissions: ["fs.write"],
   side_effects: ["files"],
   risk: "medium",
   touches: () => [],
-  undoes: ({ undo_id, run_id }) => (undo_id === undefined ? { run_id: run_id ?? "" } : { undo_id }),
+  undoes: ({ undo_id, run_id, force }) => ({
+    force,
+    ...(undo_id === undefined ? { run_id: run_id ?? "" } : { undo_id }),
+  }),
   permission_class: "file",
   audit_operation: "undo",
   changes_by_handle: true,
   previews: true,
+  deadline_ms: 600_000,
   search_hint: "undo revert take back restore change",
 
   async execute({ force }, context) {
     const { records } = context.undo;
-    const nets = netOf(records);
-    const changed = await putBack(nets, force, context);
+    const items = netOf(records);
+    const { files, undo_id, failure } = items.length === 0 ? NOTHING : await context.undo.restore(items, { force });
     for (const record of records) if (record.revert !== undefined) await context.undo.revert(record);
-    const data = { undone: records.map(({ undo_id }) => undo_id), ...sortOut(nets, changed) };
-    const { note, artifacts } = describeUndo(changed);
-    return { data, stdout: describe(data), stderr: note, artifacts };
+    const sorted = sortOut(items, files);
+    const data = { undone: records.map((record) => record.undo_id), ...shorten(sorted) };
+    const { note, artifacts, meta } = describeUndo({ files, undo_id });
+    const problem = failure ?? lostOf(records, files.length);
+    const failed = problem === undefined ? {} : { failure: problem };
+    return { data, stdout: describe(sorted), stderr: note, artifacts, meta, ...failed };
   },
 });
 
-async function putBack(
-  nets: readonly NetChange[],
-  force: boolean,
-  { files, undo: log }: ToolContext,
-): Promise<Changed> {
-  if (nets.length === 0) return { files: [], undo_id: undefined };
-  const paths = nets.map(({ path }) => path);
-  return await files.change(paths, async (befores) => {
-    const pairs = nets.map((net, at) => ({ net, now: befores[at] }));
-    const found = await Promise.all(pairs.map(async ({ net, now }) => ({ net, now, sha256: await now?.sha256() })));
-    const open = found.filter(
-      ({ net, now, sha256 }) => sha256 !== net.before?.sha256 || now?.facts?.mode !== net.before?.mode,
-    );
-    if (!force) refuseChanged(open);
-    return await Promise.all(open.map(async ({ net }) => await changeBack(net, log)));
-  });
+const NOTHING: Restored = { files: [], undo_id: undefined };
+
+/** What was known to be lost when the change was made is no success now. */
+function lostOf(records: readonly UndoRecord[], restored: number): ToolError | undefined {
+  const lost = records.flatMap((record) => record.lost ?? []);
+  if (lost.length === 0) return undefined;
+  const more = records.reduce((sum, { lost_more = 0 }) => sum + lost_more, Math.max(0, lost.length - MAX_LOST));
+  const named = lost.slice(0, MAX_LOST).map(({ path, why }) => `${JSON.stringify(path)} (${why})`);
+  return new ToolError(
+    "NotFound",
+    `Restored ${restored} paths; these cannot be undone: ${named.join(", ")}${more === 0 ? "" : ` and ${more} more`}`,
+    {
+      paths: lost.slice(0, MAX_LOST).map(({ path }) => path),
+      hint: "Restore these from elsewhere, such as version control.",
+    },
+  );
 }
 
-/** All that changed since are told at once, and then nothing is put back. */
-function refuseChanged(found: readonly { readonly net: NetChange; readonly sha256: string | undefined }[]): void {
-  const stale = found.filter(({ net, sha256 }) => net.broken || sha256 !== net.after?.sha256);
-  if (stale.length === 0) return;
-  const paths = stale.map(({ net }) => net.path);
-  const list = paths
-    .slice(0, MAX_NAMED)
-    .map((path) => JSON.stringify(path))
-    .join(", ");
-  const more = paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : "";
-  throw new ToolError("Stale", `Cannot take the change back: ${list}${more} changed since`, {
-    paths: paths.slice(0, MAX_NAMED),
-    hint: "Look at what changed; set force to put the old content back all the same.",
-  });
+const MAX_LOST = 20;
+
+interface Sorted {
+  readonly restored: readonly string[];
+  readonly removed: readonly string[];
+  readonly unchanged: readonly string[];
 }
 
-const MAX_NAMED = 20;
-
-async function changeBack({ path, before, not_kept, folders }: NetChange, log: Undoing): Promise<FileChange> {
-  if (before === null) return { path, remove: true, folders };
-  const content = not_kept ? undefined : await log.content(before.sha256);
-  if (content !== undefined) return { path, content, mode: before.mode };
-  const why = not_kept ? "it was too large to keep" : "it is not kept any more";
-  throw new ToolError("NotFound", `Cannot bring back the old content of "${path}": ${why}`, {
-    path,
-    hint: "This change cannot be taken back; write the file anew.",
-  });
-}
-
-function sortOut(nets: readonly NetChange[], { files }: Changed): Omit<z.output<ReturnType<typeof returns>>, "undone"> {
-  const afterByPath = new Map(files.map(({ path, after }) => [path, after]));
-  const pathsWhere = (wanted: (after: FileVersion | null | undefined) => boolean): string[] =>
-    nets.filter(({ path }) => wanted(afterByPath.get(path))).map(({ path }) => path);
+function sortOut(items: readonly RestoreItem[], files: readonly ChangedEntry[]): Sorted {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const where = (wanted: (file: ChangedEntry | undefined) => boolean): string[] =>
+    items.filter(({ path }) => wanted(byPath.get(path))).map(nameOf);
   return {
-    restored: pathsWhere((after) => after !== undefined && after !== null),
-    removed: pathsWhere((after) => after === null),
-    unchanged: pathsWhere((after) => after === undefined),
+    restored: where((file) => file !== undefined && file.after !== null),
+    removed: where((file) => file?.after === null),
+    unchanged: where((file) => file === undefined),
   };
 }
 
-function describe({ restored, removed, unchanged }: Omit<z.output<ReturnType<typeof returns>>, "undone">): string {
+function nameOf({ path, from, to }: RestoreItem): string {
+  return (to ?? from)?.kind === "folder" && !path.endsWith("/") ? `${path}/` : path;
+}
+
+/** As many of each as a result should name; the text has all of them, and is stored where it is too long. */
+const MAX_NAMED = 1000;
+
+function shorten({ restored, removed, unchanged }: Sorted) {
+  const lists = { restored, removed, unchanged };
+  const more = Object.values(lists).reduce((sum, list) => sum + Math.max(0, list.length - MAX_NAMED), 0);
+  return {
+    restored: restored.slice(0, MAX_NAMED),
+    removed: removed.slice(0, MAX_NAMED),
+    unchanged: unchanged.slice(0, MAX_NAMED),
+    ...(more === 0 ? {} : { more }),
+  };
+}
+
+function describe({ restored, removed, unchanged }: Sorted): string {
   const rows = [
     ...restored.map((path) => `restored ${makeVisible(path)}`),
     ...removed.map((path) => `removed ${makeVisible(path)}`),

@@ -30,7 +30,13 @@ export type Outcome = "done" | "failed" | "left";
 export type LogLine =
   | { readonly folder: string } // one in which temporary files of this log may be found
   | { readonly making: readonly string[]; readonly undo_id: string }
-  | { readonly change: UndoRecord; readonly staged: readonly StagedFacts[]; readonly packed?: readonly Packed[] }
+  | {
+      readonly change: UndoRecord;
+      readonly staged: readonly StagedFacts[];
+      readonly packed?: readonly Packed[];
+      /** What undo restores: one that was cut short is finished, not rolled back. */
+      readonly restoring?: true;
+    }
   /** What somebody else did, put on record when it was done: in one line, so that nobody ever finds it cut short. */
   | (DoneLine & { readonly staged: readonly []; readonly packed: readonly Packed[] })
   | { readonly put_back: string; readonly undo_id: string; readonly inode: string }

@@ -36,8 +36,6 @@ async function scratchChanger(options: Partial<FileChangerOptions> = {}) {
   const state_dir = join(path, "state");
   mkdirSync(root);
   mkdirSync(state_dir);
-  const changer = createFileChanger({ state_dir, clock: Date.now, ...options });
-  onTestFinished(() => changer.close());
   const workspace = {
     roots: [root],
     home: "/none",
@@ -45,6 +43,8 @@ async function scratchChanger(options: Partial<FileChangerOptions> = {}) {
     checkpoint_handler: false,
     sandbox: "none",
   };
+  const changer = createFileChanger({ state_dir, clock: Date.now, workspace, ...options });
+  onTestFinished(() => changer.close());
   const declare = (paths: readonly string[], access: Access) =>
     paths.map((each) => ({ path: each, access, show_sensitive: false, ...resolvePath(each, root) }));
   return {
@@ -420,7 +420,7 @@ test("the same old content is kept once, and one that was torn is written again"
 });
 
 test("changes are found by id and by run, newest first, also those of others and of before", async () => {
-  const { change, changer, make, state_dir } = await scratchChanger();
+  const { change, changer, make, state_dir, workspace } = await scratchChanger();
   await make({ "root/a": "0" });
   const write = (content: string, run_id: string) =>
     change(["a"], async () => [{ path: "a", content: text(content) }], { run_id });
@@ -432,7 +432,7 @@ test("changes are found by id and by run, newest first, also those of others and
 
   const [log = ""] = readdirSync(join(state_dir, "undo/logs"));
   appendFileSync(join(state_dir, "undo/logs", log), '{"change":{"undo_id":"undo_torn","run_id":"run_1"');
-  const later = createFileChanger({ state_dir, clock: Date.now });
+  const later = createFileChanger({ state_dir, clock: Date.now, workspace });
   onTestFinished(() => later.close());
 
   const found = await later.undoLog.find({ run_id: "run_1" });

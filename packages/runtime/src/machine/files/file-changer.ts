@@ -1,6 +1,14 @@
 import type { Changed } from "../../contract/context.ts";
 import type { Clock } from "../../contract/host.ts";
-import type { ChangedFile, KeptRevert, UndoKeeper } from "../../contract/undo.ts";
+import type {
+  ChangedEntry,
+  KeptRevert,
+  Restored,
+  RestoreItem,
+  RestoreRequest,
+  UndoKeeper,
+} from "../../contract/undo.ts";
+import type { WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { makeId } from "../../protocol/ids.ts";
 import type { ChangeParts, ChangeRequest } from "./attempt.ts";
@@ -14,17 +22,21 @@ import { pause } from "./pause.ts";
 import { recordChange } from "./record-change.ts";
 import type { OthersChange, Recorded, RecordRequest } from "./record-change.ts";
 import { recoverChanges } from "./recover.ts";
+import { restore } from "./restore.ts";
 import { makeStateFolders, stateFolders } from "./state-folders.ts";
 import { Syncs } from "./syncs.ts";
 import { isSystemError, reasonOf } from "./system-error.ts";
 import { takeBack } from "./take-back.ts";
 import type { Intruder, TakenBack, TakeBackOptions } from "./take-back.ts";
+import { openKept } from "./kept-reader.ts";
 import { createUndoLog } from "./undo-log.ts";
 import { UndoObjects } from "./undo-objects.ts";
 
 export interface FileChangerOptions {
   readonly state_dir: string;
   readonly clock: Clock;
+  /** What undo may restore. */
+  readonly workspace: WorkspaceContext;
   /** The largest old content that is kept for undo, and the largest file that is edited in memory. */
   readonly limit_bytes?: number;
 }
@@ -46,73 +58,116 @@ export interface FileChanger extends UndoKeeper {
 interface ChangeWatcher {
   /** Real paths. */
   begins(reals: readonly string[]): void;
-  ended(files: readonly ChangedFile[]): void;
+  ended(files: readonly ChangedEntry[]): void;
 }
 
 const LIMIT_BYTES = 64 << 20;
 
+/** A lock costs a file. Each path is compared again right before it is restored, with or without one. */
+const MAX_LOCKED = 512;
+
 /** How often a change is planned anew because somebody else changed the files, before that is told. */
 const MAX_TRIES = 8;
 
-export function createFileChanger({ state_dir, clock, limit_bytes = LIMIT_BYTES }: FileChangerOptions): FileChanger {
-  const objects = new UndoObjects(state_dir);
-  const logs = new ChangeLogs(state_dir, clock);
-  const locks = new PathLocks({ state_dir, recover: () => recoverChanges(state_dir) });
-  const running = new Set<Promise<unknown>>();
-  const watchers = new Set<ChangeWatcher>();
-  const parts: ChangeParts = { logs, objects, clock, limit_bytes, isAlone: () => running.size === 1 };
-  let isReady = false;
-  let isClosed = false;
+export function createFileChanger(options: FileChangerOptions): FileChanger {
+  return new Changer(options);
+}
 
-  async function track<T>(work: () => Promise<T>): Promise<T> {
-    if (isClosed) throw new Error("Cannot change files: the runtime was closed");
-    const { promise, resolve } = Promise.withResolvers<undefined>();
-    running.add(promise);
+class Changer implements FileChanger {
+  readonly undoLog: FileChanger["undoLog"];
+  readonly #options: FileChangerOptions;
+  readonly #parts: ChangeParts;
+  readonly #locks: PathLocks;
+  readonly #running = new Set<Promise<unknown>>();
+  readonly #watchers = new Set<ChangeWatcher>();
+  #isReady = false;
+  #isClosed = false;
+
+  constructor(options: FileChangerOptions) {
+    const { state_dir, clock, limit_bytes = LIMIT_BYTES } = options;
+    const objects = new UndoObjects(state_dir);
+    const isAlone = (): boolean => this.#running.size === 1;
+    this.#options = options;
+    this.#parts = { logs: new ChangeLogs(state_dir, clock), objects, clock, limit_bytes, isAlone };
+    this.#locks = new PathLocks({ state_dir, recover: () => recoverChanges(state_dir) });
+    this.undoLog = createUndoLog(state_dir, objects);
+  }
+
+  async change(request: ChangeRequest, paths: readonly string[], plan: Plan): Promise<Changed> {
+    return await this.#track(async () => {
+      const wanted = paths.map((path) => declaredFor(path, request.touches));
+      const reals = wanted.map(({ real }) => real);
+      return await this.#holding(reals, request.signal, () => tryToChange(this.#parts, request, { wanted, plan }));
+    });
+  }
+
+  async restore(request: RestoreRequest, items: readonly RestoreItem[]): Promise<Restored> {
+    const { state_dir, workspace } = this.#options;
+    const parts = { ...this.#parts, workspace, openKept: openKept.bind(undefined, state_dir, this.#parts.objects) };
+    const reals = items.map(({ real }) => real);
+    return await this.#track(() => this.#holding(reals, request.signal, () => restore(parts, request, items)));
+  }
+
+  async keepRevert(kept: KeptRevert): Promise<string> {
+    return await this.#track(() => keepRevert(this.#parts, kept));
+  }
+
+  async record(request: RecordRequest, changes: readonly OthersChange[]): Promise<Recorded> {
+    return await this.#track(() => recordChange(this.#parts, request, changes));
+  }
+
+  async takeBack(intruders: readonly Intruder[], options: TakeBackOptions): Promise<readonly TakenBack[]> {
+    return await this.#track(() => takeBack(this.#parts.logs, intruders, options));
+  }
+
+  watch(watcher: ChangeWatcher): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.allSettled(this.#running);
+    this.#parts.logs.close();
+    if (this.#isReady) leaveLocks(stateFolders(this.#options.state_dir).locks);
+  }
+
+  /** Changes files while nobody else who works with this state folder does. */
+  async #holding<T extends { readonly files: readonly ChangedEntry[] }>(
+    reals: readonly string[],
+    signal: AbortSignal,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    // The log comes first: where there is a lock of a dead process, there is the log that says what it left.
+    const log = this.#parts.logs.enter();
     try {
-      if (!isReady) makeStateFolders(state_dir);
-      isReady = true;
+      const changed = await this.#locks.hold(reals.length > MAX_LOCKED ? [] : reals, signal, async () => {
+        for (const watcher of this.#watchers) watcher.begins(reals);
+        return await work();
+      });
+      for (const watcher of this.#watchers) watcher.ended(changed.files);
+      return changed;
+    } finally {
+      log.leave();
+    }
+  }
+
+  async #track<T>(work: () => Promise<T>): Promise<T> {
+    const { state_dir } = this.#options;
+    if (this.#isClosed) throw new Error("Cannot change files: the runtime was closed");
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    this.#running.add(promise);
+    try {
+      if (!this.#isReady) makeStateFolders(state_dir);
+      this.#isReady = true;
       return await work();
     } catch (error) {
       throw isSystemError(error) ? stateTrouble(error, state_dir) : error;
     } finally {
-      running.delete(promise);
+      this.#running.delete(promise);
       resolve(undefined);
     }
   }
-
-  return {
-    change: (request, paths, plan) =>
-      track(async () => {
-        const wanted = paths.map((path) => declaredFor(path, request.touches));
-        // The log comes first: where there is a lock of a dead process, there is the log that says what it left.
-        const log = logs.enter();
-        try {
-          const reals = wanted.map(({ real }) => real);
-          const changed = await locks.hold(reals, request.signal, async () => {
-            for (const watcher of watchers) watcher.begins(reals);
-            return await tryToChange(parts, request, { wanted, plan });
-          });
-          for (const watcher of watchers) watcher.ended(changed.files);
-          return changed;
-        } finally {
-          log.leave();
-        }
-      }),
-    keepRevert: (kept) => track(() => keepRevert(parts, kept)),
-    record: (request, changes) => track(() => recordChange(parts, request, changes)),
-    takeBack: (intruders, options) => track(() => takeBack(logs, intruders, options)),
-    watch(watcher) {
-      watchers.add(watcher);
-      return () => watchers.delete(watcher);
-    },
-    undoLog: createUndoLog(state_dir, objects),
-    async close() {
-      isClosed = true;
-      await Promise.allSettled(running);
-      logs.close();
-      if (isReady) leaveLocks(stateFolders(state_dir).locks);
-    },
-  };
 }
 
 /** What concerns the files themselves is told with their names; the rest is the runtime's own. */

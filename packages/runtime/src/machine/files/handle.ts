@@ -1,4 +1,4 @@
-import { constants, openSync, readlinkSync } from "node:fs";
+import { chmodSync, closeSync, constants, openSync, readlinkSync } from "node:fs";
 import type { BigIntStats, PathLike, Stats } from "node:fs";
 import type { EntryKind } from "../../contract/context.ts";
 
@@ -8,6 +8,16 @@ const O_PATH = 0o10000000;
 /** Names a file, links followed, without reading or writing it. The caller closes the descriptor. */
 export function openHandle(path: PathLike): number {
   return openSync(path, O_PATH);
+}
+
+/** Sets the mode of what stands at a path itself: a link that was put there meanwhile leads nowhere. */
+export function chmodEntry(path: PathLike, mode: number): void {
+  const fd = openSync(path, O_PATH | constants.O_NOFOLLOW);
+  try {
+    chmodSync(procPath(fd), mode);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** Opens a folder for listing. A link in the last place is not followed. The caller closes the descriptor. */

@@ -1,11 +1,12 @@
 import { closeSync, constants, fchmodSync, fstatSync, fsyncSync, lstatSync, openSync } from "node:fs";
 import { renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
-import type { ChangedFile, FileVersion, UndoRecord } from "../../contract/undo.ts";
+import type { ChangedEntry, FileVersion, UndoRecord, Version } from "../../contract/undo.ts";
 import { hashPieces } from "./bytes.ts";
 import type { LogLine, Outcome, StagedFacts } from "./change-log.ts";
 import { procPath } from "./handle.ts";
 import { openRealFolder } from "./sweep.ts";
+import { isFileVersion } from "../../contract/versions.ts";
 
 export interface OrderOptions {
   /** Of a hash, or undefined where it is not kept. */
@@ -19,7 +20,7 @@ export interface OrderOptions {
 
 /** One file of a change that was cut short. Its folder is open if it is still where it was. */
 interface Piece {
-  readonly file: ChangedFile;
+  readonly file: ChangedEntry;
   readonly facts: StagedFacts;
   readonly folder: number | undefined;
   readonly state: "old" | "new" | "other";
@@ -57,9 +58,9 @@ export async function putInOrder(
 }
 
 /** By inode and by hash: the inode tells what we put there from what somebody else did, the hash whether it was changed since. */
-async function examine(file: ChangedFile, facts: StagedFacts, again: string | undefined): Promise<Piece> {
+async function examine(file: ChangedEntry, facts: StagedFacts, again: string | undefined): Promise<Piece> {
   const folder = openRealFolder(dirname(file.real));
-  const is = (version: FileVersion | null, inodes: readonly (string | null | undefined)[]): Promise<boolean> =>
+  const is = (version: Version | null, inodes: readonly (string | null | undefined)[]): Promise<boolean> =>
     isAt(folder === undefined ? undefined : nameIn(folder, basename(file.real)), version, inodes);
   const isOld = await is(file.before, [facts.before_inode, again]);
   const state = isOld ? "old" : (await is(file.after, [facts.after_inode])) ? "new" : "other";
@@ -68,12 +69,18 @@ async function examine(file: ChangedFile, facts: StagedFacts, again: string | un
 
 async function isAt(
   path: string | undefined,
-  version: FileVersion | null,
+  version: Version | null,
   inodes: readonly (string | null | undefined)[],
 ): Promise<boolean> {
   const stats = path === undefined ? undefined : lstatSync(path, { bigint: true, throwIfNoEntry: false });
   if (path === undefined || stats === undefined || version === null) return stats === undefined && version === null;
-  if (!stats.isFile() || stats.size !== BigInt(version.size) || !inodes.includes(String(stats.ino))) return false;
+  if (
+    !isFileVersion(version) ||
+    !stats.isFile() ||
+    stats.size !== BigInt(version.size) ||
+    !inodes.includes(String(stats.ino))
+  )
+    return false;
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     return (await hashPieces(fd, new AbortController().signal)).digest("hex") === version.sha256;
@@ -95,7 +102,8 @@ function backupOf({ folder, facts }: Piece): string | undefined {
 function canPutBack(piece: Piece, { contentOf }: OrderOptions): boolean {
   const { before } = piece.file;
   if (piece.folder === undefined) return false;
-  return before === null || backupOf(piece) !== undefined || contentOf(before.sha256) !== undefined;
+  if (before === null || backupOf(piece) !== undefined) return true;
+  return isFileVersion(before) && contentOf(before.sha256) !== undefined;
 }
 
 /** Each step leaves something that the next recovery understands, should this one be cut short too. */
@@ -112,6 +120,7 @@ function putBack(piece: Piece, undo_id: string, { contentOf, prefix, append }: O
     renameSync(backup, path);
     return;
   }
+  const old = file.before as FileVersion; // `canPutBack` has seen to it
   const temporary = nameIn(folder, `${prefix}recovery.tmp`);
   const fd = openSync(
     temporary,
@@ -119,8 +128,8 @@ function putBack(piece: Piece, undo_id: string, { contentOf, prefix, append }: O
     0o600,
   );
   try {
-    writeFileSync(fd, contentOf(file.before.sha256) ?? "");
-    fchmodSync(fd, file.before.mode);
+    writeFileSync(fd, contentOf(old.sha256) ?? "");
+    fchmodSync(fd, old.mode);
     fsyncSync(fd);
     append({ put_back: file.real, undo_id, inode: String(fstatSync(fd, { bigint: true }).ino) });
   } finally {

@@ -17,8 +17,10 @@ import { createInterface } from "node:readline";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import { createFileChanger } from "./file-changer.ts";
+import { isFileVersion } from "../../contract/versions.ts";
 import { recoverChanges } from "./recover.ts";
 
+const NOWHERE = { roots: [], home: "/none", state_dirs: [], checkpoint_handler: false, sandbox: "none" };
 const HERE = import.meta.dirname;
 
 /** Hundreds of processes are started here, and most of their time goes into reading the same source. */
@@ -74,7 +76,8 @@ function changeProgram(root: string, state_dir: string): string {
     const workspace = { roots: [${JSON.stringify(root)}], home: "/none", state_dirs: [${JSON.stringify(state_dir)}], checkpoint_handler: false, sandbox: "none" };
     const request = { run_id: "run_1", tool_call_id: "call_1", touches: paths.map(touch), workspace, signal: new AbortController().signal, recorded: async () => {} };
     globalThis.armed = true;
-    const changer = createFileChanger({ state_dir: ${JSON.stringify(state_dir)}, clock: Date.now });
+    const NOWHERE = ${JSON.stringify(NOWHERE)};
+    const changer = createFileChanger({ state_dir: ${JSON.stringify(state_dir)}, clock: Date.now, workspace: NOWHERE });
     const plan = async () => [
       { path: "a", content: Buffer.from("new a") },
       { path: "gone", remove: true },
@@ -166,12 +169,12 @@ async function expectWhole({ found, state_dir }: Place): Promise<"old" | "new"> 
   const files = found();
   const isNew = "n/m/new" in files;
   expect(files).toEqual(isNew ? ALL_NEW : OLD);
-  const changer = createFileChanger({ state_dir, clock: Date.now });
+  const changer = createFileChanger({ state_dir, clock: Date.now, workspace: NOWHERE });
   try {
     const records = await changer.undoLog.find({ run_id: "run_1" }).catch(() => []);
     expect(records.length).toBe(isNew ? 1 : 0);
     for (const { path, before } of records[0]?.files ?? []) {
-      const kept = before === null ? undefined : await changer.undoLog.content(before.sha256);
+      const kept = isFileVersion(before) ? await changer.undoLog.content(before.sha256) : undefined;
       expect(kept?.toString()).toBe((OLD as Record<string, string>)[path]);
     }
   } finally {
@@ -236,7 +239,8 @@ test("killed at any time, many times, no generation of three files is ever mixed
     const workspace = { roots: [root], home: "/none", state_dirs: [state_dir], checkpoint_handler: false, sandbox: "none" };
     const request = { run_id: "run_1", tool_call_id: "call_1", touches, workspace, signal: new AbortController().signal, recorded: async () => {} };
     await recoverChanges(state_dir);
-    const changer = createFileChanger({ state_dir, clock: Date.now });
+    const NOWHERE = ${JSON.stringify(NOWHERE)};
+    const changer = createFileChanger({ state_dir, clock: Date.now, workspace: NOWHERE });
     for (;;) {
       const { files } = await changer.change(request, paths, async (before) => {
         const contents = await Promise.all(before.map(async (each) => String(await each.read())));
@@ -314,7 +318,7 @@ test("a change of a process that lives is not touched; when the process dies, wh
   expect(await recoverChanges(here.state_dir)).toEqual({ changes: 0, left: [] });
   expect(here.found()).toEqual(half);
 
-  const changer = createFileChanger({ state_dir: here.state_dir, clock: Date.now });
+  const changer = createFileChanger({ state_dir: here.state_dir, clock: Date.now, workspace: NOWHERE });
   onTestFinished(() => changer.close());
   const workspace = {
     roots: [here.root],

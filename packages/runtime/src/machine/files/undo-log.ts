@@ -1,12 +1,9 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { UndoLog, UndoRecord, UndoTarget } from "../../contract/undo.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { closedPath, parseLines, parseLogName } from "./change-log.ts";
-import { readPacked } from "./pack.ts";
+import { openKept } from "./kept-reader.ts";
 import { findPruned } from "./prune-undo.ts";
 import type { FoundPruned } from "./prune-undo.ts";
-import { stateFolders } from "./state-folders.ts";
+import { findLogs, readLog } from "./undo-logs.ts";
 import type { UndoObjects } from "./undo-objects.ts";
 import { recordsIn } from "./undo-records.ts";
 
@@ -26,7 +23,14 @@ export function createUndoLog(state_dir: string, objects: UndoObjects): UndoLog 
         hint: "The result of a call that changed something names its undo_id; give that, or the id of a run.",
       });
     },
-    content: (sha256) => Promise.resolve(objects.read(sha256) ?? findPacked(state_dir, sha256)),
+    content(sha256) {
+      const kept = openKept(state_dir, objects, new Set([sha256]));
+      try {
+        return Promise.resolve(kept.read(sha256));
+      } finally {
+        kept.close();
+      }
+    },
   };
 }
 
@@ -66,51 +70,4 @@ function findRecords(state_dir: string, target: UndoTarget): UndoRecord[] {
     if ("undo_id" in target && records.size > 0) break;
   }
   return [...records.values()].sort((a, b) => (a.undo_id < b.undo_id ? 1 : -1));
-}
-
-function findPacked(state_dir: string, sha256: string): Buffer | undefined {
-  for (const log of findLogs(state_dir)) {
-    const text = readLog(state_dir, log);
-    if (!text.includes(JSON.stringify(sha256))) continue;
-    for (const line of parseLines(text)) {
-      const packed = "change" in line ? line.packed?.find((each) => each.sha256 === sha256) : undefined;
-      const content = packed && readPacked(state_dir, log.id, packed);
-      if (content !== undefined) return content;
-    }
-  }
-  return undefined;
-}
-
-interface FoundLog {
-  readonly id: string;
-  readonly path: string;
-}
-
-/** Newest first. Open logs are looked for first: one that is put away meanwhile is then found in its new place. */
-function findLogs(state_dir: string): FoundLog[] {
-  const { open, closed } = stateFolders(state_dir);
-  const paths = new Map<string, string>();
-  for (const folder of [open, closed]) {
-    for (const name of orNothing(() => readdirSync(folder)) ?? []) {
-      if (name.endsWith(".jsonl")) paths.set(parseLogName(name).id, join(folder, name));
-    }
-  }
-  return [...paths].map(([id, path]) => ({ id, path })).sort((a, b) => (a.id < b.id ? 1 : -1));
-}
-
-function readLog(state_dir: string, log: FoundLog): string {
-  return readIfThere(log.path) ?? readIfThere(closedPath(state_dir, log)) ?? "";
-}
-
-function readIfThere(path: string): string | undefined {
-  return orNothing(() => readFileSync(path, "utf8"));
-}
-
-function orNothing<T>(work: () => T): T | undefined {
-  try {
-    return work();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
 }

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { constants, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { constants, existsSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { AT_ONCE_BYTES, hashPieces, readPieces, readSpan, writeAll } from "./bytes.ts";
 import { prunedFolders, stateFolders } from "./state-folders.ts";
@@ -54,6 +54,12 @@ export class UndoObjects {
   read(sha256: string): Buffer | undefined {
     if (!SHA256.test(sha256)) return undefined;
     return readWhole(this.#pathOf(sha256), sha256) ?? readWhole(join(this.#condemned, sha256), sha256);
+  }
+
+  /** Where the content lies. Undefined where it is not kept. */
+  find(sha256: string): string | undefined {
+    if (!SHA256.test(sha256)) return undefined;
+    return [this.#pathOf(sha256), join(this.#condemned, sha256)].find((path) => existsSync(path));
   }
 
   #pathOf(sha256: string): string {

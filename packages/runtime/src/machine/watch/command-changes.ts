@@ -1,19 +1,21 @@
 import type { WorkspaceContext } from "../../policy/decide.ts";
-import { isInside } from "../../paths/inside.ts";
+import { isInside, pathFor } from "../../paths/inside.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { decodeKey } from "../search/keys.ts";
 import type { CommandChanges, CommandLook } from "../../contract/command-changes.ts";
 import { compareLooks } from "./compare-looks.ts";
 import type { Difference, Differences } from "./compare-looks.ts";
-import { describeChanges, isDoneBy, pathFor } from "./describe-changes.ts";
+import { describeChanges, isDoneBy } from "./describe-changes.ts";
 import type { Described } from "./describe-changes.ts";
 import type { FileChanger } from "../files/file-changer.ts";
 import { describeTaken, findIntruders } from "./find-intruders.ts";
 import { KeptContents } from "./kept-contents.ts";
+import { statsOf } from "./list-folder.ts";
 import { lookAtTree } from "./look-at-tree.ts";
-import type { OthersChange, Recorded } from "../files/record-change.ts";
+import type { OthersChange, Recorded, RecordRequest } from "../files/record-change.ts";
 import { reasonOf } from "../files/system-error.ts";
 import type { Intruder, TakenBack } from "../files/take-back.ts";
+import { isFileVersion } from "../../contract/versions.ts";
 import { TouchedFiles } from "./touched-files.ts";
 import type { TouchedFile } from "./touched-files.ts";
 import type { TreeLook } from "./tree-entry.ts";
@@ -87,7 +89,7 @@ class Watch implements CommandWatch {
     this.#contents = new KeptContents(options.state_dir);
     this.#stopWatching = options.changer.watch({
       begins: (reals) => this.#touch(reals.map((real) => [real, undefined])),
-      ended: (files) => this.#touch(files.map(({ real, after }) => [real, after?.sha256 ?? null])),
+      ended: (files) => this.#touch(files.map(({ real, after }) => [real, isFileVersion(after) ? after.sha256 : null])),
     });
   }
 
@@ -187,10 +189,12 @@ class Watch implements CommandWatch {
       found,
     );
     const takenKeys = new Set(taken.map(({ intruder }) => intruder.key));
-    const rest = differences.filter(({ key }) => !takenKeys.has(key));
+    const isThere = ({ key, after: now }: Difference): boolean =>
+      now?.kind !== "directory" || statsOf(key) !== undefined;
+    const rest = differences.filter((each) => !takenKeys.has(each.key) && (taken.length === 0 || isThere(each)));
     const told = await this.#record(
       request,
-      describeChanges(rest, { ...found, ...this.#describing(request), touched, after }),
+      describeChanges(rest, { ...this.#describing(request), touched, before, after }),
     );
     // What was touched since the look is not as it was seen.
     const newer = this.#touched.since(position);
@@ -235,19 +239,23 @@ class Watch implements CommandWatch {
   /** What cannot be put on record is told as what cannot be undone: the command has run, and what it did is to be known. */
   async #record(request: WatchRequest, described: readonly Described[]) {
     const undos = described.flatMap(({ undo }) => (undo === undefined ? [] : [undo]));
+    const lost = described.flatMap(({ change: { path, why_not } }) =>
+      why_not === undefined ? [] : [{ path, why: why_not }],
+    );
     const {
       undo_id,
       files,
       problem = "its old content is not there any more",
-    } = await this.#tryToRecord(request, undos);
+    } = await this.#tryToRecord(recordOf(request, lost), undos);
     const recorded = new Set(files.map(({ real }) => real));
-    const told = described.map(({ change }) =>
+    const listed = described.filter(({ isListed }) => isListed);
+    const told = listed.map(({ change }) =>
       change.undoable && !recorded.has(change.real) ? { ...change, undoable: false, why_not: problem } : change,
     );
     return { files: told, ...(undo_id === undefined ? {} : { undo_id }) };
   }
 
-  async #tryToRecord(request: WatchRequest, undos: readonly OthersChange[]): Promise<Recorded & { problem?: string }> {
+  async #tryToRecord(request: RecordRequest, undos: readonly OthersChange[]): Promise<Recorded & { problem?: string }> {
     if (undos.length === 0) return { undo_id: undefined, files: [] };
     try {
       return await this.#options.changer.record(request, undos);
@@ -257,6 +265,15 @@ class Watch implements CommandWatch {
       return { undo_id: undefined, files: [], problem: `what takes it back could not be kept (${reason})` };
     }
   }
+}
+
+/** As many as a record should name. */
+const MAX_LOST = 100;
+
+function recordOf({ run_id, tool_call_id }: WatchRequest, lost: NonNullable<RecordRequest["lost"]>): RecordRequest {
+  const own = { run_id, tool_call_id, by_command: true as const };
+  if (lost.length === 0) return own;
+  return { ...own, lost: lost.slice(0, MAX_LOST), lost_more: Math.max(0, lost.length - MAX_LOST) };
 }
 
 function bytesOf({ before, after }: Difference): number {

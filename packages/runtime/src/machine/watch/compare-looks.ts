@@ -1,6 +1,6 @@
 import { folderOf } from "../search/keys.ts";
 import { joinKey } from "./tree-entry.ts";
-import type { TreeEntry, TreeLook } from "./tree-entry.ts";
+import type { TreeEntry, TreeFolder, TreeLook } from "./tree-entry.ts";
 
 /** One thing that is not as it was. */
 export interface Difference {
@@ -16,30 +16,44 @@ export interface Differences {
   readonly folders_made: readonly string[];
 }
 
-/** What differs between two looks, as far as both looked. Folders count where they were not looked into. */
+/** What differs between two looks, as far as both looked: files, links, and folders with their modes. */
 export function compareLooks(before: TreeLook, after: TreeLook): Differences {
-  const entries: Difference[] = [];
+  const found = new Map<string, Difference>();
+  const add = (key: string, was: TreeEntry | undefined, now: TreeEntry | undefined): void =>
+    void found.set(key, { key, before: atLook(key, was, before), after: atLook(key, now, after) });
   for (const [key, folder] of after.folders) {
-    const old = before.folders.get(key)?.entries;
+    const old = before.folders.get(key);
     for (const [name, now] of folder.entries) {
-      const was = old?.get(name);
-      if (was !== now && isOfNote(was, now, joinKey(key, name), after)) {
-        entries.push({ key: joinKey(key, name), before: was, after: now });
-      }
+      const was = old?.entries.get(name);
+      if (was !== now && isOfNote(was, now)) add(joinKey(key, name), was, now);
     }
+    if (isFolderChanged(old, folder)) found.set(key, { key, before: old && entryOf(old), after: entryOf(folder) });
   }
   for (const [key, folder] of before.folders) {
     const now = after.folders.get(key)?.entries;
     if (now === undefined && isLeftOut(key, after)) continue;
     for (const [name, was] of folder.entries) {
-      const entry = joinKey(key, name);
-      const isFolderLookedInto = was.kind === "directory" && before.folders.has(entry);
-      if (now?.has(name) !== true && !isFolderLookedInto) entries.push({ key: entry, before: was, after: undefined });
+      if (now?.has(name) !== true) add(joinKey(key, name), was, undefined);
     }
   }
-  entries.sort((one, other) => (one.key < other.key ? -1 : 1));
+  const entries = [...found.values()].sort((one, other) => (one.key < other.key ? -1 : 1));
   const folders_made = [...after.folders.keys()].filter((key) => !before.folders.has(key)).sort();
   return { entries, folders_made };
+}
+
+/** A folder that was looked into is as it was then; its entry in the folder above does not say. */
+function atLook(key: string, entry: TreeEntry | undefined, { folders }: TreeLook): TreeEntry | undefined {
+  const folder = entry?.kind === "directory" ? folders.get(key) : undefined;
+  return folder === undefined ? entry : entryOf(folder, entry?.place);
+}
+
+function entryOf({ facts, isYoung }: TreeFolder, place?: TreeEntry["place"]): TreeEntry {
+  return { ...facts, place, isYoung, sha256: undefined, target: undefined };
+}
+
+/** New folders are found in the folder above them. */
+function isFolderChanged(was: TreeFolder | undefined, now: TreeFolder): boolean {
+  return was !== undefined && was.facts.mode !== now.facts.mode;
 }
 
 function isLeftOut(key: string, { left_out }: TreeLook): boolean {
@@ -48,11 +62,9 @@ function isLeftOut(key: string, { left_out }: TreeLook): boolean {
   return false;
 }
 
-/** A folder counts where what is in it is not told, or where it took the place of something else. */
-function isOfNote(was: TreeEntry | undefined, now: TreeEntry, key: string, after: TreeLook): boolean {
-  if (now.kind === "directory") {
-    return was === undefined ? now.place === "sensitive" || !after.folders.has(key) : was.kind !== "directory";
-  }
+/** A folder counts where it is new or took the place of something else. */
+function isOfNote(was: TreeEntry | undefined, now: TreeEntry): boolean {
+  if (now.kind === "directory") return was?.kind !== "directory";
   return was === undefined || isChanged(was, now);
 }
 

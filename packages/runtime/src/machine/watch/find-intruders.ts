@@ -1,10 +1,10 @@
+import { pathFor } from "../../paths/inside.ts";
 import { judgeSensitivity, runsLater } from "../../policy/check-path.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { decodeKey } from "../search/keys.ts";
 import { laterBehind } from "./closed-names.ts";
 import type { CommandIntrusion } from "../../contract/command-changes.ts";
 import type { Difference } from "./compare-looks.ts";
-import { pathFor } from "./describe-changes.ts";
 import { findInBareRepositories, isHarmless, RUNS_IN_REPOSITORY } from "./git-changes.ts";
 import type { KnownLooks } from "./git-changes.ts";
 import { findMoved } from "./moved-files.ts";

@@ -1,0 +1,75 @@
+import { closeSync, constants, lstatSync, openSync, readlinkSync } from "node:fs";
+import type { BigIntStats } from "node:fs";
+import type { Version } from "../../contract/undo.ts";
+import { hashPieces } from "./bytes.ts";
+import { chmodEntry, identityOf } from "./handle.ts";
+
+type Path = string | Buffer;
+
+/** What stands at a path now. */
+export interface EntryState {
+  readonly version: Version | null;
+  /** Differs whenever the entry may have changed; null for nothing. */
+  readonly identity: string | null;
+}
+
+/** Files above it are told apart by size and times: reading one would take too long. */
+export const HASHED_BYTES = 64n << 20n;
+
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+export const NOTHING: EntryState = { version: null, identity: null };
+
+/** Looks without following a link in the last place. `at` leads through a verified folder. */
+export async function stateAt(at: Path, signal: AbortSignal): Promise<EntryState> {
+  const stats = lstatSync(at, { bigint: true, throwIfNoEntry: false });
+  if (stats === undefined) return NOTHING;
+  const identity = identityOf(stats);
+  const mode = Number(stats.mode & 0o7777n);
+  if (stats.isDirectory()) return { version: { kind: "folder", mode, ...ownerOf(stats) }, identity };
+  if (stats.isSymbolicLink()) {
+    return { version: { kind: "link", target: readlinkSync(at, "latin1"), ...ownerOf(stats) }, identity };
+  }
+  if (!stats.isFile()) return { version: { kind: "other", ...ownerOf(stats) }, identity };
+  const sha256 = stats.size > HASHED_BYTES ? identityHash(stats) : await hashAt(at, { stats, signal });
+  return { version: { sha256, size: Number(stats.size), mode, ...ownerOf(stats) }, identity };
+}
+
+/** Stands for the content of a file that is too large to be read. */
+export function identityHash({ ino, size, mtimeNs }: BigIntStats): string {
+  return `identity:${ino}:${size}:${mtimeNs}`;
+}
+
+function ownerOf({ uid, gid }: BigIntStats): { owner?: { user: number; group: number } } {
+  const [user, group] = [Number(uid), Number(gid)];
+  return user === process.getuid?.() && group === process.getgid?.() ? {} : { owner: { user, group } };
+}
+
+interface HashOptions {
+  readonly stats: BigIntStats;
+  readonly signal: AbortSignal;
+}
+
+async function hashAt(at: Path, { stats, signal }: HashOptions): Promise<string> {
+  const fd = openReadable(at, Number(stats.mode & 0o7777n));
+  try {
+    return (await hashPieces(fd, signal)).digest("hex");
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Opens a file for reading, also where its owner took the right to read it away. */
+export function openReadable(at: Path, mode: number): number {
+  try {
+    return openSync(at, FLAGS);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EACCES" || (mode & 0o400) !== 0) throw error;
+  }
+  chmodEntry(at, mode | 0o400);
+  try {
+    return openSync(at, FLAGS);
+  } finally {
+    chmodEntry(at, mode);
+  }
+}

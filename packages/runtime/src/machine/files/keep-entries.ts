@@ -1,0 +1,69 @@
+import { hash } from "node:crypto";
+import { closeSync } from "node:fs";
+import { ToolError } from "../../protocol/errors.ts";
+import type { ChangeParts } from "./attempt.ts";
+import { readSpan } from "./bytes.ts";
+import type { ChangeLog } from "./change-log.ts";
+import { openReadable } from "./entry-state.ts";
+import type { KeyFolders } from "./key-folders.ts";
+import { PACKED_BYTES } from "./pack.ts";
+import type { Packed } from "./pack.ts";
+import type { RestoreStep } from "./restore-steps.ts";
+import type { Syncs } from "./syncs.ts";
+import { isFileVersion, isSameContent } from "../../contract/versions.ts";
+
+interface KeepOptions {
+  readonly folders: KeyFolders;
+  readonly log: ChangeLog;
+  readonly parts: Pick<ChangeParts, "objects" | "limit_bytes">;
+  /** Gets what has to be synced before the contents count as kept. */
+  readonly syncs: Syncs;
+  readonly signal: AbortSignal;
+}
+
+interface KeptEntries {
+  readonly packed: readonly Packed[];
+  /** Keys of files that are too large to keep. */
+  readonly not_kept: ReadonlySet<string>;
+}
+
+/** Descriptors that wait to be synced are open ones, and a process may have only so many. */
+const MAX_WAITING = 128;
+
+/** Keeps what the files of a restore hold now, so that the restore can be undone. Throws `Stale` where one changed. */
+export async function keepEntries(steps: readonly RestoreStep[], options: KeepOptions): Promise<KeptEntries> {
+  const { folders, log, parts, syncs, signal } = options;
+  const packed = new Map<string, Packed>();
+  const not_kept = new Set<string>();
+  for (const { item, key, now } of steps) {
+    const version = now.version;
+    if (!isFileVersion(version) || isSameContent(version, item.to) || packed.has(version.sha256)) continue;
+    if (version.size > parts.limit_bytes || version.sha256.startsWith("identity:")) {
+      not_kept.add(key);
+      continue;
+    }
+    const at = folders.at(key);
+    const fd = at === undefined ? undefined : openReadable(at, version.mode);
+    if (fd === undefined) throw changed(item.path);
+    try {
+      if (version.size > PACKED_BYTES) {
+        if (!(await parts.objects.putFile(version.sha256, fd, { syncs, signal }))) throw changed(item.path);
+      } else {
+        const content = await readSpan(fd, { position: 0, length: version.size }, signal);
+        if (hash("sha256", content, "hex") !== version.sha256) throw changed(item.path);
+        packed.set(version.sha256, log.pack.keep(version.sha256, content));
+      }
+    } finally {
+      closeSync(fd);
+    }
+    if (syncs.count >= MAX_WAITING) await syncs.run();
+  }
+  return { packed: [...packed.values()], not_kept };
+}
+
+function changed(path: string): ToolError {
+  return new ToolError("Stale", `Cannot undo the change of "${path}": it is being changed; nothing was restored`, {
+    path,
+    hint: "Retry when nothing else writes to it.",
+  });
+}

@@ -1,0 +1,222 @@
+import type { ChangedEntry, Restored, RestoreItem, RestoreRequest, UndoRecord } from "../../contract/undo.ts";
+import { judgePlace } from "../../policy/check-path.ts";
+import type { WorkspaceContext } from "../../policy/decide.ts";
+import { ToolError } from "../../protocol/errors.ts";
+import { makeId } from "../../protocol/ids.ts";
+import { keyOf } from "../search/keys.ts";
+import type { ChangeParts } from "./attempt.ts";
+import type { ChangeLog } from "./change-log.ts";
+import type { EntryState } from "./entry-state.ts";
+import { NOTHING, stateAt } from "./entry-state.ts";
+import { keepEntries } from "./keep-entries.ts";
+import type { KeptReader } from "./kept-reader.ts";
+import { KeyFolders } from "./key-folders.ts";
+import { planOf } from "./restore-preview.ts";
+import { applySteps } from "./restore-steps.ts";
+import type { RestoreStep, StepProblem } from "./restore-steps.ts";
+import { Syncs } from "./syncs.ts";
+import { isFileVersion, isSameContent, isSameVersion } from "../../contract/versions.ts";
+
+export interface RestoreParts extends ChangeParts {
+  readonly workspace: WorkspaceContext;
+  /** Old contents by hash: all that are wanted are looked up at once. */
+  readonly openKept: (hashes: ReadonlySet<string>) => KeptReader;
+}
+
+const MAX_NAMED = 20;
+/** Others get a turn this often. */
+const TURN_MS = 8;
+
+/**
+ * Brings every item from what it is expected to be to what it was: files, links and folders with their modes. All items
+ * are compared first, and one that is not as expected keeps all of them as they are. What is there now is kept before
+ * it changes, so the restore can be undone like any change; one that is cut short is finished by the next start.
+ */
+export async function restore(
+  parts: RestoreParts,
+  request: RestoreRequest,
+  items: readonly RestoreItem[],
+): Promise<Restored> {
+  const folders = new KeyFolders(parts.workspace);
+  const sure = request.force ? items : items.filter(({ doubt }) => doubt === undefined);
+  const unsure = request.force ? [] : items.filter(({ doubt }) => doubt !== undefined);
+  try {
+    const steps = await examine(sure, { folders, parts, request });
+    const kept = parts.openKept(hashesOf(steps));
+    try {
+      refuseLost(steps, kept);
+      if (request.onPlanned !== undefined) {
+        request.onPlanned(await planOf(steps, { folders, kept }));
+        return { undo_id: undefined, files: steps.map(changedBy) };
+      }
+      const restored = steps.length === 0 ? NOTHING_TO_DO : await carryOut(steps, { parts, request, folders, kept });
+      return unsure.length === 0 ? restored : { failure: leftAlone(unsure, restored), ...restored };
+    } finally {
+      kept.close();
+    }
+  } finally {
+    folders.close();
+  }
+}
+
+const NOTHING_TO_DO: Restored = { undo_id: undefined, files: [] };
+
+function leftAlone(unsure: readonly RestoreItem[], { files }: Restored): ToolError {
+  const paths = unsure.slice(0, MAX_NAMED).map(({ path }) => path);
+  const more = unsure.length > MAX_NAMED ? ` and ${unsure.length - MAX_NAMED} more` : "";
+  const list = `${paths.map((path) => JSON.stringify(path)).join(", ")}${more}`;
+  return new ToolError(
+    "Stale",
+    `Restored ${files.length} of ${files.length + unsure.length} paths; ${list} left alone: ${unsure[0]?.doubt}`,
+    {
+      paths,
+      hint: "Check whose changes these are; set force to undo them too.",
+    },
+  );
+}
+
+interface Examining {
+  readonly folders: KeyFolders;
+  readonly parts: RestoreParts;
+  readonly request: RestoreRequest;
+}
+
+/** What there is to do: nothing for items that are as before already. Throws `Stale`. */
+async function examine(
+  items: readonly RestoreItem[],
+  { folders, parts, request }: Examining,
+): Promise<readonly RestoreStep[]> {
+  const steps: RestoreStep[] = [];
+  const stale: RestoreItem[] = [];
+  let turnMs = performance.now() + TURN_MS;
+  for (const item of items) {
+    const key = item.key ?? keyOf(item.real);
+    const refusal = judgePlace(item.real, parts.workspace);
+    if (refusal !== undefined) {
+      throw new ToolError(refusal.code, `Cannot restore "${item.path}": ${refusal.reason}`, { path: item.path });
+    }
+    const at = folders.at(key);
+    const now = at === undefined ? NOTHING : await stateAt(at, request.signal);
+    if (!isAsBefore(item, now)) {
+      if (!request.force && (item.broken || !isAsExpected(item, now))) stale.push(item);
+      steps.push({ item, key, now });
+    }
+    if (performance.now() < turnMs) continue;
+    await new Promise(setImmediate);
+    request.signal.throwIfAborted();
+    turnMs = performance.now() + TURN_MS;
+  }
+  if (stale.length > 0) throw isStale(stale);
+  return steps;
+}
+
+function isAsBefore({ to }: RestoreItem, { version }: EntryState): boolean {
+  return isSameVersion(version, to);
+}
+
+function isAsExpected({ from, to }: RestoreItem, { version }: EntryState): boolean {
+  // A folder that others made, or removed, meanwhile does not keep what was in it from being restored.
+  if (from === null && to?.kind === "folder" && version?.kind === "folder") return true;
+  if (from?.kind === "folder" && to === null && version === null) return true;
+  return isSameContent(version, from);
+}
+
+function isStale(items: readonly RestoreItem[]): ToolError {
+  const paths = items.slice(0, MAX_NAMED).map(({ path }) => path);
+  const list = paths.map((path) => JSON.stringify(path)).join(", ");
+  const more = items.length > MAX_NAMED ? ` and ${items.length - MAX_NAMED} more` : "";
+  return new ToolError("Stale", `Cannot undo the change: ${list}${more} changed since; nothing was restored`, {
+    paths,
+    hint: "Check what changed; set force to restore the old content anyway.",
+  });
+}
+
+function hashesOf(steps: readonly RestoreStep[]): ReadonlySet<string> {
+  return new Set(steps.flatMap(({ item: { to } }) => (isFileVersion(to) ? [to.sha256] : [])));
+}
+
+/** Checked for all items before the first one changes. */
+function refuseLost(steps: readonly RestoreStep[], kept: KeptReader): void {
+  const needsContent = ({ item: { to }, now }: RestoreStep): boolean =>
+    isFileVersion(to) && !isSameContent(to, now.version);
+  const lost = steps.filter((step) => {
+    const { to, not_kept } = step.item;
+    if (to?.kind === "other") return true;
+    return needsContent(step) && (not_kept || !isFileVersion(to) || !kept.has(to.sha256));
+  });
+  const [first] = lost;
+  if (first === undefined) return;
+  const { path, not_kept } = first.item;
+  const why = not_kept ? "it could not be kept" : "it is no longer kept";
+  const more = lost.length > 1 ? ` (and ${lost.length - 1} more)` : "";
+  throw new ToolError("NotFound", `Cannot restore the old content of "${path}"${more}: ${why}; nothing was restored`, {
+    path,
+    paths: lost.slice(0, MAX_NAMED).map(({ item }) => item.path),
+    hint: "This change cannot be undone; restore the file from elsewhere, such as version control.",
+  });
+}
+
+interface CarryingOut extends Examining {
+  readonly kept: KeptReader;
+}
+
+async function carryOut(steps: readonly RestoreStep[], context: CarryingOut): Promise<Restored> {
+  const { parts, folders, kept } = context;
+  const log = parts.logs.enter();
+  try {
+    const change = await record(steps, log, context);
+    const problems = await applySteps(steps, { folders, kept, log });
+    log.end(change.undo_id, "done");
+    const failed = problems.filter(({ is_of_use }) => !is_of_use);
+    const left = new Set(problems.map(({ path }) => path));
+    const files = change.files.filter(({ path }) => !left.has(path));
+    const failure = failed.length === 0 ? {} : { failure: partlyDone(steps.length, failed) };
+    return { undo_id: change.undo_id, files, ...failure };
+  } finally {
+    log.leave();
+  }
+}
+
+/** What is there now, and what is to be, is on the disk before the first of it changes. */
+async function record(
+  steps: readonly RestoreStep[],
+  log: ChangeLog,
+  { parts, request, folders }: CarryingOut,
+): Promise<UndoRecord> {
+  const { run_id, tool_call_id, signal } = request;
+  const syncs = new Syncs();
+  try {
+    const { packed, not_kept } = await keepEntries(steps, { folders, log, parts, syncs, signal });
+    const now = parts.clock();
+    const files = steps.map((step) =>
+      not_kept.has(step.key) ? { ...changedBy(step), not_kept: true as const } : changedBy(step),
+    );
+    // Its id comes after that of the log: see `findRecords`.
+    const change = { undo_id: makeId("undo", now), run_id, tool_call_id, ts: new Date(now).toISOString(), files };
+    log.append({ change, staged: [], packed, restoring: true });
+    log.pack.told(packed);
+    log.pack.addTo(syncs, packed);
+    log.addTo(syncs);
+    await syncs.run();
+    log.pack.synced(packed);
+    await request.recorded();
+    return change;
+  } finally {
+    syncs.close();
+  }
+}
+
+function changedBy({ item, now }: RestoreStep): ChangedEntry {
+  const { path, real, key, to } = item;
+  return { path, real, ...(key === undefined ? {} : { key }), before: now.version, after: to };
+}
+
+function partlyDone(count: number, problems: readonly StepProblem[]): ToolError {
+  const named = problems.slice(0, MAX_NAMED).map(({ path, why }) => `"${path}" (${why})`);
+  const more = problems.length > MAX_NAMED ? ` and ${problems.length - MAX_NAMED} more` : "";
+  return new ToolError(
+    "IOError",
+    `Restored ${count - problems.length} of ${count} paths; these could not be restored: ${named.join(", ")}${more}`,
+    { paths: problems.slice(0, MAX_NAMED).map(({ path }) => path) },
+  );
+}
