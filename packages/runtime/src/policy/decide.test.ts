@@ -173,7 +173,10 @@ for (const { title, effect, code, rule, says, ...given } of CASES) {
 test("what only restores is not asked about for how many or what runs later; rules hold for it", () => {
   const call = { ...callOf({ tool: "write", touches: [...manyFiles(30), HOOK] }), restores: true };
   const settings: DecisionSettings = { profile: "guarded", configuration: { rules: [], quotas: [] } };
-  const denying = { ...settings, configuration: { rules: [{ effect: "deny", path: "**" }], quotas: [] } } as const;
+  const denying: DecisionSettings = {
+    profile: "guarded",
+    configuration: { rules: [{ effect: "deny", path: "**" }], quotas: [] },
+  };
 
   expect(decide(call, WORKSPACE, settings).effect).toBe("ALLOW");
   expect(decide({ ...call, restores: false }, WORKSPACE, settings).effect).toBe("REQUIRE_CONFIRMATION");
