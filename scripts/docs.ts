@@ -35,7 +35,7 @@ function settings(): string {
   const rows = Object.entries(SETTINGS).map(([name, row]) => [
     code(row.variable),
     row.kind.type === "secret" ? "no" : code(name),
-    row.default === undefined ? "none" : code(String(row.default)),
+    "fits" in row ? row.fits.to : row.default === undefined ? "none" : code(String(row.default)),
     FROM_PROJECT[row.project],
     row.meaning,
   ]);

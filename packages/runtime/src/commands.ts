@@ -7,6 +7,7 @@ import type {
   CallProcesses,
   Command,
   CommandEnd,
+  CommandLimits,
   CommandOptions,
   OutputRedactor,
   WatchedEnd,
@@ -31,6 +32,7 @@ interface CommandsOptions {
   readonly network_allow: readonly string[];
   readonly sandbox?: SandboxMode;
   readonly bash_timeout_ms?: number;
+  readonly command_limits?: Partial<CommandLimits>;
 }
 
 /** The call that a command belongs to. */
@@ -191,11 +193,12 @@ export class Commands {
 
   async #make(): Promise<Processes> {
     const { Processes: Maker } = await import("./machine/processes/processes.ts");
-    const { sandbox: mode = "auto", workspace, state_dir, redactor } = this.#options;
+    const { sandbox: mode = "auto", workspace, state_dir, redactor, command_limits: limits = {} } = this.#options;
     return new Maker({
       mode,
       workspace,
       state_dir,
+      limits,
       ...(redactor === undefined ? {} : { redactor: forOutput(redactor) }),
     });
   }

@@ -90,6 +90,8 @@ export { removeUnused } from "./machine/state/bind-folder.ts";
 export { checkRoots, splitRoots } from "./machine/files/roots.ts";
 export { configurationFolder } from "./machine/skills/places.ts";
 export { endOwnCommands, isRunByCall, sweepLost } from "./machine/processes/marks.ts";
+export { machineFacts, machineLimits } from "./machine/processes/machine-limits.ts";
+export type { CommandLimits } from "./contract/processes.ts";
 export { findOnPath, findProgram, PROGRAMS } from "./machine/processes/programs.ts";
 export type { ProgramName } from "./machine/processes/programs.ts";
 export { isInside } from "./paths/inside.ts";

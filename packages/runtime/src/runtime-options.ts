@@ -3,6 +3,7 @@ import type { OutputLimits } from "./contract/context.ts";
 import type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "./contract/host.ts";
 import type { Journal, OpenJournal } from "./contract/journal.ts";
 import type { MemoryKeeper } from "./contract/memory.ts";
+import type { CommandLimits } from "./contract/processes.ts";
 import type { Counts, QuotaHolder, QuotaKeeper } from "./contract/quotas.ts";
 import type { Tool } from "./contract/tool.ts";
 import type { CallOptions } from "./gate/call.ts";
@@ -53,6 +54,8 @@ export interface RuntimeOptions {
   readonly sandbox?: SandboxMode;
   /** How long a command may take where a call does not say. */
   readonly bash_timeout_ms?: number;
+  /** What a command may take of the machine. Default: what fits the machine (`machineLimits`). */
+  readonly command_limits?: Partial<CommandLimits>;
   /** Patterns of words that no command may match, between commas or line breaks. */
   readonly bash_denylist?: string;
   readonly approval_timeout_ms?: number;

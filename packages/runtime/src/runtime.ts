@@ -13,6 +13,7 @@ import { Registry } from "./gate/registry.ts";
 import { readConfiguration, sharedParts } from "./gate-parts.ts";
 import type { Made } from "./gate-parts.ts";
 import { openJsonl } from "./journal/jsonl-journal.ts";
+import { limitsFor } from "./machine/processes/machine-limits.ts";
 import { isRecorded, isRunId } from "./journal/run-folder.ts";
 import { openApprovals } from "./lazy-approvals.ts";
 import { LazyChanger, recoverLeft } from "./lazy-changer.ts";
@@ -143,6 +144,7 @@ async function openCommands(
   options: RuntimeOptions,
   { started, changer, configuration, redactor, skills }: Omit<Made, "registry" | "commands" | "approvals">,
 ): Promise<Commands> {
+  if (options.command_limits !== undefined) limitsFor(options.command_limits); // refused now, not with the first command
   const names = BUILT_IN.map((tool) => tool.name);
   const narrowed = options.skill === undefined ? {} : await skills.activate(options.skill, names);
   const workspace = { ...started.workspace, ...narrowed };

@@ -12,6 +12,7 @@ import type { StoreReport } from "../store/inspect-store.ts";
 import { databaseFile, openStore } from "../store/open-store.ts";
 import { isStateFolderLocked } from "../store/state-lock.ts";
 import { readBreakers } from "../telemetry/breakers.ts";
+import { checkLimits } from "./check-limits.ts";
 import { runtimeOptions } from "./open-runtime.ts";
 import type { Workplace } from "./open-runtime.ts";
 import { readProject } from "./project-text.ts";
@@ -38,6 +39,7 @@ const CHECKS: readonly Check[] = [
   checkRootsAndState,
   checkHeads,
   checkSpace,
+  checkLimits,
   checkTelegram,
 ];
 

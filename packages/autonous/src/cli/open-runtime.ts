@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { checkRoots, checkState, createRuntime, isInside, locateState, makeVisible } from "@autonous/runtime";
-import type { Runtime, RuntimeOptions } from "@autonous/runtime";
+import type { CommandLimits, Runtime, RuntimeOptions } from "@autonous/runtime";
 import { loadConfiguration } from "../config/load.ts";
 import type { Configuration } from "../config/load.ts";
 import { withProject } from "../config/project.ts";
+import type { Settings } from "../config/settings.ts";
 import { TrustStore } from "../config/trust.ts";
 import { memoryOf } from "../store/tool-memory.ts";
 import { UsageError } from "./command.ts";
@@ -96,10 +97,24 @@ export function runtimeOptions({ configuration, roots, cwd, state_dir }: Workpla
     timeout_ms: settings.tool_timeout_seconds * 1000,
     sandbox: settings.sandbox,
     bash_timeout_ms: settings.bash_timeout_seconds * 1000,
+    command_limits: commandLimits(settings),
     ...(settings.tool_bash_denylist === undefined ? {} : { bash_denylist: settings.tool_bash_denylist }),
     approval_timeout_ms: settings.approval_timeout_seconds * 1000,
     isTrustedSkill,
     memory: memoryOf(state_dir),
+  };
+}
+
+const MEBIBYTE = 1_048_576;
+
+/** The machine's own where nothing is said: `loadConfiguration` sets them. */
+export function commandLimits(settings: Settings): Partial<CommandLimits> {
+  const { command_memory_megabytes: memory, command_file_megabytes: file, command_processes: processes } = settings;
+  return {
+    ...(memory === undefined ? {} : { memory_bytes: memory * MEBIBYTE }),
+    ...(file === undefined ? {} : { file_bytes: file * MEBIBYTE }),
+    ...(processes === undefined ? {} : { processes }),
+    open_files: settings.command_open_files,
   };
 }
 

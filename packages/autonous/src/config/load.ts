@@ -6,7 +6,7 @@ import { layerOf } from "./policy.ts";
 import type { PriceTable } from "./price-table.ts";
 import { parseConfiguration, readOwnText } from "./read-file.ts";
 import type { ReadFile } from "./read-file.ts";
-import { readText, SETTINGS } from "./settings.ts";
+import { defaultOf, readText, SETTINGS } from "./settings.ts";
 import type { Settings, SettingName, SettingValue } from "./settings.ts";
 
 export interface Configuration {
@@ -77,12 +77,12 @@ export function loadConfiguration(
   const values: Partial<Record<SettingName, SettingValue>> = {};
   const sources: Partial<Record<SettingName, string>> = {};
   for (const name of Object.keys(SETTINGS) as SettingName[]) {
-    const { variable, default: fallback } = SETTINGS[name];
+    const { variable } = SETTINGS[name];
     const given = environment[variable];
     const found = given === undefined ? { value: read?.named.get(name) } : readText(name, given);
     if ("problem" in found) problems.push(`${variable} ${found.problem}`);
     const value = "value" in found ? found.value : undefined;
-    values[name] = value ?? fallback;
+    values[name] = value ?? defaultOf(name);
     sources[name] = value === undefined ? "default" : given === undefined ? path : variable;
   }
   if (values.tool_allowed_roots !== undefined) {

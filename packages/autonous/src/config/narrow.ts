@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { checkRoots, isInside } from "@autonous/runtime";
-import { SETTINGS } from "./settings.ts";
+import { defaultOf, SETTINGS } from "./settings.ts";
 import type { FromProject, SettingName, SettingValue } from "./settings.ts";
 
 export interface ProjectValue {
@@ -42,6 +42,8 @@ export function applyProject(given: ProjectValue): Narrowed {
     return refuse(inForce, "a project's file never names a server: what is said, and a key, would go there");
   }
   if (from !== "trusted" && isNarrower(name, value, inForce)) return { value, counts: true };
+  if (from === "lower")
+    return refuse(inForce, `${show(value)} is higher than ${show(inForce)}, and a project's file only lowers it`);
   if (fixed) return refuse(inForce, `${SETTINGS[name].variable} says ${show(inForce)}`);
   if (trusted) return { value, counts: true };
   const why = from === "trusted" ? `${show(value)} needs trust` : `${show(value)} is wider than ${show(inForce)}`;
@@ -54,7 +56,8 @@ function refuse(inForce: SettingValue, why: string): Narrowed {
 
 function isNarrower(name: SettingName, value: SettingValue, inForce: SettingValue): boolean {
   const { kind } = SETTINGS[name];
-  if (kind.type === "number") return inForce === undefined || Number(value) < Number(inForce); // no limit is the widest
+  const limit = inForce ?? defaultOf(name);
+  if (kind.type === "number") return limit === undefined || Number(value) < Number(limit); // no limit is the widest
   if (kind.type !== "choice") return false;
   const strictness: readonly string[] = kind.of;
   return strictness.indexOf(String(value)) < strictness.indexOf(String(inForce));

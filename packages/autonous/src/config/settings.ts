@@ -1,4 +1,4 @@
-import { DEFAULTS, PROFILE_NAMES, SANDBOX_MODES } from "@autonous/runtime";
+import { DEFAULTS, machineLimits, PROFILE_NAMES, SANDBOX_MODES } from "@autonous/runtime";
 
 /** What a setting may be, and how its text is read. */
 export type Kind =
@@ -16,12 +16,13 @@ export type Kind =
 
 /**
  * What a project's own file may do to a setting (spec 3, Trust). `less`, `stricter`: make it narrower, and once it is
- * trusted anything. `inside`, `adds`: only ever make it narrower. `trusted`: nothing before it is trusted, for neither
+ * trusted anything. `lower`, `inside`, `adds`: only ever make it narrower. `trusted`: nothing before it is trusted, for neither
  * direction is the narrow one. `never`: it is the person's own to say, trust or not.
  */
 // oxfmt-ignore
 export const FROM_PROJECT = {
   less:     "a smaller number; any once trusted",
+  lower:    "a smaller number",
   stricter: "a stricter one; any once trusted",
   inside:   "folders inside these",
   adds:     "more of them",
@@ -36,11 +37,14 @@ interface SettingRow {
   readonly kind: Kind;
   /** Undefined: there is none; what needs the setting says so. */
   readonly default: string | number | undefined;
+  /** Of one whose default depends on the machine: what it is there. */
+  readonly fits?: { readonly to: string; readonly value: () => number };
   readonly project: FromProject;
   readonly meaning: string;
 }
 
 const DAY_SECONDS = 86_400;
+const MEBIBYTE = 1_048_576;
 
 /**
  * Every setting, by its name in configuration files. `docs/settings.md` is held to this table by a check.
@@ -52,6 +56,10 @@ export const SETTINGS = {
   tool_max_output_lines:    { variable: "AUTONOUS_TOOL_MAX_OUTPUT_LINES",    kind: { type: "number", min: 1, max: 1_000_000 },        default: DEFAULTS.lines,                      project: "less",     meaning: "How many lines of output a caller gets to see at once" },
   tool_max_output_bytes:    { variable: "AUTONOUS_TOOL_MAX_OUTPUT_BYTES",    kind: { type: "number", min: 256, max: 100_000_000 },    default: DEFAULTS.bytes,                      project: "less",     meaning: "How many bytes of output a caller gets to see at once" },
   bash_timeout_seconds:     { variable: "AUTONOUS_BASH_TIMEOUT_SECONDS",     kind: { type: "number", min: 1, max: 600 },              default: DEFAULTS.bash_timeout_ms / 1000,     project: "less",     meaning: "How long a command may take where the call does not say" },
+  command_memory_megabytes: { variable: "AUTONOUS_COMMAND_MEMORY_MEGABYTES", kind: { type: "number", min: 16, max: 16_777_216 },      default: undefined,                           project: "lower",    meaning: "Memory limit of a command with all its processes, in MiB; files in its /tmp count", fits: { to: "half of the memory, 256 to 8192", value: () => machineLimits().memory_bytes / MEBIBYTE } },
+  command_file_megabytes:   { variable: "AUTONOUS_COMMAND_FILE_MEGABYTES",   kind: { type: "number", min: 1, max: 1_073_741_824 },    default: undefined,                           project: "lower",    meaning: "Largest file that a command can write, in MiB", fits: { to: "a quarter of the disk, 256 to 8192", value: () => machineLimits().file_bytes / MEBIBYTE } },
+  command_processes:        { variable: "AUTONOUS_COMMAND_PROCESSES",        kind: { type: "number", min: 8, max: 1_000_000 },        default: undefined,                           project: "lower",    meaning: "Processes that a command can have at once", fits: { to: "128, and 64 per processor, at most 512", value: () => machineLimits().processes } },
+  command_open_files:       { variable: "AUTONOUS_COMMAND_OPEN_FILES",       kind: { type: "number", min: 32, max: 1_048_576 },       default: machineLimits().open_files,          project: "lower",    meaning: "Files that each process of a command can have open at once" },
   tool_bash_denylist:       { variable: "AUTONOUS_TOOL_BASH_DENYLIST",       kind: { type: "text" },                                  default: undefined,                           project: "adds",     meaning: "Commands that never run, by their words, separated by commas: `git push, terraform *`" },
   sandbox:                  { variable: "AUTONOUS_SANDBOX",                  kind: { type: "choice", of: SANDBOX_MODES },             default: "auto",                              project: "stricter", meaning: "What commands run in: `auto` (a sandbox where the machine can), `required` (not without one), `off`" },
   profile:                  { variable: "AUTONOUS_PROFILE",                  kind: { type: "choice", of: PROFILE_NAMES },             default: "guarded",                           project: "stricter", meaning: "What is allowed where no rule says otherwise" },
@@ -91,6 +99,12 @@ type ValueOf<K extends Kind> = K extends { type: "number" }
         ? C
         : string;
 type OrUndefined<D> = D extends undefined ? undefined : never;
+
+/** What holds where nobody says otherwise; undefined: nothing does. */
+export function defaultOf(name: SettingName): SettingValue {
+  const row: SettingRow = SETTINGS[name];
+  return row.default ?? row.fits?.value();
+}
 
 /** The values in force. */
 export type Settings = {

@@ -261,3 +261,22 @@ test.skipIf(!hasSandbox)(
     expect(existsSync(join(runtime.state_dir, "undo"))).toBe(false);
   },
 );
+
+test.skipIf(!hasSandbox)(`the limits of a command are those that the host set${needs}`, async () => {
+  const { call } = await scratch({
+    command_limits: { open_files: 77, file_bytes: 2_097_152, memory_bytes: 200_000_000 },
+  });
+
+  expect((await call("bash", { cmd: "ulimit -n; ulimit -f; ulimit -d" })).payload?.stdout).toBe("77\n2048\n195312\n");
+  const full = await call("bash", {
+    cmd: "head -c 190000000 /dev/zero | split -b 2000000 - /tmp/x; x=$(head -c 40000000 /dev/zero | tr '\\0' x); sleep 20",
+  });
+  expect(full).toMatchObject({ error: { code: "LimitReached", details: { limit: "memory", allowed: 200_000_000 } } });
+  expect(full.error?.hint).toMatch(/command_limits/);
+});
+
+test("limits that no command can live with are refused at once", async () => {
+  await expect(scratch({ command_limits: { processes: 0 } })).rejects.toThrow(
+    /"command_limits\.processes" has to be a whole number of at least 8, not 0/,
+  );
+});

@@ -119,7 +119,7 @@ function failureOf(end: CommandEnd, output: Pick<TranscriptEnd, "stdout" | "stde
       `The command was ended: it took more ${limit} than it may (${found} of ${allowed})`,
       {
         ...limit_reached,
-        hint: "Do it in smaller parts.",
+        hint: "Use smaller steps. A person can raise the limit: command_limits of the runtime, AUTONOUS_COMMAND_… in the settings.",
       },
     );
   }

@@ -10,7 +10,7 @@ import { prologueText } from "./prologue.ts";
 import type { PrologueFacts } from "./prologue.ts";
 
 /** A channel whose other end only this process has: it ends when the process does, or when the command is killed. */
-export type Lifeline = "lifeline";
+type Lifeline = "lifeline";
 
 /** A command ready to be started, sandboxed or not. */
 export interface Launch {

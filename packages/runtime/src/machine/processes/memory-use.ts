@@ -10,8 +10,6 @@ export interface UnchargedMemory {
   readonly shared_growth_bytes: number;
 }
 
-export const NOTHING_UNCHARGED: UnchargedMemory = { file_bytes: 0, socket_bytes: 0, shared_growth_bytes: 0 };
-
 /** What the kernel gives a socket for its buffers by default. Programs have few sockets; those have no use for all of it. */
 const SOCKET_BYTES = 212_992;
 const FREE_SOCKETS = 1_024;

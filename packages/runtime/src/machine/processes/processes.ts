@@ -11,17 +11,9 @@ import { openSandbox } from "../sandbox/sandbox.ts";
 import type { Sandbox, SandboxOptions } from "../sandbox/sandbox.ts";
 import { BackgroundCommands } from "./background.ts";
 import { handoverFolder } from "./launch.ts";
+import { limitsFor } from "./machine-limits.ts";
 import { sweepLost } from "./marks.ts";
 import { runCommand } from "./run.ts";
-
-/** What a command may take where nothing else is said. */
-// oxfmt-ignore
-const LIMITS: CommandLimits = {
-  memory_bytes: 8_589_934_592,
-  processes:    512,
-  file_bytes:   8_589_934_592,
-  open_files:   8_192,
-};
 
 export interface ProcessesOptions extends Omit<SandboxOptions, "limits"> {
   /** For what is stored of commands that go on after their calls. */
@@ -46,7 +38,7 @@ export class Processes {
 
   constructor(options: ProcessesOptions) {
     this.#options = options;
-    this.#limits = { ...LIMITS, ...options.limits };
+    this.#limits = limitsFor(options.limits ?? {});
   }
 
   /** What a command may take. */

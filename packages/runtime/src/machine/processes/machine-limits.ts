@@ -1,0 +1,69 @@
+import { statfsSync } from "node:fs";
+import { availableParallelism, totalmem } from "node:os";
+import type { CommandLimits } from "../../contract/processes.ts";
+import { ToolError } from "../../protocol/errors.ts";
+
+const MEBIBYTE = 1_048_576;
+
+/** What a machine has, as far as the limits of a command depend on it. */
+export interface MachineFacts {
+  /** Of the machine, or of the container that this process is in, whichever is less. */
+  readonly memory_bytes: number;
+  readonly processors: number;
+  /** Of the file system that this process works in. */
+  readonly disk_bytes: number;
+}
+
+export function machineFacts(): MachineFacts {
+  const container = process.constrainedMemory();
+  const memory = totalmem();
+  return {
+    memory_bytes: container > 0 && container < memory ? container : memory,
+    processors: availableParallelism(),
+    disk_bytes: diskBytes(),
+  };
+}
+
+function diskBytes(): number {
+  try {
+    const { blocks, bsize } = statfsSync(".");
+    return blocks * bsize;
+  } catch {
+    return Number.MAX_SAFE_INTEGER; // the working folder is gone: no bound by it
+  }
+}
+
+/** What a command may take where nobody says otherwise. Whole mebibytes, so that settings can show and repeat it. */
+export function machineLimits(facts: MachineFacts = machineFacts()): CommandLimits {
+  const mebibytes = (bytes: number, [least, most]: readonly [number, number]): number =>
+    MEBIBYTE * Math.min(most, Math.max(least, Math.floor(bytes / MEBIBYTE)));
+  return {
+    memory_bytes: mebibytes(facts.memory_bytes / 2, [256, 8_192]),
+    processes: Math.min(512, 128 + 64 * facts.processors),
+    file_bytes: mebibytes(facts.disk_bytes / 4, [256, 8_192]),
+    open_files: 8_192,
+  };
+}
+
+/** Below these a shell does not start. */
+// oxfmt-ignore
+const LEAST: CommandLimits = {
+  memory_bytes: 16 * MEBIBYTE,
+  processes:    8,
+  file_bytes:   MEBIBYTE,
+  open_files:   32,
+};
+
+/** The limits in force: what was given, and the machine's for the rest. Throws `InvalidArguments`. */
+export function limitsFor(given: Partial<CommandLimits>): CommandLimits {
+  const limits = { ...machineLimits(), ...given };
+  for (const name of Object.keys(LEAST) as (keyof CommandLimits)[]) {
+    if (Number.isSafeInteger(limits[name]) && limits[name] >= LEAST[name]) continue;
+    throw new ToolError(
+      "InvalidArguments",
+      `Cannot limit commands: "command_limits.${name}" has to be a whole number of at least ${LEAST[name]}, not ${String(limits[name]).slice(0, 40)}`,
+      { field: `command_limits.${name}` },
+    );
+  }
+  return limits;
+}
