@@ -216,11 +216,11 @@ test.each(NOT_THERE)("$method $path is not there", async ({ method, path }) => {
 const OPEN = "[".repeat(200_000);
 // oxfmt-ignore
 const BAD_BODIES: readonly { title: string; body: string | Uint8Array<ArrayBuffer>; status: number; says: RegExp }[] = [
-  { title: "nothing",                     body: "",                                        status: 400, says: /no JSON/ },
-  { title: "no JSON",                     body: "text=/ls",                                status: 400, says: /no JSON/ },
-  { title: "JSON that is cut off",        body: '{"text":"/ls',                            status: 400, says: /no JSON/ },
-  { title: "bytes that are no text",      body: Uint8Array.of(0x7b, 0xff, 0xfe, 0x7d),     status: 400, says: /no JSON/ },
-  { title: "brackets without end",        body: OPEN,                                      status: 400, says: /no JSON/ },
+  { title: "nothing",                     body: "",                                        status: 400, says: /not valid JSON/ },
+  { title: "no JSON",                     body: "text=/ls",                                status: 400, says: /not valid JSON/ },
+  { title: "JSON that is cut off",        body: '{"text":"/ls',                            status: 400, says: /not valid JSON/ },
+  { title: "bytes that are no text",      body: Uint8Array.of(0x7b, 0xff, 0xfe, 0x7d),     status: 400, says: /not valid JSON/ },
+  { title: "brackets without end",        body: OPEN,                                      status: 400, says: /not valid JSON/ },
   { title: "a list",                      body: "[]",                                      status: 400, says: /"body"/ },
   { title: "null",                        body: "null",                                    status: 400, says: /"body"/ },
   { title: "no text",                     body: "{}",                                      status: 400, says: /"text"/ },
@@ -237,6 +237,11 @@ const BAD_BODIES: readonly { title: string; body: string | Uint8Array<ArrayBuffe
   { title: "a long chat",                 body: `{"text":"x","chat":"${"x".repeat(201)}"}`, status: 400, says: /"chat"/ },
   { title: "a field too many",            body: '{"text":"x","user":"root"}',              status: 400, says: /user/ },
   { title: "a prototype",                 body: '{"text":"x","__proto__":{"a":1}}',        status: 400, says: /__proto__/ },
+  { title: "a text twice",                body: '{"text":"/ls .","text":"/write x"}',       status: 400, says: /same name twice/ },
+  { title: "a text twice, once escaped",  body: String.raw`{"text":"/ls","te\u0078t":"x"}`, status: 400, says: /line 1 column 15/ },
+  { title: "a prototype twice",           body: '{"text":"x","__proto__":1,"__proto__":2}', status: 400, says: /same name twice/ },
+  { title: "a name twice deep inside",    body: '{"text":"x","quoted":[{"text":"a","text":"b"}]}', status: 400, says: /same name twice/ },
+  { title: "a name twice very deep",      body: `{"text":"x","y":${"[".repeat(9)}{"a":{"b":1,"b":1}}${"]".repeat(9)}}`, status: 400, says: /same name twice/ },
   { title: "a secret as an id",           body: `{"text":"x","id":"ghp_${"a1B2".repeat(9)}"}`, status: 400, says: /secret/ },
   { title: "a body over the limit",       body: `{"text":"${"x".repeat(1_100_000)}"}`,     status: 413, says: /1048576 bytes/ },
 ];
@@ -267,7 +272,7 @@ const port = (): string => new URL(service.url).port;
 const bearer = (): string => `Bearer ${service.token}`;
 
 test("a body whose length is not told is refused", async () => {
-  const headers = { host: "localhost", authorization: bearer(), "transfer-encoding": "chunked" };
+  const headers = { host: `localhost:${port()}`, authorization: bearer(), "transfer-encoding": "chunked" };
   expect(await rawRequest(headers, '{"text":"/ls ."}')).toBe(411);
 });
 
@@ -275,6 +280,8 @@ test("a body whose length is not told is refused", async () => {
 const HEADERS: readonly { title: string; headers: () => Record<string, string>; status: number }[] = [
   { title: "the token",                          headers: () => ({ host: `127.0.0.1:${port()}`, authorization: bearer() }),                                 status: 200 },
   { title: "the name localhost",                 headers: () => ({ host: `localhost:${port()}`, authorization: bearer() }),                                 status: 200 },
+  { title: "the name in capitals",               headers: () => ({ host: `LocalHost:${port()}`, authorization: bearer() }),                                 status: 200 },
+  { title: "its own name as the origin",         headers: () => ({ host: `localhost:${port()}`, authorization: bearer(), origin: `http://localhost:${port()}` }), status: 200 },
   { title: "its own origin",                     headers: () => ({ host: `127.0.0.1:${port()}`, authorization: bearer(), origin: service.url }),            status: 200 },
   { title: "no token",                           headers: () => ({ host: `127.0.0.1:${port()}` }),                                                          status: 401 },
   { title: "a wrong token",                      headers: () => ({ host: `127.0.0.1:${port()}`, authorization: `${bearer()}x` }),                           status: 401 },
@@ -286,6 +293,16 @@ const HEADERS: readonly { title: string; headers: () => Record<string, string>; 
   { title: "a host that leads to loopback",      headers: () => ({ host: `localtest.me:${port()}`, authorization: bearer() }),                              status: 403 },
   { title: "another way to write loopback",      headers: () => ({ host: `127.1:${port()}`, authorization: bearer() }),                                     status: 403 },
   { title: "all addresses as the host",          headers: () => ({ host: `0.0.0.0:${port()}`, authorization: bearer() }),                                   status: 403 },
+  { title: "the host of another port",           headers: () => ({ host: "127.0.0.1:1", authorization: bearer() }),                                         status: 403 },
+  { title: "the host of the next port",          headers: () => ({ host: `127.0.0.1:${port()}0`, authorization: bearer() }),                                status: 400 },
+  { title: "a host with no port",                headers: () => ({ host: "127.0.0.1", authorization: bearer() }),                                           status: 403 },
+  { title: "a host with an empty port",          headers: () => ({ host: "127.0.0.1:", authorization: bearer() }),                                          status: 400 },
+  { title: "a port with a nought before it",     headers: () => ({ host: `127.0.0.1:0${port()}`, authorization: bearer() }),                                status: 403 },
+  { title: "a host that ends with a dot",        headers: () => ({ host: `localhost.:${port()}`, authorization: bearer() }),                                status: 403 },
+  { title: "another name of loopback",           headers: () => ({ host: `[0:0:0:0:0:0:0:1]:${port()}`, authorization: bearer() }),                         status: 400 },
+  { title: "loopback inside IPv6",               headers: () => ({ host: `[::ffff:127.0.0.1]:${port()}`, authorization: bearer() }),                        status: 400 },
+  { title: "a host with a user and our port",    headers: () => ({ host: `evil@127.0.0.1:${port()}`, authorization: bearer() }),                            status: 400 },
+  { title: "two hosts in one",                   headers: () => ({ host: `127.0.0.1:${port()}, evil.example`, authorization: bearer() }),                   status: 400 },
   { title: "an empty host",                      headers: () => ({ host: "", authorization: bearer() }),                                                    status: 403 },
   { title: "no host",                            headers: () => ({ authorization: bearer() }),                                                              status: 400 },
   { title: "a host with a user",                 headers: () => ({ host: "evil@127.0.0.1", authorization: bearer() }),                                      status: 400 },
@@ -294,6 +311,10 @@ const HEADERS: readonly { title: string; headers: () => Record<string, string>; 
   { title: "a foreign origin",                   headers: () => ({ host: `127.0.0.1:${port()}`, authorization: bearer(), origin: "https://evil.example" }), status: 403 },
   { title: "the origin of a file",               headers: () => ({ host: `127.0.0.1:${port()}`, authorization: bearer(), origin: "null" }),                 status: 403 },
   { title: "the origin of another port",         headers: () => ({ host: `127.0.0.1:${port()}`, authorization: bearer(), origin: "http://127.0.0.1:1" }),   status: 403 },
+  { title: "its own origin by https",            headers: () => ({ host: `127.0.0.1:${port()}`, authorization: bearer(), origin: `https://127.0.0.1:${port()}` }), status: 403 },
+  { title: "an origin of another name",          headers: () => ({ host: `127.0.0.1:${port()}`, authorization: bearer(), origin: `http://[::1]:${port()}` }), status: 403 },
+  { title: "an origin without a port",           headers: () => ({ host: `127.0.0.1:${port()}`, authorization: bearer(), origin: "http://127.0.0.1" }),     status: 403 },
+  { title: "an empty origin",                    headers: () => ({ host: `127.0.0.1:${port()}`, authorization: bearer(), origin: "" }),                     status: 403 },
   { title: "an origin that only begins like ours", headers: () => ({ host: `127.0.0.1:${port()}`, authorization: bearer(), origin: `${service.url}.evil.example` }), status: 403 },
 ];
 
@@ -303,6 +324,32 @@ test.each(HEADERS)("a request with $title gets $status, and no task unless it ma
   expect(await rawRequest(headers(), '{"text":"/ls ."}')).toBe(status);
   const isTaken = (await listTasks()).tasks[0]?.task_id !== before;
   expect(isTaken).toBe(status === 200);
+});
+
+const GET = "GET /api/tasks HTTP/1.1";
+const BEARER = "Authorization: Bearer TOKEN";
+// oxfmt-ignore
+const RAW: readonly { title: string; lines: readonly string[]; answer: RegExp }[] = [
+  { title: "its own Host",                           lines: [GET, "Host: 127.0.0.1:PORT", BEARER],                                             answer: /^HTTP\/1.1 200/ },
+  { title: "HTTP/1.0 and its own Host",              lines: ["GET /api/tasks HTTP/1.0", "Host: 127.0.0.1:PORT", BEARER],                       answer: /^HTTP\/1.1 200/ },
+  { title: "HTTP/1.0 and no Host",                   lines: ["GET /api/tasks HTTP/1.0", BEARER],                                               answer: /^HTTP\/1.1 40[03]/ },
+  { title: "a second Host",                          lines: [GET, "Host: 127.0.0.1:PORT", "Host: evil.example", BEARER],                       answer: /^HTTP\/1.1 400/ },
+  { title: "a second Host that is ours",             lines: [GET, "Host: evil.example", "hOST: 127.0.0.1:PORT", BEARER],                       answer: /^HTTP\/1.1 400/ },
+  { title: "the same Host twice",                    lines: [GET, "Host: 127.0.0.1:PORT", "Host: 127.0.0.1:PORT", BEARER],                     answer: /^HTTP\/1.1 400/ },
+  { title: "a second token",                         lines: [GET, "Host: 127.0.0.1:PORT", BEARER, "Authorization: Bearer x"],                  answer: /^HTTP\/1.1 400/ },
+  { title: "a second Origin",                        lines: [GET, "Host: 127.0.0.1:PORT", BEARER, "Origin: http://127.0.0.1:PORT", "Origin: http://evil.example"], answer: /^HTTP\/1.1 400/ },
+  { title: "a foreign host in the target",           lines: ["GET http://evil.example/api/tasks HTTP/1.1", "Host: 127.0.0.1:PORT", BEARER],    answer: /^HTTP\/1.1 400/ },
+  { title: "its own host in the target",             lines: ["GET http://127.0.0.1:PORT/api/tasks HTTP/1.1", "Host: evil.example", BEARER],    answer: /^HTTP\/1.1 400/ },
+  { title: "a target that is none",                  lines: ["OPTIONS * HTTP/1.1", "Host: 127.0.0.1:PORT", BEARER],                            answer: /^HTTP\/1.1 400/ },
+  { title: "a tunnel",                               lines: ["CONNECT 127.0.0.1:PORT HTTP/1.1", "Host: 127.0.0.1:PORT", BEARER],               answer: /^(?!HTTP\/1.1 2)/ },
+  { title: "a query with a name twice",              lines: ["GET /api/tasks?chat=a&ch%61t=b HTTP/1.1", "Host: 127.0.0.1:PORT", BEARER],       answer: /^HTTP\/1.1 400[\s\S]*2 times/ },
+];
+
+test.each(RAW)("a request with $title is answered $answer", async ({ lines, answer }) => {
+  const text = [...lines, "Connection: close", "", ""].join("\r\n");
+  const socket = connect(Number(port()), "127.0.0.1");
+  socket.write(text.replaceAll("PORT", port()).replaceAll("TOKEN", service.token));
+  expect(await readText(socket)).toMatch(answer);
 });
 
 test("what is no HTTP at all is hung up on", async () => {

@@ -31,6 +31,8 @@ export type { ErrorClass, ErrorCode } from "./protocol/errors.ts";
 export { makeId, makeTraceId } from "./protocol/ids.ts";
 export { isStorageRef } from "./protocol/storage-ref.ts";
 export { canonicalJson } from "./protocol/canonical.ts";
+export { locateJson, parseStrictJson } from "./protocol/json-places.ts";
+export type { LocatedJson } from "./protocol/json-places.ts";
 export { EVENTS, FIRST_HASH } from "./protocol/events.ts";
 export { runtimeEvent } from "./protocol/event-record.ts";
 export type { EventDraft, RuntimeEvent } from "./protocol/event-record.ts";

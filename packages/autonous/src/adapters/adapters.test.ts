@@ -35,6 +35,7 @@ const CALLS = [
   { title: "a call that works",           name: "ls",    input: '{"path":"."}',      isError: false, says: /^ok\na\.txt/ },
   { title: "no arguments at all",         name: "ls",    input: "",                  isError: false, says: /a\.txt/ },
   { title: "a place outside",             name: "ls",    input: '{"path":"../.."}',  isError: true,  says: /^failed: PathTraversalBlocked/ },
+  { title: "a name twice",                name: "ls",    input: '{"path":".","path":".."}', isError: true,  says: /^failed: InvalidArguments/ },
   { title: "broken JSON",                 name: "ls",    input: '{"path":',          isError: true,  says: /^failed: InvalidArguments/ },
   { title: "arguments that do not fit",   name: "ls",    input: '{"pat":"."}',       isError: true,  says: /^failed: InvalidArguments/ },
   { title: "a tool that is not there",    name: "lss",   input: "{}",                isError: true,  says: /^failed: UnknownTool/ },

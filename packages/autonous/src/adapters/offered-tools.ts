@@ -1,3 +1,4 @@
+import { parseStrictJson } from "@autonous/runtime";
 import type { CallOptions, Runtime, ToolCallResult } from "@autonous/runtime";
 import { resultText } from "../model/result-text.ts";
 
@@ -66,12 +67,12 @@ function answerOf(result: ToolCallResult): CallAnswer {
   return { text: resultText(result), isError: !result.ok, result };
 }
 
-/** Broken JSON stays text: the gate refuses it, on record, and the model is told. */
+/** Broken JSON, and an object that has a name twice, stays text: the gate refuses it, on record, and the model is told. */
 function readInput(input: unknown): unknown {
   if (typeof input !== "string") return input ?? {};
   if (input.trim() === "") return {}; // how some servers say that there are none
   try {
-    return JSON.parse(input);
+    return parseStrictJson(input);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return input;

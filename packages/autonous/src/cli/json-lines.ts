@@ -1,3 +1,4 @@
+import { parseStrictJson } from "@autonous/runtime";
 import { syntaxReason } from "../model/json-syntax.ts";
 
 /** A line over this is answered with a refusal instead of being held. */
@@ -22,7 +23,7 @@ function parseLine(bytes: Buffer): JsonLine {
 /** JSON text as its value; or what is wrong with it. The problem shows nothing of the text, which may hold a secret. */
 export function parseJson(text: string, complaint: string): JsonLine {
   try {
-    return { value: JSON.parse(text) as unknown };
+    return { value: parseStrictJson(text) };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return { problem: `${complaint} (${syntaxReason(error)})` };

@@ -103,6 +103,7 @@ const WRONG: readonly Wrong[] = [
   { title: "roots that are none",         content: { tool_allowed_roots: ["a", "/nowhere/at/all", ""] }, problems: ['FILE: the root "a" is not an absolute path', 'FILE: the root "/nowhere/at/all" does not exist', "FILE: a root is empty"] },
   { title: "no roots at all",             content: { tool_allowed_roots: [] },  problems: [/^FILE: no root is given/] },
   { title: "wrong rules",                 content: '{"rules": [{ "effect": "deny" },\n{ "effect": "x", "tool": "ls" }],\n"quotas": { "calls": 1 }}', problems: [/^FILE:1:12: rules\.0/, /^FILE:2:3: rules\.1\.effect/, /^FILE:3:1: quotas/] },
+  { title: "a name twice deep inside",    content: '{"quotas":[[[[[{"a":1,"\\u0061":2}]]]]]}', problems: [/^FILE:1:23: "a" is there twice$/, /^FILE:1:12: quotas/] },
   { title: "a name twice",                content: '{"profile":"readonly",\n"profile":"autonomous"}', problems: ['FILE:2:1: "profile" is there twice'] },
   { title: "a network that nobody can mean", content: '{"network":{"allow":["a b"]}}', problems: [/^FILE:1:22: network\.allow\.0/] },
   { title: "a mistake in each of the two places", content: { max_turns: 0 }, env: { AUTONOUS_MAX_TURNS: "x" }, problems: ['FILE:1:2: "max_turns" has to be a whole number from 1 to 100000, not 0', 'AUTONOUS_MAX_TURNS has to be a whole number, not "x"'] },

@@ -1,10 +1,8 @@
 import { hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { checkConfiguration, nearestNames } from "@autonous/runtime";
-import type { PolicyConfiguration } from "@autonous/runtime";
-import { locateJson } from "./json-places.ts";
-import type { LocatedJson } from "./json-places.ts";
+import { checkConfiguration, locateJson, nearestNames } from "@autonous/runtime";
+import type { LocatedJson, PolicyConfiguration } from "@autonous/runtime";
 import { readPrices } from "./price-table.ts";
 import type { PriceTable } from "./price-table.ts";
 import { checkValue, SETTINGS } from "./settings.ts";

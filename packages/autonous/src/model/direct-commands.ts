@@ -1,4 +1,4 @@
-import { nearestNames } from "@autonous/runtime";
+import { nearestNames, parseStrictJson } from "@autonous/runtime";
 import { syntaxReason } from "./json-syntax.ts";
 import type { ParsedCall } from "./json-reply.ts";
 import type { ModelTool } from "./provider.ts";
@@ -67,7 +67,7 @@ function withoutArguments(tool: ModelTool): ParsedCall | { readonly answer: stri
 
 function readJson(tool: ModelTool, rest: string): ParsedCall | { readonly answer: string } {
   try {
-    return { name: tool.name, arguments: JSON.parse(rest) as Record<string, unknown> };
+    return { name: tool.name, arguments: parseStrictJson(rest) as Record<string, unknown> };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return { answer: `The JSON after /${tool.name} cannot be read: ${syntaxReason(error)}. ${usage(tool)}` };

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { ToolError } from "@autonous/runtime";
+import { parseStrictJson, ToolError } from "@autonous/runtime";
 import { z } from "zod";
 import { syntaxReason } from "./json-syntax.ts";
 import type { ModelProvider, ModelReply } from "./provider.ts";
@@ -85,7 +85,7 @@ async function readText(file: string, path: string): Promise<string> {
 
 function parseJson(text: string, path: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseStrictJson(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new ToolError("InvalidArguments", `Cannot use the script "${path}": ${syntaxReason(error)}`, { path }, error);

@@ -1,4 +1,6 @@
+import { parseStrictJson } from "@autonous/runtime";
 import type { z } from "zod";
+import { syntaxReason } from "../../model/json-syntax.ts";
 
 /** Reads the JSON body of a request; or says what is wrong with it. */
 export function readBody<Schema extends z.ZodType>(
@@ -7,9 +9,10 @@ export function readBody<Schema extends z.ZodType>(
 ): { readonly value: z.output<Schema> } | { readonly problem: string } {
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    value = parseStrictJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
-    return { problem: `The body is no JSON (${(error as Error).message}). Example: ${example}` };
+    const reason = error instanceof SyntaxError ? syntaxReason(error) : (error as Error).message;
+    return { problem: `The body is not valid JSON: ${reason}. Example: ${example}` };
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return { value: parsed.data };

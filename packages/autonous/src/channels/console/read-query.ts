@@ -19,6 +19,8 @@ export function readQuery<Schema extends z.ZodType<object>>(
   context: Context,
   schema: Schema,
 ): { readonly value: Given<z.output<Schema>> } | { readonly problem: string } {
+  const twice = Object.entries(context.req.queries()).find(([, values]) => values.length > 1);
+  if (twice !== undefined) return { problem: `"${twice[0].slice(0, 100)}": is there ${twice[1].length} times` };
   const parsed = schema.safeParse(context.req.query());
   if (!parsed.success)
     return {

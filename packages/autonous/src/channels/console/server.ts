@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import { serve } from "@hono/node-server";
-import type { ServerType } from "@hono/node-server";
+import type { HttpBindings, ServerType } from "@hono/node-server";
 import { Hono } from "hono";
 import type { Context } from "hono";
 import { secureHeaders } from "hono/secure-headers";
@@ -35,6 +35,7 @@ const LOOK_MS = 20;
 export async function startConsole(options: ConsoleOptions): Promise<Console> {
   const app = new Hono();
   app.use(secureHeaders());
+  app.use(async (context, next) => refuseForm(context) ?? (await next()));
   app.get("/healthz", async (context) => {
     const health = await options.health();
     return context.json(health, health.ok ? 200 : 503);
@@ -56,24 +57,46 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   return { url: `http://${HOST}:${port}`, close: () => closeServer(server) };
 }
 
-/** The names of this machine, as they are written: other notations of the same address (127.1) are nobody's habit. */
-const LOOPBACK = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::(\d{1,5}))?$/i;
+/** Headers that decide who asks: given twice, one reader takes the first and another the last. */
+const ONCE: ReadonlySet<string> = new Set(["host", "origin", "authorization", "content-length"]);
+
+/** What browsers and clients do not send. A target with a host of its own would be served in place of the `Host` that is judged. */
+function refuseForm(context: Context): Response | undefined {
+  const { url = "", rawHeaders } = incomingOf(context);
+  if (!url.startsWith("/")) return problem(context, 400, "The request's target has to be a path");
+  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
+  const twice = names.find((name, index) => ONCE.has(name) && names.indexOf(name) !== index);
+  return twice === undefined ? undefined : problem(context, 400, `The header ${twice} is there twice`);
+}
+
+function incomingOf(context: Context): HttpBindings["incoming"] {
+  return (context.env as HttpBindings).incoming;
+}
+
+/** The names of this machine, as they are written: other notations of the same address (127.1, localhost.) are nobody's habit. */
+const LOOPBACK: ReadonlySet<string> = new Set(["127.0.0.1", "localhost", "[::1]"]);
+/** What is left out of a `Host` by its scheme. */
+const HTTP_PORT = 80;
 
 /** A page from elsewhere must not get in by the user's browser, nor by a name that leads to loopback (threats: rebinding). */
 function refuse(context: Context, token: string): Response | undefined {
-  const host = LOOPBACK.exec(context.req.header("host") ?? "");
-  if (host === null) return problem(context, 403, "The Host is not this machine");
+  const host = (context.req.header("host") ?? "").toLowerCase();
+  const { localPort = 0 } = incomingOf(context).socket;
+  if (!isOwnHost(host, localPort))
+    return problem(context, 403, `The Host is not this service: it is ${HOST}:${localPort}`);
+  // Another port or name of this machine is another site, whatever serves there.
   const origin = context.req.header("origin");
-  if (origin !== undefined && !isOwnOrigin(origin, host[1])) return problem(context, 403, "The Origin is another site");
+  if (origin !== undefined && origin.toLowerCase() !== `http://${host}`)
+    return problem(context, 403, "The Origin is another site");
   const given = context.req.header("authorization") ?? "";
   if (isSame(given, `Bearer ${token}`)) return undefined;
   return problem(context, 401, "The header Authorization: Bearer <token> is missing or wrong");
 }
 
-/** Another port of this machine is another site: whatever serves there. */
-function isOwnOrigin(origin: string, port: string | undefined): boolean {
-  const host = origin.startsWith("http://") ? LOOPBACK.exec(origin.slice("http://".length)) : null;
-  return host !== null && host[1] === port;
+function isOwnHost(host: string, port: number): boolean {
+  if (port === HTTP_PORT && LOOPBACK.has(host)) return true;
+  const end = `:${port}`;
+  return host.endsWith(end) && LOOPBACK.has(host.slice(0, -end.length));
 }
 
 /** Judged by its length, before any of it is read. */

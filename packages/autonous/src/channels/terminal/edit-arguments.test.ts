@@ -15,6 +15,7 @@ const WRONG = [
   { text: '{"a": tru3}',             says: "line 1, column 10" },
   { text: "{} {}",                   says: "line 1, column 4" },
   { text: '{"a": "\u001b"}',         says: "line 1, column 8" },
+  { text: '{"path": "a",\n "p\\u0061th": "b"}', says: 'Line 2, column 2: "path" is there twice' },
   { text: "[1]",                     says: "a JSON object" },
   { text: "null",                    says: "a JSON object" },
 ];

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { closeSync, constants, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
-import { findOnPath } from "@autonous/runtime";
+import { findOnPath, locateJson, makeVisible } from "@autonous/runtime";
 import { openTerminal } from "./keyboard.ts";
 
 /** Arguments as somebody edited them; or what is wrong with them, so that the editing can go on. */
@@ -62,6 +62,12 @@ export function readArguments(text: string): Edited {
     const found =
       at >= text.length ? "it ends too early" : `${JSON.stringify(characterAt(text, at))} cannot stand there`;
     return { problem: `This is no JSON: line ${before.length}, column ${column}: ${found}` };
+  }
+  const located = locateJson(text);
+  const [twice] = "problem" in located ? [] : located.repeated;
+  if (twice !== undefined) {
+    const { line, column } = twice.place;
+    return { problem: `Line ${line}, column ${column}: ${makeVisible(JSON.stringify(twice.name))} is there twice` };
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return { args: { ...value } };
   return { problem: 'Arguments are a JSON object, such as {"path":"src"}' };

@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
-import { makeVisible } from "@autonous/runtime";
+import { makeVisible, parseStrictJson } from "@autonous/runtime";
 import type { Decision, Runtime, ToolCallInput } from "@autonous/runtime";
 import { wrap } from "../../channels/terminal/width.ts";
 import { UsageError } from "../command.ts";
@@ -150,7 +150,7 @@ async function readText(file: string, signal: AbortSignal): Promise<string> {
 
 function parseList(text: string, file: string): readonly unknown[] {
   try {
-    return JSON.parse(text) as readonly unknown[];
+    return parseStrictJson(text) as readonly unknown[];
   } catch (error) {
     throw new UsageError(`Cannot use "${file}": it begins like a JSON list, and is none (${(error as Error).message})`);
   }

@@ -10,8 +10,22 @@ export interface LocatedJson {
   readonly value: unknown;
   /** Where the member or element of that path begins; what is not there is told by what it would lie in. */
   placeOf(path: readonly Step[]): Place;
-  /** Names that one object has twice: people read the first, programs the last. */
+  /** Names that one object has twice, the first few: people read the first, programs the last. */
   readonly repeated: readonly { readonly name: string; readonly place: Place }[];
+}
+
+/**
+ * JSON in which no object has a name twice: one reader would take the first, another the last, and what was shown would not
+ * be what is done. Throws a `SyntaxError` that shows nothing of the text.
+ */
+export function parseStrictJson(text: string): unknown {
+  const value = JSON.parse(text) as unknown;
+  const scan = new Scan(text, 0);
+  scan.run();
+  const [repeated] = scan.repeated;
+  if (repeated === undefined) return value;
+  const { line, column } = placesOf(text)(repeated.at);
+  throw new SyntaxError(`An object has the same name twice, the second time at line ${line} column ${column}`);
 }
 
 /** JSON with the places of its parts; or where it stops being JSON. Shows nothing of the text. Linear in its length. */
@@ -62,6 +76,9 @@ const SPACE = /[ \t\n\r]*/y;
 /** Parts that lie deeper are not remembered: no setting does, and a path for each would grow with the square. */
 const DEEPEST = 4;
 
+/** One is enough to refuse a text; a few more help whoever fixes it. */
+const MOST_REPEATED = 20;
+
 /** What may come next. */
 type Wanted = "value" | "value or ]" | "name" | "name or }" | ":" | ", or end" | "nothing";
 
@@ -74,10 +91,16 @@ class Scan {
   readonly #text: string;
   /** One step for each object or list that is open. */
   readonly #path: Step[] = [];
+  /** The names so far of each object that is open; undefined for a list. */
+  readonly #names: (Set<string> | undefined)[] = [];
   #wanted: Wanted = "value";
 
-  constructor(text: string) {
+  /** How deep parts lie whose places are remembered. */
+  readonly #deepest: number;
+
+  constructor(text: string, deepest: number = DEEPEST) {
     this.#text = text;
+    this.#deepest = deepest;
   }
 
   /** Gives the offset of the first thing that is wrong. */
@@ -129,11 +152,10 @@ class Scan {
     if (string === undefined) return false;
     const name = JSON.parse(string) as string;
     this.#path[this.#path.length - 1] = name;
-    if (this.#path.length <= DEEPEST) {
-      const key = keyOf(this.#path);
-      if (this.places.has(key)) this.repeated.push({ name, at });
-      this.places.set(key, at);
-    }
+    const names = this.#names.at(-1);
+    if (names?.has(name) === true && this.repeated.length < MOST_REPEATED) this.repeated.push({ name, at });
+    names?.add(name);
+    if (this.#path.length <= this.#deepest) this.places.set(keyOf(this.#path), at);
     this.#wanted = ":";
     return true;
   }
@@ -142,14 +164,16 @@ class Scan {
     const step = this.#path.at(-1);
     if (step === undefined) this.start = at;
     // A member is placed by its name, an element by itself.
-    if (typeof step === "number" && this.#path.length <= DEEPEST) this.places.set(keyOf(this.#path), at);
+    if (typeof step === "number" && this.#path.length <= this.#deepest) this.places.set(keyOf(this.#path), at);
     if (sign === "{") {
       this.#path.push("");
+      this.#names.push(new Set());
       this.#wanted = "name or }";
       return true;
     }
     if (sign === "[") {
       this.#path.push(0);
+      this.#names.push(undefined);
       this.#wanted = "value or ]";
       return true;
     }
@@ -169,6 +193,7 @@ class Scan {
 
   #close(): boolean {
     this.#path.pop();
+    this.#names.pop();
     this.#wanted = this.#path.length === 0 ? "nothing" : ", or end";
     return true;
   }

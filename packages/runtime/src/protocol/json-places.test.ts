@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { locateJson } from "./json-places.ts";
+import { locateJson, parseStrictJson } from "./json-places.ts";
 
 const TEXT = `{
   "profile": "guarded",
@@ -114,4 +114,33 @@ test("nesting of any depth and long texts are gone through", () => {
   const found = locateJson(long);
   if ("problem" in found) expect.unreachable(found.problem);
   expect(found.placeOf(["rules", 19_999, "tool"]).line).toBe(1);
+});
+
+// oxfmt-ignore
+const TWICE = [
+  { title: "at the top",                    text: '{"a":1,"b":2,"a":3}',                                         line: 1, column: 14 },
+  { title: "the same value",                text: '{"a":1,"a":1}',                                               line: 1, column: 8 },
+  { title: "once escaped",                  text: String.raw`{"path":"a","p\u0061th":"b"}`,                      line: 1, column: 13 },
+  { title: "escaped in two ways",           text: String.raw`{"\/":1,"\u002F":2}`,                               line: 1, column: 9 },
+  { title: "a prototype",                   text: '{"__proto__":1,"__proto__":2}',                               line: 1, column: 16 },
+  { title: "an empty name",                 text: '{"":1,\n"":2}',                                               line: 2, column: 1 },
+  { title: "deeper than any setting",       text: `${'{"a":'.repeat(200)}{"b":1,"b":2}${"}".repeat(200)}`,       line: 1, column: 1008 },
+  { title: "in a list in a list",           text: '[[[[[[{"a":1},{"a":1,"c":{},"a":2}]]]]]]',                    line: 1, column: 29 },
+  { title: "after an object that is over",  text: '{"a":{"a":{"b":[]}},"b":1,"a":1}',                            line: 1, column: 27 },
+] as const;
+
+test.each(TWICE)("an object that has a name twice ($title) is refused with its place", ({ text, line, column }) => {
+  expect(() => parseStrictJson(text)).toThrow(new RegExp(`same name twice.* line ${line} column ${column}$`));
+  expect(locateJson(text)).toMatchObject({ repeated: [{ place: { line, column } }] });
+});
+
+test("a name may stand in one object after the other, and what is no JSON is refused as ever", () => {
+  for (const text of ['[{"a":1},{"a":1}]', '{"a":{"a":{"a":1}},"b":{"a":1}}', '{"a":"\\"a\\":1,"}', "1", '""'])
+    expect(parseStrictJson(text)).toEqual(JSON.parse(text));
+  for (const text of ["", "{", '{"a":1,}', "{a:1}"]) expect(() => parseStrictJson(text)).toThrow(SyntaxError);
+});
+
+test("names that are there twice by the thousand are told a few times", () => {
+  const text = `{${Array.from({ length: 5000 }, () => '"a":1').join(",")}}`;
+  expect(locateJson(text)).toMatchObject({ repeated: { length: 20 } });
 });
