@@ -55,10 +55,9 @@ export function laterBehind(real: string, { roots }: WorkspaceContext): string |
   return undefined;
 }
 
-/** What git keeps for itself: large, and of no use without the rest of it. */
-const STORES = new Set(["objects", "lfs", "annex"]);
+/** What git keeps for itself, by content: undone with the rest, and of no use to a reader. */
+const STORE = /(?:^|\/)(?:[^/]*\.git|\.git\/.*)\/(?:objects|lfs|annex)\//s;
 
-/** A submodule may be called like a store; only in the folder of a repository itself, which has a HEAD, it is one. */
-export function isStore(folder: string, name: string, hasHead: () => boolean): boolean {
-  return STORES.has(name) && folder.includes(".git") && hasHead();
+export function isInStore(real: string): boolean {
+  return STORE.test(real);
 }

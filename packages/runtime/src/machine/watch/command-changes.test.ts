@@ -449,6 +449,48 @@ test("a closed folder that is there is not looked into, which is told where no s
   expect(changes.left_out).toMatchObject([{ path: ".ssh" }]);
 });
 
+const GIT = [
+  { title: "HEAD removed", script: "rm -f .git/HEAD" },
+  { title: "the repository removed", script: "rm -rf src .git" },
+  { title: "the repository removed by a script", script: "python3 -c \"import shutil; shutil.rmtree('.git')\"" },
+  { title: "a commit amended", script: "echo x >> a.txt; git commit -qam two --amend" },
+  { title: "a branch removed", script: "git branch -D other" },
+  { title: "a rebase", script: "git checkout -q other; git rebase -q main" },
+  { title: "a hard reset", script: "echo lost > a.txt; git add -A; git reset -q --hard HEAD~1" },
+  { title: "untracked files cleaned", script: "git clean -qfdx" },
+  { title: "a stash dropped", script: "git stash -q -u; git stash drop -q" },
+  { title: "objects packed and pruned", script: "git reflog expire --expire=now --all; git gc -q --prune=now" },
+  {
+    title: "objects overwritten",
+    script: "chmod -R u+w .git/objects; find .git/objects -type f -exec sh -c 'echo x > \"$1\"' _ {} \\;",
+  },
+  { title: "an object store renamed", script: "mv .git/objects .git/elsewhere" },
+] as const;
+
+for (const { title, script } of GIT) {
+  test(`what a command did to a repository is undone: ${title}`, async () => {
+    const { root, run, undo } = await scratchWatch();
+    const git = (...args: string[]) => execFileSync("git", args, { cwd: root, env: ENVIRONMENT, encoding: "utf8" });
+    git("init", "-q", "-b", "main");
+    mkdirSync(join(root, "src"));
+    for (const name of ["a.txt", "src/b.txt"]) {
+      writeFileSync(join(root, name), name);
+      git("add", name);
+      git("commit", "-qm", name);
+    }
+    git("branch", "other", "HEAD~1");
+    writeFileSync(join(root, "c.txt"), "untracked");
+    const before = snapshot(root);
+
+    const changes = await run(script);
+
+    expect(snapshot(root)).not.toEqual(before);
+    expect((await undo(changes.undo_id)).error).toBeNull();
+    expect(snapshot(root)).toEqual(before);
+    expect(git("fsck", "--full")).not.toMatch(/missing|error/);
+  });
+}
+
 test("a commit can be undone", async () => {
   const { root, run, undo } = await scratchWatch();
   const git = (...args: string[]) => execFileSync("git", args, { cwd: root, env: ENVIRONMENT, encoding: "utf8" });

@@ -1,5 +1,6 @@
 import { pathFor } from "../../paths/inside.ts";
 import type { Version } from "../../contract/undo.ts";
+import { isInStore } from "./closed-names.ts";
 import { decodeKey, folderOf, keyOf } from "../search/keys.ts";
 import type { CommandChange } from "../../contract/command-changes.ts";
 import type { Difference } from "./compare-looks.ts";
@@ -40,7 +41,8 @@ export function describeChanges(differences: readonly Difference[], options: Des
     const { kind = "file" } = after ?? before ?? {};
     const path = `${pathFor(real, options.cwd)}${kind === "directory" ? "/" : ""}`;
     const told = { path, real, kind, change: changeOf(difference) };
-    const isListed = kind !== "directory" || told.change === "mode" || !around.has(key);
+    const isOfUse = kind !== "directory" || told.change === "mode" || !around.has(key);
+    const isListed = isOfUse && (why_not !== undefined || !isInStore(`${real}/`));
     if (why_not !== undefined) return { change: { ...told, undoable: false, why_not }, undo: undefined, isListed };
     return { change: { ...told, undoable: true }, undo: undoOf(difference, told, options.contents), isListed };
   });

@@ -1,7 +1,7 @@
 import { isInside } from "../../paths/inside.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { decodeKey, keyOf } from "../search/keys.ts";
-import { isLaterFolder, isStore, laterBehind, mayHoldLater, placeOf } from "./closed-names.ts";
+import { isLaterFolder, laterBehind, mayHoldLater, placeOf } from "./closed-names.ts";
 import { addRules, isIgnoredFolder, NO_RULES } from "./ignore-rules.ts";
 import type { IgnoreRules } from "./ignore-rules.ts";
 import type { KeptContents } from "./kept-contents.ts";
@@ -110,7 +110,7 @@ class Walk {
       for (const { name, isFolder } of children) {
         const before = known?.entries.get(name);
         const met = isFolder
-          ? this.#meetFolder(folder, { name, before, children })
+          ? this.#meetFolder(folder, { name, before })
           : this.#meetFile(folder, { name, before, toRead, nowMs });
         const entry = met instanceof Promise ? await met : met;
         if (entry !== undefined) entries.set(name, entry);
@@ -168,7 +168,7 @@ class Walk {
   }
 
   /** Sets a folder in line. One that is closed to every tool is looked into only if it was not there before. */
-  #meetFolder(folder: TreeFolder, { name, before, children }: MetFolder): MaybeEntry {
+  #meetFolder(folder: TreeFolder, { name, before }: Met): MaybeEntry {
     const { previous, isAfter, workspace } = this.#options;
     const key = joinKey(folder.key, name);
     if (this.#closed.has(key)) return undefined;
@@ -185,9 +185,7 @@ class Walk {
       else if (workspace.sandbox === "none") this.#left_out.set(key, "it is closed to every tool");
     } else if (folder.isLater || entry.place === "later" || mayHoldLater(text)) {
       this.#first.push(waiting);
-    } else if (!isStore(folder.real, text, () => children.some((child) => child.name === "HEAD"))) {
-      this.#meetUsual(waiting);
-    }
+    } else this.#meetUsual(waiting);
     return entry;
   }
 
@@ -223,10 +221,6 @@ interface Met {
 interface MetFile extends Met {
   readonly toRead: FolderToRead;
   readonly nowMs: number;
-}
-
-interface MetFolder extends Met {
-  readonly children: readonly Child[];
 }
 
 function outermost(roots: readonly string[]): Set<string> {

@@ -19,12 +19,12 @@ export interface TreeLimits {
 
 // oxfmt-ignore
 export const TREE_LIMITS: TreeLimits = {
-  look_files:    50_000,
-  keep_files:    20_000,
-  file_bytes:    1 << 20,
-  call_bytes:    64 << 20,
-  look_ms:       1500,
-  ignored_files: 2000,
+  look_files:    1_000_000,
+  keep_files:    1_000_000,
+  file_bytes:    64 << 20,
+  call_bytes:    512 << 20,
+  look_ms:       20_000,
+  ignored_files: 20_000,
   later_bytes:   8 << 20,
   hash_bytes:    64 << 20,
 };
