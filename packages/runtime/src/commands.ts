@@ -18,7 +18,8 @@ import type { CommandWatch, WatchRequest } from "./machine/watch/command-changes
 import type { ClosedPaths } from "./policy/closed-paths.ts";
 import type { NamedCommand, ResolvedTouch, WorkspaceContext } from "./policy/decide.ts";
 import type { Processes } from "./machine/processes/processes.ts";
-import type { SandboxMode } from "./protocol/configuration.ts";
+import { COMMAND_VIEWS } from "./policy/command-view.ts";
+import type { ProfileName, SandboxMode } from "./protocol/configuration.ts";
 import { ToolError } from "./protocol/errors.ts";
 import type { Redactor } from "./redact/redact.ts";
 
@@ -31,6 +32,7 @@ interface CommandsOptions {
   /** Names that commands may reach, where they ask for the network. */
   readonly network_allow: readonly string[];
   readonly sandbox?: SandboxMode;
+  readonly profile?: ProfileName;
   readonly bash_timeout_ms?: number;
   readonly command_limits?: Partial<CommandLimits>;
 }
@@ -126,7 +128,7 @@ export class Commands {
     const closes = await call.closedPaths();
     const end = await this.#runWatched(call, async (processes) => {
       return await processes.run(
-        { ...command, ...(opens && { opens }), ...(closes && { closes }) },
+        { ...command, ...(opens && { opens }), ...(closes && { closes }), read_only: isReadOnlyCall(call) },
         {
           ...options,
           call_id: call.tool_call_id,
@@ -166,16 +168,17 @@ export class Commands {
     const look = await this.#lookBefore({ ...call, background: true });
     try {
       const closes = await call.closedPaths();
-      return await background.start(closes === undefined ? command : { ...command, closes }, look);
+      return await background.start({ ...command, ...(closes && { closes }), read_only: isReadOnlyCall(call) }, look);
     } catch (error) {
       look.drop();
       throw error;
     }
   }
 
-  /** What a command changes is found by looking before and after it, unless it is known to change nothing. */
+  /** What a command changes is found by looking before and after it, unless it cannot write to the roots at all. */
   async #lookBefore(call: CallFacts & Pick<WatchRequest, "background">): Promise<CommandLook> {
-    if (isReadOnlyCall(call)) return NO_LOOK;
+    const { level } = await (await this.#load()).sandbox();
+    if (level !== "none" && isReadOnlyCall(call)) return NO_LOOK;
     const watch = await (this.#watch ??= this.#openWatch());
     return await watch.before(call);
   }
@@ -193,9 +196,11 @@ export class Commands {
 
   async #make(): Promise<Processes> {
     const { Processes: Maker } = await import("./machine/processes/processes.ts");
-    const { sandbox: mode = "auto", workspace, state_dir, redactor, command_limits: limits = {} } = this.#options;
+    const { sandbox: mode = "auto", workspace, state_dir, redactor } = this.#options;
+    const { profile = "guarded", command_limits: limits = {} } = this.#options;
     return new Maker({
       mode,
+      view: COMMAND_VIEWS[profile],
       workspace,
       state_dir,
       limits,
@@ -206,6 +211,7 @@ export class Commands {
 
 const NO_LOOK: CommandLook = { after: () => Promise.resolve(NO_CHANGES), drop() {} };
 
+/** By its words. In a sandbox the roots are mounted read-only for it, so that nothing rests on them. */
 function isReadOnlyCall({ commands }: CallFacts): boolean {
   return commands.length > 0 && commands.every(({ read_only }) => read_only);
 }

@@ -51,6 +51,8 @@ export interface Command {
   readonly opens?: OpenedPlaces;
   /** What rules close of the roots besides the tables. Only a sandbox keeps to it. */
   readonly closes?: PlaceJudge;
+  /** It is known to write nothing: in a sandbox the roots are mounted read-only for it. */
+  readonly read_only?: boolean;
   readonly network?: CommandNetwork;
 }
 
@@ -140,7 +142,7 @@ export interface Background {
 }
 
 /** A command of a call: its folder by the path that the call declared. */
-interface CallCommand extends Omit<Command, "cwd" | "writable" | "opens" | "closes"> {
+interface CallCommand extends Omit<Command, "cwd" | "writable" | "opens" | "closes" | "read_only"> {
   readonly workdir: string;
 }
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { isHiddenName, judgePlace, judgeRoots, runsLater } from "./check-path.ts";
+import { isHiddenName, judgePlace, judgeRoots, runsLater, mayRunLater } from "./check-path.ts";
 import { RUN_LATER, SENSITIVE_PLACES } from "./dangers.ts";
 import { foldPath } from "./fold-name.ts";
 
@@ -253,3 +253,8 @@ function folderAndName(real: string): [string, string] {
   const slash = real.lastIndexOf("/");
   return [real.slice(0, slash) || "/", real.slice(slash + 1)];
 }
+
+test("a name that begins or ends no place that runs later is told fast, in any spelling", () => {
+  for (const name of [".envrc", ".ENVRC", "hooks", "config", ".Git"]) expect(mayRunLater(name)).toBe(true);
+  for (const name of ["index.ts", "README.md", "src"]) expect(mayRunLater(name)).toBe(false);
+});

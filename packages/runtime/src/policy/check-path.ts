@@ -65,6 +65,12 @@ export function runsLater(real: string, roots: readonly string[]): string | unde
   return place && `${place.path}: ${place.why}`;
 }
 
+/** Whether a name can complete a place of `findLaterPlace` at all. Most names cannot, and this says so fast. */
+export function mayRunLater(name: string): boolean {
+  laterPlaces ??= compilePlaces(RUN_LATER);
+  return laterPlaces.isSuspicious(foldPath(name));
+}
+
 /**
  * A root that was opened inside such a place (a worktree below `.claude`) is a workspace like any other, so only names
  * below the innermost root complete a place.

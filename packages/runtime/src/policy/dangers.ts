@@ -94,3 +94,6 @@ export function looksLikeRepository(names: Pick<ReadonlySet<string>, "has">): bo
 
 /** What in a repository's own folder names programs that git runs, or leads it to another one that does. */
 export const REPOSITORY_SETTINGS: ReadonlySet<string> = new Set(["config", "config.worktree", "commondir", "hooks"]);
+
+/** Folders of settings that commands have no reason to write to: read-only as folders, so that replaced and new files are too. */
+export const FIXED_FOLDERS: ReadonlySet<string> = new Set([".vscode", ".idea", ".cargo", ".bundle"]);

@@ -23,13 +23,20 @@ const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 /** Where tools of the person's own home are, for commands whose home is another: read-only there, as all of it. */
 // oxfmt-ignore
 const IN_REAL_HOME = [
-  { name: "GIT_CONFIG_GLOBAL", path: ".gitconfig" },
-  { name: "RUSTUP_HOME",       path: ".rustup" },
-  { name: "PYENV_ROOT",        path: ".pyenv" },
-  { name: "NVM_DIR",           path: ".nvm" },
-  { name: "RBENV_ROOT",        path: ".rbenv" },
-  { name: "SDKMAN_DIR",        path: ".sdkman" },
-  { name: "VOLTA_HOME",        path: ".volta" },
+  { name: "RUSTUP_HOME",             path: ".rustup" },
+  { name: "PYENV_ROOT",              path: ".pyenv" },
+  { name: "NVM_DIR",                 path: ".nvm" },
+  { name: "NODENV_ROOT",             path: ".nodenv" },
+  { name: "FNM_DIR",                 path: ".local/share/fnm" },
+  { name: "RBENV_ROOT",              path: ".rbenv" },
+  { name: "SDKMAN_DIR",              path: ".sdkman" },
+  { name: "JENV_ROOT",               path: ".jenv" },
+  { name: "GOENV_ROOT",              path: ".goenv" },
+  { name: "VOLTA_HOME",              path: ".volta" },
+  { name: "ASDF_DATA_DIR",           path: ".asdf" },
+  { name: "MISE_DATA_DIR",           path: ".local/share/mise" },
+  { name: "MISE_GLOBAL_CONFIG_FILE", path: ".config/mise/config.toml" },
+  { name: "DOTNET_ROOT",             path: ".dotnet" },
 ] as const;
 
 export interface EnvironmentOptions {

@@ -46,6 +46,9 @@ export function bashArguments(run: Command["run"]): readonly string[] {
   return typeof run === "string" ? [...start, run] : [...start, 'exec "$@"', "bash", ...run];
 }
 
+/** Each workspace has one or two at a time. The last one is in use until its command is spawned, at once. */
+const MOST_PROLOGUES = 8;
+
 /** Prologues by the descriptor that they are handed over as and what they start, each made once. */
 export class Prologues {
   readonly #options: { readonly limits: CommandLimits; readonly folder: string };
@@ -62,6 +65,11 @@ export class Prologues {
     const { limits, folder } = this.#options;
     const file = anonymousFile(folder, Buffer.from(prologueText(limits, facts)));
     this.#files.set(key, file);
+    for (const [oldest, old] of this.#files) {
+      if (this.#files.size <= MOST_PROLOGUES) break;
+      this.#files.delete(oldest);
+      closeSync(old);
+    }
     return file;
   }
 

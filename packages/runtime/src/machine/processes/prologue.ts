@@ -7,8 +7,14 @@ export interface PrologueFacts {
   readonly fd: number;
   /** The descriptor of the lifeline. Left out: there is none, because no sandbox has to be tied to it. */
   readonly lifeline_fd?: number;
+  /** Lines for bash that end it where the sandbox is not what it was meant to be. Nothing else runs before them. */
+  readonly checks?: readonly string[];
+  /** Descriptors that only the checks need. */
+  readonly check_fds?: readonly number[];
   /** Lines for bash. */
   readonly helper?: readonly string[];
+  /** Gets a word when all is done and the command begins. */
+  readonly ready_fd?: number;
 }
 
 /**
@@ -17,7 +23,8 @@ export interface PrologueFacts {
  * `helper` starts what the command needs beside it: of ours, so the limits do not hold for it, and strays are none of
  * its business either.
  */
-export function prologueText(limits: CommandLimits, { fd, lifeline_fd, helper = [] }: PrologueFacts): string {
+export function prologueText(limits: CommandLimits, facts: PrologueFacts): string {
+  const { fd, lifeline_fd, checks = [], check_fds = [], helper = [], ready_fd } = facts;
   const strays = strayDescriptors().filter((stray) => stray > fd);
   const [memory, files, size, tasks] = [
     within("Max data size", limits.memory_bytes, 1024),
@@ -27,9 +34,11 @@ export function prologueText(limits: CommandLimits, { fd, lifeline_fd, helper = 
   ];
   return [
     "unset BASH_ENV",
+    ...checks,
     ...(lifeline_fd === undefined ? [] : tiedToRuntime(lifeline_fd)),
-    `exec ${[fd, ...strays].map((each) => `${each}<&-`).join(" ")}`,
+    `exec ${[fd, ...check_fds, ...strays].map((each) => `${each}<&-`).join(" ")}`,
     ...helper,
+    ...(ready_fd === undefined ? [] : [`echo ready >&${ready_fd}`, `exec ${ready_fd}>&-`]),
     `ulimit -c 0 -d ${memory} -n ${files} -f ${size} -u ${tasks}`,
     "",
   ].join("\n");

@@ -5,13 +5,20 @@ import type { SandboxFacts } from "./bwrap.ts";
 const FACTS: SandboxFacts = {
   roots: ["/home/me/work"],
   cwd: "/home/me/work/sub",
+  writes: true,
+  view: [
+    { kind: "bind", path: "/usr", source: "/usr" },
+    { kind: "link", path: "/bin", target: "usr/bin" },
+  ],
+  old_mounts: ["/", "/home"],
   hidden: [],
   read_only: [],
   pinned: [],
   writable: [],
+  files: [],
   has_sizes: true,
   memory_bytes: 8_589_934_592,
-  closed_file: "/state/closed",
+  closed: { file: "/state/closed", folder: "/state/closed-folder" },
   variables: {},
   seccomp_fd: 3,
   status_fd: 4,
@@ -23,12 +30,14 @@ function lines(facts: Partial<SandboxFacts>): string[] {
   return text.split(/ (?=--)/);
 }
 
-test("the system is read-only, and the roots come after what is private", () => {
+test("of the system only what is listed is there, read-only, and the roots come after what is private", () => {
   const found = lines({});
   const at = (line: string): number => found.indexOf(line);
 
-  expect(at("--ro-bind / /")).toBeGreaterThan(0);
-  expect(at("--tmpfs /tmp")).toBeGreaterThan(at("--ro-bind / /"));
+  expect(at("--ro-bind-try /usr /usr")).toBeGreaterThan(0);
+  expect(found).toContain("--symlink usr/bin /bin");
+  expect(found).toContain("--remount-ro /");
+  expect(at("--tmpfs /tmp")).toBeGreaterThan(at("--ro-bind-try /usr /usr"));
   expect(at("--bind /home/me/work /home/me/work")).toBeGreaterThan(at("--tmpfs /run"));
   for (const option of ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net"])
     expect(found).toContain(option);
@@ -46,7 +55,9 @@ test("a way out is shown before /dev is closed, and its program wherever that is
 
   expect(at("--ro-bind /state/1.sock /dev/network.sock")).toBeGreaterThan(at("--dev /dev"));
   expect(at("--ro-bind /state/1.sock /dev/network.sock")).toBeLessThan(at("--remount-ro /dev"));
-  expect(at("--ro-bind /home/me/.node/bin/node /home/me/.node/bin/node")).toBeGreaterThan(at("--tmpfs /home/me/.node"));
+  expect(at("--ro-bind /home/me/.node/bin/node /home/me/.node/bin/node")).toBeGreaterThan(
+    at("--ro-bind /state/closed-folder /home/me/.node"),
+  );
   expect(lines({}).join(" ")).not.toContain("network.sock");
 });
 
@@ -56,7 +67,7 @@ test("a program in a root, where a command could put a link in its place, is not
   expect(lines({ way_out: { socket: "/state/1.sock", program } }).join(" ")).not.toContain(program);
 });
 
-test("what is hidden or read-only in a root comes after the root", () => {
+test("no name below a root is followed before the machine is read-only for the sandbox program", () => {
   const found = lines({
     hidden: [
       { path: "/home/me/work/.ssh", kind: "folder" },
@@ -67,12 +78,14 @@ test("what is hidden or read-only in a root comes after the root", () => {
     pinned: ["/home/me/work/.git"],
   });
   const order = [
+    "--ro-bind /state/closed-folder /home/me/.ssh",
     "--bind /home/me/work /home/me/work",
-    "--bind /home/me/work/.git /home/me/work/.git",
-    "--ro-bind /home/me/work/.git/hooks /home/me/work/.git/hooks",
-    "--tmpfs /home/me/work/.ssh",
+    "--remount-ro /../oldroot",
+    "--remount-ro /../oldroot/home",
+    "--bind-try /../newroot/home/me/work/.git /home/me/work/.git",
+    "--ro-bind-try /home/me/work/.git/hooks /home/me/work/.git/hooks",
+    "--ro-bind /state/closed-folder /home/me/work/.ssh",
     "--ro-bind /state/closed /home/me/work/a.pem",
-    "--tmpfs /home/me/.ssh",
   ];
 
   expect(found.filter((line) => order.includes(line))).toEqual(order);
@@ -84,7 +97,12 @@ test("a root inside a hidden folder is still there, and a folder inside hidden s
     hidden: [{ path: "/state", kind: "folder" }],
     writable: ["/state/runs/1"],
   });
-  const order = ["--tmpfs /state", "--bind /state/work /state/work", "--bind /state/runs/1 /state/runs/1"];
+  const order = [
+    "--tmpfs /state",
+    "--bind /state/work /state/work",
+    "--bind /state/runs/1 /run/writable/0",
+    "--bind-try /../newroot/run/writable/0 /state/runs/1",
+  ];
 
   expect(found.filter((line) => order.includes(line))).toEqual(order);
 });
@@ -92,8 +110,11 @@ test("a root inside a hidden folder is still there, and a folder inside hidden s
 test("places in private folders need no hiding, unless a root is there", () => {
   const hidden = [{ path: "/tmp/x/.ssh", kind: "folder" }] as const;
 
-  expect(lines({ hidden })).not.toContain("--tmpfs /tmp/x/.ssh");
-  expect(lines({ hidden, roots: ["/tmp/x"] })).toContain("--tmpfs /tmp/x/.ssh");
+  const line = "--ro-bind /state/closed-folder /tmp/x/.ssh";
+
+  expect(lines({ hidden })).not.toContain(line);
+  expect(lines({ hidden, roots: ["/"] })).not.toContain(line);
+  expect(lines({ hidden, roots: ["/tmp/x"] })).toContain(line);
 });
 
 test("the whole machine as a root does not bring back what is private", () => {
@@ -101,6 +122,28 @@ test("the whole machine as a root does not bring back what is private", () => {
 
   expect(found.indexOf("--bind / /")).toBeLessThan(found.indexOf("--proc /proc"));
   expect(found).not.toContain("--ro-bind / /");
+  expect(found).not.toContain("--remount-ro /");
+});
+
+test("a root inside another one comes with it and is not bound by its name", () => {
+  const found = lines({ roots: ["/home/me/work", "/home/me/work/sub"] });
+
+  expect(found).toContain("--bind /home/me/work /home/me/work");
+  expect(found.join(" ")).not.toContain("--bind /home/me/work/sub");
+  expect(lines({ roots: ["/", "/tmp/x"] })).toContain("--bind /tmp/x /tmp/x");
+});
+
+test("a command that writes nothing gets the roots read-only, with what is hidden in them", () => {
+  const found = lines({
+    writes: false,
+    hidden: [{ path: "/home/me/work/a.pem", kind: "file" }],
+    read_only: ["/home/me/work/.git/hooks"],
+    pinned: ["/home/me/work/.git"],
+  });
+
+  expect(found).toContain("--ro-bind /home/me/work /home/me/work");
+  expect(found).toContain("--ro-bind /state/closed /home/me/work/a.pem");
+  expect(found.join(" ")).not.toContain(".git");
 });
 
 test("an older sandbox program is not asked to bound folders in memory", () => {

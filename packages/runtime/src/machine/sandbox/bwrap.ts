@@ -1,4 +1,5 @@
 import { isInside } from "../../paths/inside.ts";
+import type { ViewMount } from "./view.ts";
 
 export interface HiddenPlace {
   readonly path: string;
@@ -17,9 +18,14 @@ export const PROXY_SOCKET = "/dev/network.sock";
 
 /** Everything that a sandbox is made of. All paths are real ones: nothing in them is a link. */
 export interface SandboxFacts {
-  /** Writable. */
   readonly roots: readonly string[];
+  /** Whether the command may write to the roots. */
+  readonly writes: boolean;
   readonly cwd: string;
+  /** What of the machine is seen beside the roots, parents first. */
+  readonly view: readonly ViewMount[];
+  /** Mounts of the machine that can be written. */
+  readonly old_mounts: readonly string[];
   /** Empty and closed inside. */
   readonly hidden: readonly HiddenPlace[];
   /** Inside the roots, to be read only. */
@@ -28,14 +34,16 @@ export interface SandboxFacts {
   readonly pinned: readonly string[];
   /** Writable although something hides it: the folder of a script inside the runtime's state. */
   readonly writable: readonly string[];
+  /** Single files that are shown somewhere else than they lie. */
+  readonly files: readonly { readonly source: string; readonly path: string }[];
   /** A folder that is `/tmp` inside. Left out: an empty one in memory. */
   readonly tmp?: string;
   /** Whether folders in memory can be bounded. */
   readonly has_sizes: boolean;
   /** That the command may take, files in memory included. */
   readonly memory_bytes: number;
-  /** An empty file that nobody may read, shown in the place of hidden files. */
-  readonly closed_file: string;
+  /** An empty file and an empty folder, shown in the place of what is hidden. */
+  readonly closed: { readonly file: string; readonly folder: string };
   /** Set inside only, so that the sandbox program itself does not follow them (`LD_PRELOAD`). */
   readonly variables: Readonly<Record<string, string>>;
   /** The way out through a proxy. Left out: there is none. */
@@ -55,6 +63,9 @@ const SHM_BYTES = 268_435_456;
 
 /** Private folders of the sandbox. What the system has there is out of sight without more. */
 const PRIVATE = ["/tmp", "/run", "/dev", "/proc"] as const;
+
+/** Where writable folders wait that lie in a place that is hidden first. */
+const STASH = "/run/writable";
 
 // oxfmt-ignore
 const APART = [
@@ -81,36 +92,70 @@ export function foldersInMemory({ roots, tmp }: Pick<SandboxFacts, "roots" | "tm
 }
 
 /**
- * Arguments of bwrap, without the command. The order is the argument: the system read-only, then what is private, then
- * the roots, then what is read-only and hidden in them and elsewhere, so that no later line opens what an earlier one
- * closed. The environment is the one that bwrap is started with, not arguments: those are for everyone to read in `ps`.
+ * Arguments of bwrap, without the command. The order is the argument. First what is made of names that no command can
+ * move: the machine, read-only; what is private; the roots. Then the machine itself is made read-only for bwrap, and
+ * only then names below the roots are followed, which another command may move at any time: whatever they lead to,
+ * nothing outside the roots can be written. What they led to is checked from inside before the command starts. The
+ * environment is the one that bwrap is started with, not arguments: those are for everyone to read in `ps`.
  */
 export function bwrapArguments(facts: SandboxFacts): readonly string[] {
-  const { roots, hidden } = facts;
-  const below = roots.filter((root) => root !== "/").sort((one, other) => one.length - other.length);
-  const visible = hidden.filter(({ path }) => !isPrivate(path) || below.some((root) => isInside(root, path)));
-  const aboveRoots = visible.filter(({ path }) => below.some((root) => isInside(path, root)));
-  const others = visible.filter((place) => !aboveRoots.includes(place));
-  const args: string[] = [...APART, roots.includes("/") ? "--bind" : "--ro-bind", "/", "/", ...KERNEL_FOLDERS];
+  const { roots, hidden, writes } = facts;
+  const isWhole = roots.includes("/");
+  const outer = boundRoots(roots);
+  const isBelowRoots = ({ path }: HiddenPlace): boolean =>
+    outer.some((root) => isInside(root, path)) || (isWhole && !isPrivate(path));
+  const outside = hidden.filter((place) => !isBelowRoots(place) && isSeen(place, facts));
+  const stashed = facts.writable.filter((path) => hidden.some((place) => isInside(place.path, path)));
+  const bindRoot = writes ? "--bind" : "--ro-bind";
+  const args: string[] = [...APART, ...(isWhole ? [bindRoot, "/", "/"] : facts.view.flatMap(show)), ...KERNEL_FOLDERS];
   args.push(...inMemory("/dev/shm", SHM_BYTES, facts));
   if (facts.way_out !== undefined) args.push("--ro-bind", facts.way_out.socket, PROXY_SOCKET);
+  for (const { source, path } of facts.files) args.push("--ro-bind-try", source, path);
   args.push("--remount-ro", "/dev");
   args.push(...(facts.tmp === undefined ? inMemory("/tmp", TMP_BYTES, facts) : ["--bind", facts.tmp, "/tmp"]));
   args.push(...emptyRun(facts));
   args.push("--perms", "0700", "--dir", sandboxHome(roots));
-  for (const place of aboveRoots) args.push(...hide(place, facts));
-  for (const root of below) args.push("--bind", root, root);
-  for (const path of facts.pinned) args.push("--bind", path, path);
-  for (const path of facts.read_only) args.push("--ro-bind", path, path);
-  for (const place of others) args.push(...hide(place, facts));
-  for (const path of facts.writable) args.push("--bind", path, path);
+  for (const place of outside) args.push(...hide(place, facts));
+  for (const root of outer) args.push(bindRoot, root, root);
+  for (const path of facts.writable) {
+    args.push("--bind", path, stashed.includes(path) ? `${STASH}/${stashed.indexOf(path)}` : path);
+  }
   args.push(...showProgram(facts));
-  // Last, for what is mounted below needs a folder to be mounted on.
-  const empty = visible.filter(({ kind }) => kind === "folder").map(({ path }) => path);
-  for (const path of isInside("/run", sandboxHome(roots)) ? empty : ["/run", ...empty]) args.push("--remount-ro", path);
+  for (const place of facts.old_mounts) args.push("--remount-ro", `/../oldroot${place === "/" ? "" : place}`);
+  args.push(...belowRoots(facts, hidden.filter(isBelowRoots)));
+  for (const [at, path] of stashed.entries()) args.push("--bind-try", fromInside(`${STASH}/${at}`), path);
+  for (const path of closedInMemory(facts)) args.push("--remount-ro", path);
   for (const [name, value] of Object.entries(facts.variables)) args.push("--setenv", name, value);
   args.push("--chdir", facts.cwd, "--seccomp", `${facts.seccomp_fd}`, "--json-status-fd", `${facts.status_fd}`);
   return args;
+}
+
+/** Without those that lie in another one and come with it: their names could be moved. */
+function boundRoots(roots: readonly string[]): readonly string[] {
+  const isSeen = (root: string): boolean =>
+    roots.some((other) => other !== root && isInside(other, root) && (other !== "/" || !isPrivate(root)));
+  return roots.filter((root) => root !== "/" && !isSeen(root));
+}
+
+/** Each may be gone by the time its turn comes: the check from inside notices what is missing. */
+function belowRoots(facts: SandboxFacts, hidden: readonly HiddenPlace[]): readonly string[] {
+  const args: string[] = [];
+  if (facts.writes) {
+    for (const path of facts.pinned) args.push("--bind-try", fromInside(path), path);
+    for (const path of facts.read_only) args.push("--ro-bind-try", path, path);
+  }
+  for (const place of hidden) args.push(...hide(place, facts));
+  return args;
+}
+
+/** As a source, the path as it is inside already: what comes from outside is read-only by then. */
+function fromInside(path: string): string {
+  return `/../newroot${path}`;
+}
+
+function show(mount: ViewMount): readonly string[] {
+  if (mount.kind === "link") return ["--symlink", mount.target, mount.path];
+  return mount.kind === "bind" ? ["--ro-bind-try", mount.source, mount.path] : ["--tmpfs", mount.path];
 }
 
 /**
@@ -135,6 +180,22 @@ function emptyRun(facts: SandboxFacts): readonly string[] {
   return [...sizeOf(bytes, facts), "--perms", "0555", "--tmpfs", "/run"];
 }
 
+/** Folders in memory that nothing is written to. Made read-only last: what is mounted in them needs its folder first. */
+function closedInMemory(facts: SandboxFacts): readonly string[] {
+  const { roots, view, hidden } = facts;
+  const isWhole = roots.includes("/");
+  const empty = isWhole ? [] : view.filter(({ kind }) => kind === "empty");
+  const closed = hidden.filter(
+    (place) => place.kind === "folder" && isSeen(place, facts) && hidesInMemory(place, facts),
+  );
+  const paths = [...empty, ...closed].map(({ path }) => path);
+  return [...(isInside("/run", sandboxHome(roots)) ? [] : ["/run"]), ...paths, ...(isWhole ? [] : ["/"])];
+}
+
+function isSeen({ path }: HiddenPlace, { roots }: SandboxFacts): boolean {
+  return !isPrivate(path) || roots.some((root) => root !== "/" && isInside(root, path));
+}
+
 function isPrivate(path: string): boolean {
   return PRIVATE.some((folder) => isInside(folder, path));
 }
@@ -143,7 +204,18 @@ function isPrivate(path: string): boolean {
  * A folder is empty inside, so that walking over it is no error; a file is there and closed, so that git does not take
  * it for deleted.
  */
-function hide({ path, kind }: HiddenPlace, facts: SandboxFacts): readonly string[] {
-  if (kind === "file") return ["--ro-bind", facts.closed_file, path];
-  return [...sizeOf(EMPTY_BYTES, facts), "--perms", "0555", "--tmpfs", path];
+function hide(place: HiddenPlace, facts: SandboxFacts): readonly string[] {
+  const { path, kind } = place;
+  if (kind === "file") return ["--ro-bind", facts.closed.file, path];
+  return hidesInMemory(place, facts)
+    ? [...sizeOf(EMPTY_BYTES, facts), "--perms", "0555", "--tmpfs", path]
+    : ["--ro-bind", facts.closed.folder, path];
+}
+
+/** Whether a hidden folder has to be one of its own: something below it is shown. */
+export function hidesInMemory(
+  { path }: HiddenPlace,
+  { roots, writable }: Pick<SandboxFacts, "roots" | "writable">,
+): boolean {
+  return [...roots, ...writable].some((each) => isInside(path, each));
 }

@@ -1,7 +1,10 @@
+import { renameSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
-import { absentPlaces, PlaceFinder } from "./find-places.ts";
+import type { PlaceJudge } from "../../contract/processes.ts";
+import { PlaceFinder } from "./find-places.ts";
 
 async function workspace(files: Readonly<Record<string, string>>) {
   const folder = await scratchFolder();
@@ -9,8 +12,8 @@ async function workspace(files: Readonly<Record<string, string>>) {
   const at = (name: string): string => join(folder.path, name);
   const finder = new PlaceFinder({ roots: [at("root")], home: at("home"), state_dirs: [at("state")] });
   const shorten = (path: string): string => path.replace(`${folder.path}/`, "");
-  const find = () => {
-    const { hidden, read_only, pinned, left_out } = finder.find();
+  const find = (judge?: PlaceJudge) => {
+    const { hidden, read_only, pinned, left_out } = finder.find(judge);
     const ours = hidden.filter(({ path }) => path.startsWith(folder.path));
     return {
       hidden: ours.map(({ path, kind }) => `${shorten(path)} (${kind})`).sort(),
@@ -28,21 +31,19 @@ test("only what is there is hidden or made read-only", async () => {
   expect(find()).toEqual({ hidden: ["state (folder)"], read_only: [], pinned: [], left_out: 0 });
 });
 
-test("sensitive places are found in the root, at any depth, and in the home folder", async () => {
+test("sensitive places are found in the root, at any depth, and by their names in the home folder", async () => {
   const { find } = await workspace({
     "root/.ssh/id": "",
     "root/deep/er/server.key": "",
     "root/plain.txt": "",
     "home/.aws/credentials": "",
     "home/.config/gh/hosts.yml": "",
-    "home/id_rsa": "",
     "home/notes.txt": "",
   });
 
   expect(find().hidden).toEqual([
     "home/.aws (folder)",
     "home/.config/gh (folder)",
-    "home/id_rsa (file)",
     "root/.ssh (folder)",
     "root/deep/er/server.key (file)",
     "state (folder)",
@@ -81,24 +82,84 @@ test("what comes and goes between two commands is seen", async () => {
   find();
   await make({ "root/a/.npmrc": "", "root/.vscode/tasks.json": "" });
 
-  expect(find()).toMatchObject({ read_only: ["root/.vscode/tasks.json", "root/a/.npmrc"], pinned: ["root/.vscode"] });
+  expect(find()).toMatchObject({ read_only: ["root/.vscode", "root/a/.npmrc"], pinned: [] });
 });
 
-test("a tree too large to look through says so", async () => {
-  const files = Object.fromEntries(Array.from({ length: 450 }, (_, index) => [`root/folder-${index}/`, ""]));
-  const { find } = await workspace(files);
+test("however many there are, each sensitive file is found, also far down and in a wide tree", async () => {
+  const keys = Array.from({ length: 300 }, (_, index) => [`root/keys/${index}.pem`, ""]);
+  const folders = Array.from({ length: 600 }, (_, index) => [`root/folder-${index}/`, ""]);
+  const { find } = await workspace(Object.fromEntries([...keys, ...folders, ["root/folder-599/deep/er/last.key", ""]]));
+  const { hidden } = find();
 
-  expect(find().left_out).toBeGreaterThan(40);
+  expect(hidden).toHaveLength(302);
+  expect(hidden).toContain("root/folder-599/deep/er/last.key (file)");
 });
 
-test("places that must not come into being are named while they are not there", async () => {
-  const { at, make } = await workspace({});
-  const before = absentPlaces([at("root")]);
-  await make({ "root/.git/hooks/": "", "root/.ssh/": "" });
-  const after = absentPlaces([at("root")]);
+test("folders that are called like git's stores are looked into where they are none", async () => {
+  const { find } = await workspace({
+    "root/logs/a.pem": "",
+    "root/objects/b.key": "",
+    "root/docs/refs/id_rsa": "",
+    "root/lfs/c.p12": "",
+    "root/.git/HEAD": "",
+    "root/.git/refs/d.pem": "",
+    "root/.git/objects/": "",
+  });
 
-  for (const name of [".git/hooks", ".ssh", ".vscode/tasks.json", ".envrc"])
-    expect(before).toContain(at(`root/${name}`));
-  expect(after).not.toContain(at("root/.git/hooks"));
-  expect(after).not.toContain(at("root/.ssh"));
+  expect(find().hidden).toEqual([
+    "root/docs/refs/id_rsa (file)",
+    "root/lfs/c.p12 (file)",
+    "root/logs/a.pem (file)",
+    "root/objects/b.key (file)",
+    "state (folder)",
+  ]);
+});
+
+test("a folder with a key whose name cannot be passed on is hidden; in a root itself the command is refused", async () => {
+  const { find, at } = await workspace({ "root/odd/plain.txt": "" });
+  writeFileSync(Buffer.concat([Buffer.from(at("root/odd/")), Buffer.from([0xff]), Buffer.from(".pem")]), "");
+
+  expect(find().hidden).toContain("root/odd (folder)");
+  writeFileSync(Buffer.concat([Buffer.from(at("root/")), Buffer.from([0xfe]), Buffer.from(".pem")]), "");
+  expect(() => find()).toThrow(/not valid UTF-8/);
+});
+
+test("a socket in a root is hidden, whoever listens on it and by whatever name", async () => {
+  const { find, at } = await workspace({ "root/run/": "" });
+  const server = createServer();
+  onTestFinished(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(at("root/run/first.sock"), resolve));
+  renameSync(at("root/run/first.sock"), at("root/run/second"));
+
+  expect(find().hidden).toContain("root/run/second (file)");
+});
+
+test("rules hide places and make them read-only besides the tables", async () => {
+  const { find } = await workspace({
+    "root/secrets/deep/a.txt": "",
+    "root/generated/b.txt": "",
+    "root/src/c.secret": "",
+    "root/src/d.txt": "",
+  });
+  const judge = (path: string) =>
+    path.endsWith("/secrets") || path.endsWith(".secret")
+      ? ("hide" as const)
+      : path.endsWith("/generated")
+        ? ("read_only" as const)
+        : undefined;
+
+  expect(find({ key: "1", judge })).toMatchObject({
+    hidden: ["root/secrets (folder)", "root/src/c.secret (file)", "state (folder)"],
+    read_only: ["root/generated"],
+  });
+  expect(find()).toMatchObject({ hidden: ["state (folder)"], read_only: [] });
+});
+
+test("a file that comes right after a look is found by the next one", async () => {
+  const { find, at } = await workspace({ "root/a/": "" });
+  for (let round = 0; round < 50; round++) {
+    find();
+    writeFileSync(at(`root/a/${round}.pem`), "");
+    expect(find().hidden).toContain(`root/a/${round}.pem (file)`);
+  }
 });

@@ -1,25 +1,36 @@
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, existsSync, mkdirSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "../../contract/processes.ts";
+import { isInside } from "../../paths/inside.ts";
+import { ToolError } from "../../protocol/errors.ts";
 import { anonymousFile, reopen } from "../processes/anonymous-file.ts";
 import type { CommandEnvironment } from "../processes/environment.ts";
 import { bashArguments, openJudged } from "../processes/launch.ts";
 import type { Launch, Prologues } from "../processes/launch.ts";
 import type { PipePool } from "../processes/output-pipes.ts";
 import { bwrapArguments, foldersInMemory } from "./bwrap.ts";
+import type { SandboxFacts } from "./bwrap.ts";
+import { checkInside } from "./check-inside.ts";
+import type { InsideCheck } from "./check-inside.ts";
 import type { PlaceFinder } from "./find-places.ts";
+import type { GitIdentity } from "./git-identity.ts";
+import { writableMounts } from "./old-root.ts";
 import { openPlaces } from "./open-places.ts";
 import { PROXY_VARIABLES, relayLines } from "./relay.ts";
 import { seccompProgram } from "./seccomp.ts";
 import type { Architecture, Sockets } from "./seccomp.ts";
+import type { MachineView } from "./view.ts";
 
-/** Descriptors of the sandbox program. The prologue comes last. */
+/** Descriptors of the sandbox program. Those of the check follow, and the prologue comes last. */
 const SECCOMP_FD = 3;
 const STATUS_FD = 4;
 const LIFELINE_FD = 5;
 const READY_FD = 6;
-/** It tells two short lines. */
+const CHECK_FD = 7;
+/** It tells a few short lines. */
 const STATUS_BYTES = 1024;
+/** What a sandbox closes is looked for again where it has moved before it could be opened. */
+const LOOKS = 4;
 
 const SOCKETS = {
   none: "unix",
@@ -32,7 +43,9 @@ export interface SandboxParts {
   readonly bash: string;
   readonly architecture: Architecture;
   readonly roots: readonly string[];
+  readonly view: MachineView;
   readonly finder: PlaceFinder;
+  readonly identity: GitIdentity;
   readonly environment: CommandEnvironment;
   readonly prologues: Prologues;
   readonly pipes: PipePool;
@@ -50,7 +63,7 @@ export interface SandboxParts {
 export class SandboxLauncher {
   readonly #parts: SandboxParts;
   readonly #filters = new Map<Sockets, number>();
-  #closedFile: string | undefined;
+  #closed: SandboxFacts["closed"] | undefined;
   /** Commands that were launched and have not ended. */
   #running = 0;
 
@@ -62,54 +75,90 @@ export class SandboxLauncher {
   launch(command: Command, proxy_socket?: string): Launch {
     const parts = this.#parts;
     closeSync(openJudged(command.cwd));
-    // Whoever replaces a file from elsewhere takes away what keeps it read-only for the commands that run already.
-    const opens = this.#running === 0 ? command.opens : undefined;
-    const { found, variables } = openPlaces(parts.finder.find(), opens, parts);
-    const args = bwrapArguments({
-      ...found,
-      roots: parts.roots,
-      cwd: command.cwd,
-      writable: command.writable ?? [],
-      ...(parts.tmp === undefined ? {} : { tmp: parts.tmp }),
-      has_sizes: parts.has_sizes,
-      memory_bytes: parts.memory_bytes,
-      closed_file: (this.#closedFile ??= makeClosedFile(parts.folder)),
-      variables: { ...parts.environment.inside_only, ...variables },
-      ...(proxy_socket === undefined ? {} : { way_out: { socket: proxy_socket, program: process.execPath } }),
-      seccomp_fd: SECCOMP_FD,
-      status_fd: STATUS_FD,
-    });
+    const { facts, check, left_out } = this.#prepare(command, proxy_socket);
     const hasWayOut = proxy_socket !== undefined;
-    const prologueFd = hasWayOut ? READY_FD + 1 : READY_FD;
-    const helper = hasWayOut ? relayLines({ program: process.execPath, ready_fd: READY_FD }) : [];
-    const prologue = parts.prologues.get({ fd: prologueFd, lifeline_fd: LIFELINE_FD, helper });
+    const prologueFd = CHECK_FD + check.descriptors.length;
+    const prologue = parts.prologues.get({
+      fd: prologueFd,
+      lifeline_fd: LIFELINE_FD,
+      checks: check.lines,
+      check_fds: check.descriptors.map((_, at) => CHECK_FD + at),
+      helper: hasWayOut ? relayLines({ program: process.execPath, ready_fd: READY_FD }) : [],
+      ready_fd: READY_FD,
+    });
+    // Set inside only: no shell before that is to run it.
+    const variables = { ...facts.variables, BASH_ENV: `/dev/fd/${prologueFd}` };
     const filter = reopen(this.#filter(SOCKETS[command.network ?? "none"]));
     const status = anonymousFile(parts.folder, Buffer.alloc(0));
-    const ready = hasWayOut ? [anonymousFile(parts.folder, Buffer.alloc(0))] : [];
     this.#running++;
     return {
       program: parts.bwrap,
-      args: [...args, "--", parts.bash, ...bashArguments(command.run)],
+      args: [...bwrapArguments({ ...facts, variables }), "--", parts.bash, ...bashArguments(command.run)],
       cwd: "/",
       environment: {
         ...parts.environment.variables,
         ...(hasWayOut ? PROXY_VARIABLES : {}),
-        BASH_ENV: `/dev/fd/${prologueFd}`,
       },
-      descriptors: [filter, status, "lifeline", ...ready, prologue],
+      // The sandbox program and the shell in it tell the same file how far they came.
+      descriptors: [filter, status, "lifeline", status, ...check.descriptors, prologue],
       pipes: parts.pipes,
       sandbox: "bwrap",
-      left_out: found.left_out,
+      left_out,
       memory_folders: foldersInMemory(parts),
       inner: () => numberIn(status, /"child-pid": (\d+)/),
-      // Told only for a command that was really executed, not where the sandbox itself or its way out failed.
-      wasBegun: () =>
-        numberIn(status, /"exit-code": (\d+)/) !== undefined && ready.every((fd) => fstatSync(fd).size > 0),
+      // Told only for a command that was really executed, not where the sandbox, its check or its way out failed.
+      wasBegun: () => numberIn(status, /"exit-code": (\d+)/) !== undefined && /^ready$/m.test(textOf(status)),
       close: () => {
         this.#running--;
-        for (const fd of [filter, status, ...ready]) closeSync(fd);
+        for (const fd of [filter, status, ...check.descriptors]) closeSync(fd);
       },
     };
+  }
+
+  /** Looks for what has to be closed, and opens the folders that it lies in. */
+  #prepare(command: Command, proxy_socket: string | undefined): Prepared {
+    for (let left = LOOKS - 1; ; left--) {
+      const prepared = this.#factsFor(command, proxy_socket);
+      try {
+        return { ...prepared, check: checkInside(prepared.facts, CHECK_FD) };
+      } catch (error) {
+        if (!(error instanceof ToolError)) throw error;
+        if (left === 0) throw alwaysMoving(error);
+      }
+    }
+  }
+
+  #factsFor(command: Command, proxy_socket: string | undefined): Omit<Prepared, "check"> {
+    const parts = this.#parts;
+    // Whoever replaces a file from elsewhere takes away what keeps it read-only for the commands that run already.
+    const opens = this.#running === 0 ? command.opens : undefined;
+    const { found, variables } = openPlaces(parts.finder.find(command.closes), opens, parts);
+    const identity = parts.identity.get();
+    const isSeen = parts.view.shows(parts.bash) || parts.roots.some((root) => isInside(root, parts.bash));
+    const facts: SandboxFacts = {
+      ...found,
+      roots: parts.roots,
+      writes: command.read_only !== true,
+      cwd: command.cwd,
+      view: parts.view.mounts(),
+      old_mounts: writableMounts(),
+      writable: command.writable ?? [],
+      files: [...identity.files, ...(isSeen ? [] : [{ source: parts.bash, path: parts.bash }])],
+      ...(parts.tmp === undefined ? {} : { tmp: parts.tmp }),
+      has_sizes: parts.has_sizes,
+      memory_bytes: parts.memory_bytes,
+      closed: (this.#closed ??= makeClosed(parts.folder)),
+      variables: {
+        ...parts.environment.inside_only,
+        ...identity.variables,
+        ...(command.read_only === true ? READ_ONLY_VARIABLES : {}),
+        ...variables,
+      },
+      ...(proxy_socket === undefined ? {} : { way_out: { socket: proxy_socket, program: process.execPath } }),
+      seccomp_fd: SECCOMP_FD,
+      status_fd: STATUS_FD,
+    };
+    return { facts, left_out: found.left_out };
   }
 
   close(): void {
@@ -126,21 +175,46 @@ export class SandboxLauncher {
   }
 }
 
-/** An empty file that stands for hidden ones. Its owner is whoever runs commands, so the mode alone closes it. */
-function makeClosedFile(folder: string): string {
-  const path = join(folder, "closed");
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+interface Prepared {
+  readonly facts: SandboxFacts;
+  readonly check: InsideCheck;
+  readonly left_out: number;
+}
+
+/** Git refreshes its index where it can, which is no more than a convenience. */
+const READ_ONLY_VARIABLES: Readonly<Record<string, string>> = { GIT_OPTIONAL_LOCKS: "0" };
+
+function alwaysMoving(cause: ToolError): ToolError {
+  return new ToolError(
+    "SandboxUnavailable",
+    `Cannot run the command: folders that the sandbox protects are being moved (${cause.message})`,
+    { hint: "Another command moves files. Stop it or wait for its end, then retry." },
+    cause,
+  );
+}
+
+/**
+ * An empty file and an empty folder that stand for hidden ones. Their owner is whoever runs commands, so the mode alone
+ * closes the file.
+ */
+function makeClosed(handover: string): SandboxFacts["closed"] {
+  const closed = { file: join(handover, "closed"), folder: join(handover, "closed-folder") };
+  mkdirSync(handover, { recursive: true, mode: 0o700 });
+  if (!existsSync(closed.folder)) mkdirSync(closed.folder, { recursive: true, mode: 0o555 });
   try {
-    closeSync(openSync(path, constants.O_RDONLY | constants.O_CREAT | constants.O_EXCL, 0o000));
+    closeSync(openSync(closed.file, constants.O_RDONLY | constants.O_CREAT | constants.O_EXCL, 0o000));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error; // made by a runtime before us
   }
-  return path;
+  return closed;
+}
+
+function textOf(status: number): string {
+  const bytes = Buffer.alloc(STATUS_BYTES);
+  return bytes.toString("latin1", 0, readSync(status, bytes, 0, STATUS_BYTES, 0));
 }
 
 function numberIn(status: number, pattern: RegExp): number | undefined {
-  const bytes = Buffer.alloc(STATUS_BYTES);
-  const length = readSync(status, bytes, 0, STATUS_BYTES, 0);
-  const found = pattern.exec(bytes.toString("latin1", 0, length))?.[1];
+  const found = pattern.exec(textOf(status))?.[1];
   return found === undefined ? undefined : Number(found);
 }

@@ -49,7 +49,7 @@ server.listen(${PORT}, "127.0.0.1", () => {
 interface RelayFacts {
   /** Node, by its absolute path. */
   readonly program: string;
-  /** Gets a word when the relay takes connections. Without it the command was never begun. */
+  /** Not the relay's business. */
   readonly ready_fd: number;
 }
 
@@ -61,8 +61,6 @@ export function relayLines({ program, ready_fd }: RelayFacts): readonly string[]
   const start = [program, "--disable-sigusr1", "--input-type=commonjs", "--eval", RELAY].map(quote).join(" ");
   return [
     `[ "$(NODE_OPTIONS= NODE_EXTRA_CA_CERTS= ${start} </dev/null ${ready_fd}>&- &)" = ready ] || { echo "the relay to the proxy failed" >&2; exit 1; }`,
-    `echo ready >&${ready_fd}`,
-    `exec ${ready_fd}>&-`,
   ];
 }
 

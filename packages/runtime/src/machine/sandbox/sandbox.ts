@@ -1,4 +1,5 @@
 import type { Command, CommandLimits } from "../../contract/processes.ts";
+import type { CommandView } from "../../policy/command-view.ts";
 import type { Places } from "../../policy/facts.ts";
 import type { SandboxMode } from "../../protocol/configuration.ts";
 import { ToolError } from "../../protocol/errors.ts";
@@ -6,12 +7,14 @@ import { commandEnvironment } from "../processes/environment.ts";
 import { bareLaunch, handoverFolder, Prologues } from "../processes/launch.ts";
 import type { Launch } from "../processes/launch.ts";
 import { PipePool } from "../processes/output-pipes.ts";
-import { findProgram, PROGRAMS } from "../processes/programs.ts";
+import { findOnPath, findProgram, PROGRAMS } from "../processes/programs.ts";
 import { runCommand } from "../processes/run.ts";
 import { sandboxHome } from "./bwrap.ts";
 import { PlaceFinder } from "./find-places.ts";
+import { GitIdentity } from "./git-identity.ts";
 import { SandboxLauncher } from "./launch-sandboxed.ts";
 import { isArchitecture } from "./seccomp.ts";
+import { MachineView } from "./view.ts";
 
 export interface SandboxOptions {
   readonly mode: SandboxMode;
@@ -19,6 +22,8 @@ export interface SandboxOptions {
   /** For small files that are handed to children. Must be among the workspace's `state_dirs`. */
   readonly state_dir: string;
   readonly limits: CommandLimits;
+  /** What commands see of the machine beside the roots. Default: `programs`. */
+  readonly view?: CommandView;
   /** Names of variables that commands get besides the usual ones. */
   readonly pass?: readonly string[];
   /** A real folder that is `/tmp` inside. Left out: an empty one for each command. */
@@ -86,22 +91,28 @@ interface Found {
 
 /** Gives a clause that says why there is none. */
 async function makeLauncher(options: SandboxOptions, found: Found): Promise<SandboxLauncher | string> {
-  const { workspace, state_dir, limits, pass = [], tmp } = options;
+  const { workspace, state_dir, limits, pass = [], tmp, view: shown = "programs" } = options;
   const { bash, prologues, pipes, where } = found;
   const bwrap = await findProgram("bwrap", where);
   if (bash === undefined) return `bash is missing; "${PROGRAMS.bash.install}" installs it`;
   if (bwrap === undefined) return `bwrap is missing; "${PROGRAMS.bwrap.install}" installs it`;
   if (!isArchitecture(process.arch)) return `there is no filter of system calls for ${process.arch}`;
+  const environment = commandEnvironment(process.env, { pass, sandbox_home: sandboxHome(workspace.roots) });
+  const view = new MachineView({ view: shown, workspace, path: environment.variables["PATH"] ?? "" });
+  const git = findOnPath(["git"], where);
+  const folder = handoverFolder(state_dir);
   const parts = {
     bwrap,
     bash,
     architecture: process.arch,
     roots: workspace.roots,
-    finder: new PlaceFinder(workspace),
-    environment: commandEnvironment(process.env, { pass, sandbox_home: sandboxHome(workspace.roots) }),
+    view,
+    finder: new PlaceFinder(workspace, { isShown: (path) => workspace.roots.includes("/") || view.shows(path) }),
+    identity: new GitIdentity({ workspace, folder, ...(git === undefined ? {} : { git }) }),
+    environment,
     prologues,
     pipes,
-    folder: handoverFolder(state_dir),
+    folder,
     memory_bytes: limits.memory_bytes,
     ...(tmp === undefined ? {} : { tmp }),
   };

@@ -1,0 +1,123 @@
+import { closeSync, existsSync, lstatSync } from "node:fs";
+import { dirname } from "node:path";
+import { isInside } from "../../paths/inside.ts";
+import { openJudged } from "../processes/launch.ts";
+import { hidesInMemory } from "./bwrap.ts";
+import type { SandboxFacts } from "./bwrap.ts";
+
+type CheckedFacts = Pick<
+  SandboxFacts,
+  "roots" | "writes" | "cwd" | "hidden" | "read_only" | "pinned" | "closed" | "writable"
+>;
+
+/** What the first process in a sandbox makes sure of, in lines for bash, and the descriptors that it compares with. */
+export interface InsideCheck {
+  readonly lines: readonly string[];
+  /** In the order of their numbers, from the first one on that was given. The caller closes them. */
+  readonly descriptors: readonly number[];
+}
+
+/**
+ * Names below the roots may be moved between being found and being mounted. So each folder that holds a protected place
+ * is opened and verified here, outside; inside, the shell enters it by its name, compares it with that descriptor, and
+ * looks from there at what must be hidden or read-only. From then on nobody can change it: a mount stays on what it was
+ * put on, wherever that is moved. Only builtins of bash are used, so that nothing of the workspace runs.
+ */
+export function checkInside(facts: CheckedFacts, first_fd: number): InsideCheck {
+  const descriptors: number[] = [];
+  const numbers = new Map<string, number>();
+  const numberOf = (folder: string): number => {
+    const known = numbers.get(folder);
+    if (known !== undefined) return known;
+    descriptors.push(openJudged(folder));
+    const number = first_fd + descriptors.length - 1;
+    numbers.set(folder, number);
+    return number;
+  };
+  try {
+    const lines = [...groupLines(facts, numberOf), ...mountLines(facts), ...folderLines(facts, numberOf)];
+    return { lines, descriptors };
+  } catch (error) {
+    for (const fd of descriptors) closeSync(fd);
+    throw error;
+  }
+}
+
+type NumberOf = (folder: string) => number;
+
+/** Tests of protected places, by the folder that they lie in. */
+function groupLines(facts: CheckedFacts, numberOf: NumberOf): readonly string[] {
+  const { roots, hidden, read_only, closed, writes } = facts;
+  const closedFolder = numberOf(closed.folder);
+  const closedFile = numberOf(closed.file);
+  const groups = new Map<string, string[]>(roots.map((root) => [root, writes ? [] : ["[ ! -w . ]"]]));
+  const add = (path: string, test: (name: string) => string): void => {
+    const folder = dirname(path);
+    const tests = groups.get(folder) ?? [];
+    groups.set(folder, tests);
+    tests.push(test(quote(`./${path.slice(path.lastIndexOf("/") + 1)}`)));
+  };
+  for (const place of hidden) {
+    const { path, kind } = place;
+    if (!isBelow(path, roots) || hidesInMemory(place, facts)) continue;
+    add(path, (name) => `[ /dev/fd/${kind === "folder" ? closedFolder : closedFile} -ef ${name} ]`);
+  }
+  if (writes) for (const path of read_only) add(path, (name) => `[ -e ${name} ] && [ ! -w ${name} ]`);
+  return [...groups].map(([folder, tests]) => {
+    const all = [`cd -P -- ${quote(folder)}`, `[ /dev/fd/${numberOf(folder)} -ef . ]`, ...tests];
+    return `{ ${all.join(" && ")}; } 2>/dev/null || ${complain(folder)}`;
+  });
+}
+
+/**
+ * What has to be a mount of its own: a folder that must not be renamed, and what is read-only but could not be written
+ * without that either, so that trying says nothing.
+ */
+function mountLines(facts: CheckedFacts): readonly string[] {
+  const { pinned, read_only, writes, hidden, roots } = facts;
+  const inMemory = hidden.filter((place) => isBelow(place.path, roots) && hidesInMemory(place, facts));
+  const fixed = writes ? read_only.filter((path) => !isOwnAndWritable(path)) : [];
+  const wanted = [
+    ...(writes ? pinned : []).map((path) => ({ path, flag: "rw" })),
+    ...[...fixed, ...inMemory.map(({ path }) => path)].map((path) => ({ path, flag: "ro" })),
+  ];
+  if (wanted.length === 0) return [];
+  return [
+    `IFS= read -r -d "" REPLY </proc/self/mountinfo`,
+    ...wanted.map(({ path, flag }) => `[[ $REPLY == *${quote(` ${escaped(path)} ${flag},`)}* ]] || ${complain(path)}`),
+    "unset REPLY",
+  ];
+}
+
+function isBelow(path: string, roots: readonly string[]): boolean {
+  return roots.some((root) => root !== path && isInside(root, path));
+}
+
+function isOwnAndWritable(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats !== undefined && stats.uid === process.geteuid?.() && (stats.mode & 0o200) !== 0;
+}
+
+/** As the kernel writes names in its table of mounts. */
+function escaped(path: string): string {
+  return path.replace(/[ \t\n\\]/g, (letter) => `\\${letter.charCodeAt(0).toString(8).padStart(3, "0")}`);
+}
+
+/** Folders that the command writes to or starts in. The last one stays the working folder. */
+function folderLines({ cwd, writable }: CheckedFacts, numberOf: NumberOf): readonly string[] {
+  const enter = (folder: string): string =>
+    `{ cd -P -- ${quote(folder)} && [ /dev/fd/${numberOf(folder)} -ef . ]; } 2>/dev/null || ${complain(folder)}`;
+  // Without one that is gone the sandbox program does not start at all.
+  return [...writable.filter((folder) => existsSync(folder)).map(enter), enter(cwd), "unset OLDPWD; declare -x OLDPWD"];
+}
+
+/** Begins like a complaint of the sandbox program: it is none of the command's output. */
+function complain(path: string): string {
+  return `{ echo ${quote(`bwrap: "${path}" ${MOVED}`)} >&2; exit 125; }`;
+}
+
+const MOVED = "moved while the sandbox was put up";
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

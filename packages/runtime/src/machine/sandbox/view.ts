@@ -1,0 +1,134 @@
+import { lstatSync, readdirSync, readlinkSync, realpathSync } from "node:fs";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { isInside } from "../../paths/inside.ts";
+import { judgeSensitivity } from "../../policy/check-path.ts";
+import { HOME_TOOLS, PROGRAM_FOLDERS, UNSEEN_FOLDERS } from "../../policy/command-view.ts";
+import type { CommandView } from "../../policy/command-view.ts";
+import type { Places } from "../../policy/facts.ts";
+
+/** One place of the machine that a command sees besides the roots. */
+export type ViewMount =
+  /** What lies at `source`, read-only. */
+  | { readonly kind: "bind"; readonly path: string; readonly source: string }
+  | { readonly kind: "link"; readonly path: string; readonly target: string }
+  /** An empty folder over what the place holds: the home inside a folder that is shown. */
+  | { readonly kind: "empty"; readonly path: string };
+
+export interface ViewOptions {
+  readonly view: CommandView;
+  readonly workspace: Places;
+  /** In the form of the PATH variable. Programs on it are shown wherever they lie. */
+  readonly path: string;
+}
+
+/** A toolchain that is installed meanwhile is seen after this time. */
+const FRESH_MS = 2_000;
+
+/**
+ * What commands see of the machine. Everything that is not listed is absent, so that what appears during a command is
+ * absent too. Sources never lie in a root: a command could have put a link in their place.
+ */
+export class MachineView {
+  readonly #options: ViewOptions;
+  #mounts: readonly ViewMount[] = [];
+  #madeAt = -Infinity;
+
+  constructor(options: ViewOptions) {
+    this.#options = options;
+  }
+
+  /** Parents come before what lies in them. */
+  mounts(): readonly ViewMount[] {
+    if (performance.now() - this.#madeAt > FRESH_MS) {
+      this.#mounts = makeView(this.#options);
+      this.#madeAt = performance.now();
+    }
+    return this.#mounts;
+  }
+
+  /** Whether a path outside the roots can be seen at all. */
+  shows(path: string): boolean {
+    let found: ViewMount | undefined;
+    for (const mount of this.mounts()) if (isInside(mount.path, path)) found = mount;
+    return found?.kind === "bind";
+  }
+}
+
+function makeView(options: ViewOptions): readonly ViewMount[] {
+  const { workspace } = options;
+  const system = [...topFolders(options), ...PROGRAM_FOLDERS].flatMap((path) => showSystem(path));
+  const own = [...HOME_TOOLS.map((name) => join(workspace.home, name)), ...programFolders(options)];
+  const tools = workspace.home === "/" ? [] : own.flatMap((path) => showTool(path, workspace));
+  const isShown = (path: string): boolean =>
+    system.some((mount) => mount.kind === "bind" && isInside(mount.path, path));
+  const homes = isShown(workspace.home) ? [{ kind: "empty" as const, path: workspace.home }] : [];
+  return withoutRepetition([...system, ...homes, ...tools]).filter(
+    ({ path }) => !workspace.roots.some((root) => isInside(root, path)),
+  );
+}
+
+function topFolders({ view }: ViewOptions): readonly string[] {
+  if (view === "programs") return [];
+  return readdirSync("/")
+    .map((name) => `/${name}`)
+    .filter((path) => !UNSEEN_FOLDERS.includes(path));
+}
+
+/** Folders of the system by their names, links at the top as links: `/bin` is one on most machines. */
+function showSystem(path: string): readonly ViewMount[] {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return [];
+  if (found.isSymbolicLink()) return [{ kind: "link", path, target: readlinkSync(path) }];
+  return [{ kind: "bind", path, source: path }];
+}
+
+/** A tool by where it really is. In a root it is seen there, as it is then: a link leads to it. */
+function showTool(path: string, workspace: Places): readonly ViewMount[] {
+  const source = realOf(path);
+  if (source === undefined) return [];
+  if (workspace.roots.some((root) => isInside(root, source)))
+    return source === path ? [] : [{ kind: "link", path, target: source }];
+  const closed = [workspace.home, ...workspace.state_dirs, ...workspace.roots];
+  if (closed.some((each) => isInside(source, each)) || judgeSensitivity(source, workspace) !== undefined) return [];
+  return [{ kind: "bind", path, source }];
+}
+
+/** What a folder of programs needs beside it. */
+const BESIDE_PROGRAMS = ["lib", "lib64", "libexec", "share", "include"];
+/** Files that tell a folder that was made for one toolchain alone. */
+const OWN_FOLDER = ["pyvenv.cfg", "conda-meta"];
+
+/** Folders on the PATH, with what the programs in them load from beside them. */
+function programFolders({ path, workspace }: ViewOptions): readonly string[] {
+  const folders = path.split(":").filter((folder) => isAbsolute(folder));
+  return [...new Set(folders.map((folder) => resolve(folder)))].flatMap((folder) => {
+    if (folder.endsWith("/node_modules/.bin")) return [dirname(folder)];
+    const above = dirname(folder);
+    const isShared = above === workspace.home || above === join(workspace.home, ".local") || dirname(above) === "/";
+    if (!folder.endsWith("/bin") || isShared) return [folder];
+    if (OWN_FOLDER.some((name) => realOf(join(above, name)) !== undefined)) return [above];
+    return [folder, ...BESIDE_PROGRAMS.map((name) => join(above, name))];
+  });
+}
+
+/** Without what is seen already because it lies in a folder that is. */
+function withoutRepetition(mounts: readonly ViewMount[]): readonly ViewMount[] {
+  const kept: ViewMount[] = [];
+  for (const mount of [...mounts].sort((one, other) => one.path.length - other.path.length)) {
+    let above: ViewMount | undefined;
+    for (const each of kept) if (isInside(each.path, mount.path)) above = each;
+    const isSeen = above !== undefined && (above.path === mount.path || above.kind === "link");
+    const isPart =
+      above?.kind === "bind" && mount.kind === "bind" && above.source === above.path && mount.source === mount.path;
+    if (!isSeen && !isPart) kept.push(mount);
+  }
+  return kept;
+}
+
+function realOf(path: string): string | undefined {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return undefined; // not there, or out of our own reach, and so out of the command's
+  }
+}

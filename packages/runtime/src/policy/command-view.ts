@@ -1,0 +1,64 @@
+import type { ProfileName } from "../protocol/configuration.ts";
+
+/**
+ * What a sandboxed command sees of the machine beside the roots, always read-only. `programs`: what programs are made
+ * of. `system`: every folder at the top of the machine but homes and what is private. The home is an allowlist in both.
+ */
+export type CommandView = "programs" | "system";
+
+/** What each profile shows a command. */
+// oxfmt-ignore
+export const COMMAND_VIEWS = {
+  readonly:   "programs",
+  guarded:    "programs",
+  autonomous: "system",
+} as const satisfies Record<ProfileName, CommandView>;
+
+/** Folders at the top of the machine that hold programs, their libraries and their settings. */
+// oxfmt-ignore
+export const PROGRAM_FOLDERS: readonly string[] = [
+  "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu", "/snap", "/home/linuxbrew/.linuxbrew",
+  // Processors and memory, which programs size themselves by.
+  "/sys/devices/system", "/sys/fs/cgroup",
+  // Data that programs were installed with. The rest of /var belongs to services.
+  "/var/lib/dpkg", "/var/lib/rpm", "/var/lib/pacman", "/var/lib/apt/lists", "/var/lib/gems", "/var/lib/ghc", "/var/lib/texmf", "/var/lib/alternatives", "/var/cache/fontconfig",
+];
+
+/** Never shown by the view `system`: homes, services and their sockets, private folders, and other disks' roots. */
+// oxfmt-ignore
+export const UNSEEN_FOLDERS: readonly string[] = ["/home", "/root", "/run", "/tmp", "/proc", "/dev", "/sys", "/var", "/lost+found"];
+
+/** Folders of the system that hold secrets: hidden as folders, so that a file that is new or replaced is hidden too. */
+// oxfmt-ignore
+export const CLOSED_FOLDERS: readonly string[] = [
+  "/etc/ssh", "/etc/ssl/private", "/etc/pki/tls/private", "/etc/letsencrypt", "/etc/wireguard", "/etc/openvpn", "/etc/ipsec.d", "/etc/swanctl",
+  "/etc/kubernetes", "/etc/rancher", "/etc/docker", "/etc/cloudflared", "/etc/NetworkManager", "/etc/sudoers.d", "/etc/dropbear", "/etc/ppp", "/etc/credstore", "/etc/credstore.encrypted",
+];
+
+/**
+ * What tools need of the person's home, relative to it: toolchains and what starts them. No row may hold credentials:
+ * where a folder holds both (`.cargo`, `.config`), only the part without them is here.
+ */
+// oxfmt-ignore
+export const HOME_TOOLS: readonly string[] = [
+  // starters
+  "bin", ".local/bin", ".local/lib", ".bin",
+  // many languages
+  ".asdf", ".tool-versions", ".local/share/mise", ".local/share/rtx", ".config/mise/config.toml", ".proto", ".nix-profile", ".local/state/nix/profiles", ".linuxbrew", ".pixi/bin", ".pixi/envs",
+  // JavaScript
+  ".nvm", ".fnm", ".local/share/fnm", ".local/state/fnm_multishells", ".volta", ".nodenv", ".nvs", ".n", "n", ".npm-global", ".npm-packages", ".local/share/pnpm", ".yarn/bin", ".config/yarn/global/node_modules", ".deno/bin", ".bun/bin", ".bun/install/global",
+  // Python
+  ".pyenv", ".local/share/uv", ".local/share/pipx", ".local/pipx", ".local/share/virtualenvs", ".local/share/pypoetry", ".rye", ".poetry", "miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba",
+  // Rust, Go, JVM, Ruby, the rest
+  ".rustup", ".cargo/bin", ".cargo/env", "go/bin", ".goenv", "sdk", ".sdkman", ".jenv", ".jabba", ".local/share/coursier/bin", ".rbenv", ".rvm", ".gem/ruby", ".local/share/gem/ruby", ".phpenv", ".composer/vendor", ".config/composer/vendor",
+  ".ghcup", ".cabal/bin", ".local/share/stack", ".opam", ".juliaup", ".julia/juliaup", ".dotnet", ".swiftly", ".foundry/bin", ".elan", ".local/share/zigup", ".zvm", ".kerl", ".luarocks", ".plenv", ".perl5", "perl5", ".pub-cache/bin", "Android/Sdk", ".flutter", "flutter",
+];
+
+/** Settings of git that a command gets of the person's own: who they are and how they work, never how they sign in. */
+// oxfmt-ignore
+export const GIT_IDENTITY: ReadonlySet<string> = new Set([
+  "user.name", "user.email", "author.name", "author.email", "committer.name", "committer.email", "init.defaultbranch", "core.autocrlf", "core.eol", "core.safecrlf",
+  "core.quotepath", "core.abbrev", "core.whitespace", "core.commentchar", "pull.rebase", "pull.ff", "merge.ff", "merge.conflictstyle", "rebase.autostash", "rebase.autosquash",
+  "rebase.updaterefs", "rerere.enabled", "diff.algorithm", "diff.renames", "diff.mnemonicprefix", "diff.noprefix", "log.date", "push.default", "push.autosetupremote", "fetch.prune", "fetch.prunetags",
+  "branch.sort", "tag.sort", "column.ui", "color.ui", "status.short", "status.branch", "status.showuntrackedfiles", "commit.verbose", "safe.directory",
+]);
