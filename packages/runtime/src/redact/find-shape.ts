@@ -14,6 +14,8 @@ export interface Found extends Span {
   readonly tail?: Tail;
   /** Other secrets, wholly before this one, that the same look found. */
   readonly before?: readonly Span[];
+  /** Other secrets may stand before and between these: reading goes on after the word that was noticed. */
+  readonly isBeside?: true;
 }
 
 /** How much of a shape's characters its `check` sees. */

@@ -199,7 +199,7 @@ function callPlace(view: View, name: Name, at: number): Place | undefined {
 
 /** Words after which a name and its value follow with nothing but a blank between. */
 const SETS_BY_BLANK =
-  /(?:^|[\s;&|"'`(])(?:ENV|ARG|setenv|SetEnv|setx|fastcgi_param|config(?:ure)?(?: --?\w{1,12}){0,2}(?: set)?|set -\w{1,3})[ \t]+["']?$/;
+  /(?:^|[\s;&|"'`(])(?:ENV|ARG|setenv|SetEnv|setx|fastcgi_param|config(?:ure)?(?: --?\w{1,12}){0,2}(?: set)?|config (?:create|update)(?: [^\s;|&]{1,40}){2,8}|set -\w{1,3})[ \t]+["']?(?:\/\/[\w./-]{1,60}:)?$/;
 const IN_NETRC = /(?:login|machine|account)\s+\S{1,64}\s+$/;
 const IN_SQL = /\b(?:with|user|role|set|alter|create|encrypted|identified)\b[^;]{0,60}$/i;
 

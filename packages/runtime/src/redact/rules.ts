@@ -6,7 +6,10 @@ import { findBasic, findBearer, findCookies } from "./headers.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { findPrivateKey, findPuttyKey } from "./private-keys.ts";
 import { SHAPES, SPLIT_SHAPES } from "./shapes.ts";
-import { findCurlUser, findUrlPassword } from "./urls.ts";
+import { findUrlPassword } from "./urls.ts";
+import { findFedSecret, findProgramSecrets } from "./find-program.ts";
+import { PROGRAM_WORDS } from "./program-options.ts";
+import { findPgpass, PGPASS_PORTS } from "./pgpass.ts";
 import { isStandIn } from "./stand-ins.ts";
 import { leftOf, restOfLine } from "./view.ts";
 import type { View } from "./view.ts";
@@ -57,7 +60,10 @@ export const RULES: readonly Rule[] = [
   { word: "basic",              find: findBasic },
   { word: "cookie",             find: findCookies },
   { word: "://",                find: findUrlPassword },
-  { word: "curl",               find: findCurlUser },
+  ...PROGRAM_WORDS.map((word): Rule => ({ word, find: findProgramSecrets })),
+  { word: "echo ",              find: (view, { start, end }) => findFedSecret(view, { start, end: end - 1 }) },
+  { word: "printf ",            find: (view, { start, end }) => findFedSecret(view, { start, end: end - 1 }) },
+  ...PGPASS_PORTS.map((word): Rule => ({ word, find: findPgpass })),
   // Keys
   { word: "-----begin",         find: findPrivateKey },
   { word: "private-lines",      find: findPuttyKey },

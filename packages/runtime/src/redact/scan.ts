@@ -47,6 +47,10 @@ export function scan(view: View, from: number, { spans, borders }: { spans: Span
       return { settled: Math.max(settled, at - HOLD), open: undefined };
     }
     if (found === undefined) continue;
+    if (found.isBeside === true) {
+      spans.push(...(found.before ?? []), { start: found.start, end: found.end });
+      continue;
+    }
     const { end, open } =
       found.tail === undefined ? { end: found.end, open: false } : extend(view, found.end, found.tail);
     addSpans(spans, found, { end, floor: view.floor });

@@ -25,6 +25,20 @@ function base64url(value: unknown): string {
 
 // oxfmt-ignore
 const TOKENS: readonly (readonly [service: string, ...parts: string[]])[] = [
+  ["SHA-512 crypt",             "$", "6$", mixed(8), "$", mixed(86)],
+  ["SHA-256 crypt",             "$", "5$", "rounds=5000$", mixed(8), "$", mixed(43)],
+  ["MD5 crypt",                 "$", "1$", mixed(8), "$", mixed(22)],
+  ["MD5 crypt of Apache",       "$", "apr1$", mixed(8), "$", mixed(22)],
+  ["bcrypt",                    "$", "2y$05$", mixed(53)],
+  ["yescrypt",                  "$", "y$j9T$", mixed(22), "$", mixed(43)],
+  ["gost-yescrypt",             "$", "gy$j9T$", mixed(22), "$", mixed(43)],
+  ["scrypt",                    "$", "7$", mixed(14), "$", mixed(43)],
+  ["Argon2",                    "$", "argon2id$v=19$m=65536,t=3,p=4$", mixed(22), "$", mixed(43)],
+  ["PBKDF2",                    "$", "pbkdf2-sha256$29000$".replace("-", "/"), mixed(22), "$", mixed(43)],
+  ["salted SHA of LDAP",        "{SS", "HA}", mixed(32)],
+  ["salted SHA-512 of LDAP",    "{SS", "HA512}", mixed(96)],
+  ["salted SHA-256 of LDAP",    "{SS", "HA256}", mixed(56)],
+  ["SHA of Apache",             "{SH", "A}", mixed(27), "="],
   ["GitHub personal token",     "gh", "p_", mixed(36)],
   ["GitHub OAuth token",        "gh", "o_", mixed(36)],
   ["GitHub user token",         "gh", "u_", mixed(36)],

@@ -30,6 +30,9 @@ const macaroon = setOf("A-Za-z0-9+/=_,-");
 const SOLID = /[A-Za-z0-9]{20}|(?=[^]*\d)[A-Za-z0-9]{10}/;
 const LONG_RUN = /[A-Za-z0-9]{16}/;
 const HAS_DIGIT = /\d/;
+const crypt = setOf("A-Za-z0-9./$=,+");
+/** Salt, with rounds or without, and hash. */
+const CRYPT = /^(?:rounds=\d+\$)?[A-Za-z0-9./]{0,16}\$[A-Za-z0-9./]{16}/;
 
 // oxfmt-ignore
 export const SHAPES: readonly Shape[] = [
@@ -134,6 +137,21 @@ export const SHAPES: readonly Shape[] = [
   { service: "Sentry user token",         prefix: "sntryu_",      of: alphanumeric, least: 32 },
   { service: "1Password service token",   prefix: "ops_eyJ",      of: base64,       least: 40 },
   { service: "1Password secret key",      prefix: "A3-",          of: upper,        least: 30, alone: "word", check: /^[A-Z0-9]{6}-(?:[A-Z0-9]{5,11}-){3}/ },
+  // Hashes of passwords, as in /etc/shadow and .htpasswd: made to be guessed at leisure
+  { service: "SHA-512 crypt",             prefix: "$6$",          of: crypt,        least: 60, check: CRYPT },
+  { service: "SHA-256 crypt",             prefix: "$5$",          of: crypt,        least: 40, check: CRYPT },
+  { service: "MD5 crypt",                 prefix: "$1$",          of: crypt,        least: 22, check: CRYPT },
+  { service: "MD5 crypt of Apache",       prefix: "$apr1$",       of: crypt,        least: 20, check: CRYPT },
+  { service: "bcrypt",                    prefix: "$2",           of: crypt,        least: 50, check: /^[abxy]?\$\d\d\$/ },
+  { service: "yescrypt",                  prefix: "$y$",          of: crypt,        least: 30, check: /\$/ },
+  { service: "gost-yescrypt",             prefix: "$gy$",         of: crypt,        least: 30, check: /\$/ },
+  { service: "scrypt",                    prefix: "$7$",          of: crypt,        least: 40, check: /\$/ },
+  { service: "Argon2",                    prefix: "$argon2",      of: crypt,        least: 40, check: /\$m=/ },
+  { service: "PBKDF2",                    prefix: "$pbkdf2",      of: crypt,        least: 40, check: /\$/ },
+  { service: "salted SHA of LDAP",        prefix: "{SSHA}",       of: base64,       least: 20 },
+  { service: "salted SHA-512 of LDAP",    prefix: "{SSHA512}",    of: base64,       least: 20 },
+  { service: "salted SHA-256 of LDAP",    prefix: "{SSHA256}",    of: base64,       least: 20 },
+  { service: "SHA of Apache",             prefix: "{SHA}",        of: base64,       least: 20 },
   // Models
   { service: "OpenAI or Anthropic key",   prefix: "sk-",          of: url64,        least: 20, alone: "word", check: SOLID },
   { service: "Hugging Face token",        prefix: "hf_",          of: alphanumeric, least: 30, alone: "word" },

@@ -56,15 +56,3 @@ function passwordIn(view: View, start: number, end: number): Found | undefined {
 function isReferenceToPassword(text: string): boolean {
   return isStandIn(text) || /^\$|^%[A-Z_]+%$|^[:*]+$/.test(text);
 }
-
-const USER_FLAG = /\s(?:-[a-zA-Z]{0,8}u|--user|--proxy-user)[ =]?["']?([^\s:"']{1,64}):([^\s"']{3,200})/;
-
-/** `curl -u user:password`. `anchor` is the word "curl". */
-export function findCurlUser(view: View, { end }: Span): Found | undefined {
-  if (!isSpace(codeAt(view, end))) return undefined;
-  const line = restOfLine(view, end, 400);
-  const match = USER_FLAG.exec(line);
-  if (match === null || isReferenceToPassword(match[2] ?? "")) return undefined;
-  const stop = end + match.index + match[0].length;
-  return { start: stop - (match[2] ?? "").length, end: stop };
-}

@@ -203,6 +203,12 @@ const FILLERS = words(`
   should so some string such switch than that the their them then there these they this those to too type until up use
   used user users using value via was we were what when where which who will with within without would wrong you your`);
 
+/** Whether a word is one of those that sentences are made of, or stands for a kind of value. */
+export function isPlainWord(text: string): boolean {
+  const word = text.toLowerCase();
+  return FILLERS.has(word) || PLAIN_VALUES.has(word) || isNoun(word);
+}
+
 function words(list: string): ReadonlySet<string> {
   return new Set(list.trim().split(/\s+/));
 }

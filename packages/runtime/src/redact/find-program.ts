@@ -1,0 +1,177 @@
+import { CODE, isIn, isNewline, isQuote, isSpace, setOf, SETS } from "./characters.ts";
+import type { Found, Span } from "./find-shape.ts";
+import { ROWS_BY_PROGRAM } from "./program-options.ts";
+import type { ProgramOption } from "./program-options.ts";
+import { isStandIn } from "./stand-ins.ts";
+import { isPlainWord } from "./values.ts";
+import { codeAt, codeBefore, restOfLine, runEnd, runStart } from "./view.ts";
+import type { View } from "./view.ts";
+
+/** A command is read no further than this. */
+const COMMAND_WINDOW = 600;
+const NAME_REACH = { of: SETS.dotted, window: 32 };
+
+/** A word of a command, without the quotes around it. */
+interface Word extends Span {
+  readonly text: string;
+}
+
+/** The secrets on the command line of a program that takes them there. `anchor` is the beginning of its name. */
+export function findProgramSecrets(view: View, anchor: Span): Found | undefined {
+  const start = runStart(view, anchor.start, NAME_REACH);
+  const end = runEnd(view, anchor.start, NAME_REACH);
+  const rows = ROWS_BY_PROGRAM.get(view.text.slice(start, end));
+  if (rows === undefined) return undefined;
+  const next = codeAt(view, end);
+  if (!isSpace(next) && !isQuote(next) && next !== CODE.backslash) return undefined;
+  const words = wordsOf(view, end);
+  if (view.short) return undefined;
+  const spans = rows
+    .flatMap((row) => secretsIn(words, row))
+    .filter(({ start: from, end: to }) => isSecret(view.text.slice(from, to)))
+    .toSorted((a, b) => a.start - b.start);
+  const last = spans.pop();
+  return last === undefined ? undefined : { ...last, before: spans, isBeside: true };
+}
+
+function isSecret(text: string): boolean {
+  return text !== "" && !isStandIn(text) && !/^\$|^-$/.test(text) && !isPlainWord(text.replace(/[.,:;!?)]+$/, ""));
+}
+
+/** What reads a secret from a pipe. */
+const READERS =
+  /^(?:sudo\b[^|;]{0,80}\s-\w*S\b|(?:sudo )?(?:chpasswd|cryptsetup|smbpasswd|kinit|vncpasswd)\b|(?:sudo )?passwd\b[^|;]{0,80}--stdin|[^|;]{0,200}--(?:password|token|pass)-stdin|[^|;]{0,80}--passphrase-fd[ =]0|[^|;]{0,200}-pass(?:in|out)? stdin|gh auth login\b[^|;]{0,80}--with-token)/;
+const FED = /^[ \t]+(?:-[neE]+[ \t]+)?(?:"([^"]{1,200})"|'([^']{1,200})'|([^\s|;&"']{1,200}))[ \t]*\|[ \t]*/;
+const LINE_WINDOW = 500;
+
+/** `echo x | sudo -S …`: a secret that is fed to the program that asks for it. `anchor` is the word "echo". */
+export function findFedSecret(view: View, { start, end }: Span): Found | undefined {
+  if (isIn(SETS.dotted, codeBefore(view, start)) || !isSpace(codeAt(view, end))) return undefined;
+  const line = restOfLine(view, end, LINE_WINDOW);
+  const fed = FED.exec(line);
+  if (fed === null || !READERS.test(line.slice(fed[0].length))) return undefined;
+  const given = fed[1] ?? fed[2] ?? fed[3] ?? "";
+  const isPair = line.slice(fed[0].length).includes("chpasswd");
+  const from = end + fed[0].indexOf(given, 1) + (isPair ? given.indexOf(":") + 1 : 0);
+  const to = end + fed[0].indexOf(given, 1) + given.length;
+  return isSecret(view.text.slice(from, to)) ? { start: from, end: to, isBeside: true } : undefined;
+}
+
+const COMMAND_ENDS = setOf(";|&");
+
+/** The words after a program's name, up to the end of its command. Reads bash, and lists of JSON and Python. */
+function wordsOf(view: View, from: number): readonly Word[] {
+  const words: Word[] = [];
+  const limit = from + COMMAND_WINDOW;
+  // The quote that closes the name in `["mysql", "-px"]` opens nothing.
+  let at = from;
+  while (
+    at < limit &&
+    (codeAt(view, at) === CODE.backslash || isQuote(codeAt(view, at))) &&
+    !isNewline(codeAt(view, at + 1))
+  )
+    at++;
+  while (at < limit) {
+    const code = codeAt(view, at);
+    if (code < 0 || isIn(COMMAND_ENDS, code) || code === CODE.closeBracket) break;
+    if (isNewline(code)) break;
+    if (code === CODE.backslash && isNewline(codeAt(view, at + 1))) at += codeAt(view, at + 2) === CODE.newline ? 3 : 2;
+    else if (isSpace(code) || code === CODE.comma || code === CODE.openParenthesis) at++;
+    else {
+      const word = wordAt(view, at, limit);
+      words.push(word);
+      at = Math.max(at + 1, word.end);
+      while (
+        at < limit &&
+        (isQuote(codeAt(view, at)) || (codeAt(view, at) === CODE.backslash && isQuote(codeAt(view, at + 1))))
+      )
+        at++;
+    }
+  }
+  return words;
+}
+
+function wordAt(view: View, from: number, limit: number): Word {
+  let start = from;
+  while (start < limit && codeAt(view, start) === CODE.backslash && isQuote(codeAt(view, start + 1))) start++;
+  const quote = isQuote(codeAt(view, start)) ? codeAt(view, start) : undefined;
+  if (quote !== undefined) start++;
+  let inner = quote;
+  let end = start;
+  for (; end < limit; end++) {
+    const code = codeAt(view, end);
+    if (code < 0 || isNewline(code)) break;
+    if (isQuote(code)) {
+      if (inner === code) break;
+      if (inner === undefined && !opensQuote(view.text.slice(start, end))) break;
+      inner ??= code;
+    } else if (inner === undefined && (isSpace(code) || isIn(COMMAND_ENDS, code) || code === CODE.backslash)) break;
+    else if (inner !== undefined && code === CODE.backslash && codeAt(view, end + 1) === inner) {
+      if (start > from + 1) break; // the quotes are written \"…\"
+      end++;
+    }
+  }
+  return { start, end, text: view.text.slice(start, end) };
+}
+
+/** `-p'x'`, `--user="a:b"`: the value has quotes of its own. */
+function opensQuote(before: string): boolean {
+  return /^-\w$|[=:]$/.test(before);
+}
+
+function secretsIn(words: readonly Word[], row: ProgramOption): readonly Span[] {
+  const { command, when, place } = row;
+  const from = command === undefined ? -1 : words.findIndex(({ text }) => text === command);
+  if (command !== undefined && from < 0) return [];
+  if (when !== undefined && !words.some(({ text }) => when.test(text))) return [];
+  const values = place === undefined ? optionValues(words, row) : placedValue(words.slice(from + 1), place);
+  return values.flatMap((word) => afterSign(word, row.after));
+}
+
+function optionValues(words: readonly Word[], { options }: ProgramOption): readonly Word[] {
+  return words.flatMap((word, index) =>
+    options.flatMap((option): readonly Word[] => {
+      if (option.startsWith("~")) return bundledValue(word, words[index + 1], option.slice(1));
+      if (option.endsWith("*")) {
+        const name = option.slice(0, -1);
+        return word.text.startsWith(name) && word.text.length > name.length ? [restOf(word, name.length)] : [];
+      }
+      if (word.text.startsWith(`${option}=`)) return [restOf(word, option.length + 1)];
+      const next = word.text === option ? words[index + 1] : undefined;
+      return next === undefined || isOption(next) ? [] : [next];
+    }),
+  );
+}
+
+function bundledValue(word: Word, next: Word | undefined, letter: string): readonly Word[] {
+  const at = /^-(?!-)[A-Za-z]/.test(word.text) ? word.text.indexOf(letter, 1) : -1;
+  if (at < 0 || at > 8) return [];
+  if (at + 1 < word.text.length) return [restOf(word, at + 1)];
+  return next === undefined || isOption(next) ? [] : [next];
+}
+
+function isOption({ text }: Word): boolean {
+  return /^-{1,2}[A-Za-z][A-Za-z-]*$/.test(text);
+}
+
+/** Options, and what redirects, are not counted. */
+function placedValue(words: readonly Word[], place: NonNullable<ProgramOption["place"]>): readonly Word[] {
+  const plain = words.filter(({ text }) => !/^[-<>]|^\d?>/.test(text));
+  const word = place === "last" ? plain.at(-1) : plain[place === "first" ? 0 : 1];
+  return word === undefined ? [] : [word];
+}
+
+function restOf({ start, end, text }: Word, skip: number): Word {
+  const quoted = /^["'`]/.test(text.slice(skip)) ? 1 : 0;
+  return { start: start + skip + quoted, end, text: text.slice(skip + quoted) };
+}
+
+function afterSign(word: Word, sign: string | undefined): readonly Span[] {
+  if (sign === undefined) return [word];
+  const at = word.text.indexOf(sign);
+  if (at < 0 || (at === 0 && sign === "/")) return [];
+  const { start, end, text } = restOf(word, at + sign.length);
+  // `user/password@database`
+  const host = sign === "/" ? text.lastIndexOf("@") : -1;
+  return [{ start, end: host < 0 ? end : start + host }];
+}
