@@ -16,6 +16,7 @@ const UNITS = [
   "eyJ", "eyJ.", "eyJaaaaaaaa.", "eyJ_", "-eyJ", "AKIA", "AKIA ", "ASIA", "AKIAA2B3C4D5E6F7G2H3", "ghp_", "ghp_a", "github_pat_", "sk-", "sk-a", "xoxb-", "AIza", "SG.", "SG.a.", "SK", "AC", "npm_", "hf_", "glpat-", "1:A", "123456789:A", "M.", ".aaaaaa.", "Q~", "-us1", "sig=",
   "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----\n", "-----BEGIN CERTIFICATE-----", "-----END ", "-----", "LS0tLS1CRUdJTi", "Private-Lines: 1\n", "b3BlbnNzaC1rZXktdjE",
   REDACTION_MARKER, "***REDACTED", "REDACTED***", "***", `token=${REDACTION_MARKER}`, "known-value", "known-", "identified by '", "name: X_TOKEN\n", "name: X_TOKEN\nvalue: ", '"token", ', '["--token", ', "<password>", "<password>a<", "%22token%22%3A%22", "token%3D",
+  "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9fG1hJ3kL5mN7pQ9rS1tU3v\n", "aB3dE5fG7hJ9kL1m\n", "a1B2\n", "a1B2\\n", "MII", "MIIEpAIBAAKCAQEA", "MIIEpAIBAAKCAQEA\n", "-----END CERTIFICATE-----\n", "1-1-", "a:1:", "mysql ", "mysql -p", "mysql -pa ", "redis-cli -a ", "docker login -p ", "curl -u a:b ", "echo a | ", ":*:", "*:*:*:a:b ", "$6$", "$6$a$", "{SHA}",
   "\u001b[32m", "\\n", "\\u0022", "\\ntoken=", "密码：", "sshpass -p ", "ENV X_TOKEN ", "set -x TOKEN ", "password: str = ", "password: A<", "token: a.b", "token: a_b ", "token = a.b.c;",
 ];
 

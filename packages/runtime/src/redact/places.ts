@@ -212,7 +212,7 @@ function blankPlace(
 ): Place | undefined {
   const place = { at: blanks, sign: "flag", isSpaced: false, isNameQuoted } as const;
   const next = codeAt(view, blanks);
-  if (next === CODE.dash) return name.text === "sshpass" ? sshpassPlace(view, blanks) : undefined;
+  if (next === CODE.dash) return undefined;
   if (name.dashes === 1 || name.dashes === 2) {
     const before = codeBefore(view, name.start);
     if (before >= 0 && !isSpace(before) && !isQuote(before) && !isIn(BEFORE_FLAG, before)) return undefined;
@@ -229,9 +229,4 @@ function blankPlace(
   if (!isQuote(next)) return undefined;
   if (left.endsWith(":") || (/^password$/i.test(name.text) && IN_SQL.test(left))) return { ...place, sign: ":" };
   return undefined;
-}
-
-function sshpassPlace(view: View, at: number): Place | undefined {
-  const match = /^-p\s?/.exec(restOfLine(view, at, 4));
-  return match === null ? undefined : { at: at + match[0].length, sign: "flag", isSpaced: false, isNameQuoted: false };
 }

@@ -5,6 +5,10 @@ import { redact } from "./redact.ts";
 const LINE = "MIIEpAIBAAKCAQEAx7Vn2p3Q4r5S6t7U8v9W0x1Y2z3a1B2c3D4e5F6g7H8j9K0m";
 const BODY = Array.from({ length: 6 }, (_, i) => LINE.slice(i) + LINE.slice(0, i)).join("\n");
 
+/** What a public key or a certificate holds: its first bytes are not those of a private key. */
+const PUBLIC_LINE = LINE.replace("MIIEpAIBAAKC", "AAAAB3NzaC1y");
+const PUBLIC_BODY = Array.from({ length: 6 }, (_, i) => PUBLIC_LINE.slice(i) + PUBLIC_LINE.slice(0, i)).join("\n");
+
 function key(label: string, body = BODY): string {
   return [`-----BEGIN ${label}-----`, body, `-----END ${label}-----`].join("\n");
 }
@@ -36,7 +40,7 @@ const CUT = [
   { title: "with its end cut off",            text: key(RSA).slice(0, -45),                                 left: REDACTION_MARKER },
   { title: "followed by other text",          text: `-----BEGIN ${RSA}-----\n${BODY}\nDone in 3 s\n`,       left: `${REDACTION_MARKER}\nDone in 3 s\n` },
   { title: "cut off on one line",             text: `-----BEGIN ${RSA}-----\\n${BODY.replaceAll("\n", "\\n")}", "id": 1`, left: `${REDACTION_MARKER}", "id": 1` },
-  { title: "cut off before another block",    text: `-----BEGIN ${RSA}-----\n${BODY}\n${key("CERTIFICATE")}`, left: `${REDACTION_MARKER}\n${key("CERTIFICATE")}` },
+  { title: "cut off before another block",    text: `-----BEGIN ${RSA}-----\n${BODY}\n${key("CERTIFICATE", PUBLIC_BODY)}`, left: `${REDACTION_MARKER}\n${key("CERTIFICATE", PUBLIC_BODY)}` },
   { title: "with headers, its end cut off",   text: `-----BEGIN ${RSA}-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00FF\n\n${BODY}`, left: REDACTION_MARKER },
   { title: "of nothing but its first line",   text: `see -----BEGIN ${RSA}----- for more`,                  left: `see ${REDACTION_MARKER} for more` },
   { title: "with log prefixes on each line",  text: `> -----BEGIN ${RSA}-----\n> ${BODY.replaceAll("\n", "\n> ")}\n> -----END ${RSA}-----\nok`, left: `> ${REDACTION_MARKER}\nok` },
@@ -50,8 +54,8 @@ for (const { title, text, left } of CUT) {
 }
 
 test("the private half of a PuTTY key is redacted, the public half stays", () => {
-  const text = `PuTTY-User-Key-File-2: ssh-rsa\nPublic-Lines: 2\n${LINE}\n${LINE}\nPrivate-Lines: 3\n${LINE}\n${LINE}\nabcd==\nPrivate-MAC: 00ff\n`;
-  const left = `PuTTY-User-Key-File-2: ssh-rsa\nPublic-Lines: 2\n${LINE}\n${LINE}\nPrivate-Lines: 3\n${REDACTION_MARKER}\nPrivate-MAC: 00ff\n`;
+  const text = `PuTTY-User-Key-File-2: ssh-rsa\nPublic-Lines: 2\n${PUBLIC_LINE}\n${PUBLIC_LINE}\nPrivate-Lines: 3\n${LINE}\n${LINE}\nabcd==\nPrivate-MAC: 00ff\n`;
+  const left = `PuTTY-User-Key-File-2: ssh-rsa\nPublic-Lines: 2\n${PUBLIC_LINE}\n${PUBLIC_LINE}\nPrivate-Lines: 3\n${REDACTION_MARKER}\nPrivate-MAC: 00ff\n`;
   expect(redact(text).text).toBe(left);
 });
 

@@ -1,17 +1,22 @@
 import type { Found, Span } from "./find-shape.ts";
 import { rightOf } from "./view.ts";
 import type { View } from "./view.ts";
+import { keepPublicBlock } from "./key-lines.ts";
 
 /** The longest private key: 16,384 bits of RSA are 13 kB, a PGP key ring more. Without an end by then it has none. */
 const KEY_WINDOW = 65_536;
 
 const BEGIN = /^-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/;
+const OTHER_BEGIN = /^-----BEGIN [A-Z0-9 ]{1,50}-----/;
 const END = /^-----END [A-Z0-9 ]{0,40}-{0,5}/;
 
 /** A private key in PEM, OpenSSH or PGP form, from its first line to its last; without one, to the end of its body. */
 export function findPrivateKey(view: View, { start }: Span): Found | undefined {
   const header = BEGIN.exec(rightOf(view, start, 80));
-  if (header === null) return undefined;
+  if (header === null) {
+    const other = OTHER_BEGIN.exec(rightOf(view, start, 80));
+    return other === null ? undefined : keepPublicBlock(view, { start, end: start + other[0].length });
+  }
   const bodyStart = start + header[0].length;
   const window = view.text.slice(bodyStart, bodyStart + KEY_WINDOW);
   // The end of the next block is not the end of this one. Looking no further also keeps many headers cheap.

@@ -8,7 +8,7 @@ import { createStream } from "./stream.ts";
 import type { StreamRedactor } from "./stream.ts";
 
 interface RedactOptions {
-  /** Secrets known by their value. They are found literally, and as JSON, addresses and base64 write them. */
+  /** Secrets known by their value. They are found literally, broken over lines, and as JSON, addresses, base64 and hex write them. */
   readonly known?: Iterable<string>;
 }
 
@@ -73,7 +73,7 @@ function findSecrets(text: string, known: KnownValues | undefined): readonly Spa
     scan(view, 0, { spans });
   } else {
     const settled = known.find(view, 0, spans);
-    scan(view, 0, { spans, borders: { spans: mergeSpans(spans), settled } });
+    scan(view, 0, { spans, borders: { spans: [...mergeSpans(spans)], settled } });
   }
   return mergeSpans(spans);
 }

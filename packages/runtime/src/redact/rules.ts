@@ -9,6 +9,8 @@ import { SHAPES, SPLIT_SHAPES } from "./shapes.ts";
 import { findUrlPassword } from "./urls.ts";
 import { findFedSecret, findProgramSecrets } from "./find-program.ts";
 import { PROGRAM_WORDS } from "./program-options.ts";
+import { DER_BEGINNINGS, findDerKey } from "./der-keys.ts";
+import { findKeyLine, keepPublicBlock } from "./key-lines.ts";
 import { findPgpass, PGPASS_PORTS } from "./pgpass.ts";
 import { isStandIn } from "./stand-ins.ts";
 import { leftOf, restOfLine } from "./view.ts";
@@ -67,7 +69,12 @@ export const RULES: readonly Rule[] = [
   // Keys
   { word: "-----begin",         find: findPrivateKey },
   { word: "private-lines",      find: findPuttyKey },
+  { word: "public-lines",       find: keepPublicBlock },
+  { word: "ssh2",               find: keepPublicBlock },
+  { word: "\n",                 find: findKeyLine },
+  { word: "\\n",                find: findKeyLine },
   { word: "ls0tls1crudjti",     find: findEncodedKey },
+  ...DER_BEGINNINGS.map((word): Rule => ({ word: word.toLowerCase(), find: findDerKey })),
   { word: "akia",               find: findAwsKey },
   { word: "asia",               find: findAwsKey },
   { word: "eyj",                find: findJwt },

@@ -3,6 +3,7 @@ import type { Tail } from "./extent.ts";
 import type { Found, Span } from "./find-shape.ts";
 import { ANCHORS, RULES } from "./rules.ts";
 import { isSpace } from "./characters.ts";
+import { findLastKeyLine } from "./key-lines.ts";
 import type { View } from "./view.ts";
 
 /** How far rules got. Before `settled` nothing changes any more, whatever text follows. */
@@ -13,7 +14,7 @@ interface Progress {
 }
 
 /** No word of a rule is longer than this, together with the part of a secret that may lie before it. */
-const HOLD = 72;
+const HOLD = 96;
 
 /** Known values that were already found. Their ends are borders for rules, as the markers there will be. */
 interface Borders {
@@ -62,6 +63,8 @@ export function scan(view: View, from: number, { spans, borders }: { spans: Span
     state = 0;
   }
   view.floor = floor;
+  const last = view.final ? findLastKeyLine(view) : undefined;
+  if (last !== undefined) addSpans(spans, last, { end: last.end, floor });
   return { settled: view.final ? text.length : Math.max(settled, lastBorder(text)), open: undefined };
 }
 
@@ -97,10 +100,15 @@ function addSpans(spans: Span[], found: Found, { end, floor }: { end: number; fl
   if (end > start) spans.push({ start, end });
 }
 
-/** Words have no white space in them, so none is cut after one. */
+const LONG = 24;
+const LONG_WORD = /^[A-Za-z0-9+/="',;\\]{24}$/;
+
+/** Words have no white space in them, so none is cut after one. What stands before half an end of line is held with it. */
 function lastBorder(text: string): number {
   const limit = Math.max(0, text.length - HOLD);
   let at = text.length;
+  const blanks = /[ \t]{0,7}\r?$/.exec(text.slice(-8))?.[0].length ?? 0;
+  if (text.endsWith("\r") || (blanks > 0 && LONG_WORD.test(text.slice(-blanks - LONG, -blanks)))) at -= blanks;
   while (at > limit && !isSpace(text.charCodeAt(at - 1))) at--;
   return at;
 }

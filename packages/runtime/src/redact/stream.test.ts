@@ -21,6 +21,7 @@ const redactor = createRedactor({ known: KNOWN });
 // oxfmt-ignore
 const PIECES = [
   token, jwt, pem, ...KNOWN,
+  body.slice(65), `${body.slice(-90)}\n-----END RSA PRIV`, joined(body.slice(-90), "\n-----END RSA PRIV", "ATE KEY-----\n"), `${body.slice(-300)}\n-----END CERTIFICATE-----\n`, "-----BEGIN CERTIFICATE-----\n", "mysql -phunter2 db\n", "redis-cli -a hunter2 ", "*:*:*:bob:hunter2\n", "echo hunter2 | sudo -S ",
   pem.slice(0, 300), pem.replaceAll("\n", "\\n"),
   "export MY_TOKEN=abcdef\n", 'MY_TOKEN="abc def"', "password: hunter2\n", '{"apiKey": "abc123"}', '{\\"token\\":\\"abcdef\\"}',
   "password: |\n  line one\n  line two\n", "password: |\n  endless", 'secret = """\nabc\ndef\n"""\n', "--token abcdef1 ", "password=ab,cd,user=bob&x=1;",

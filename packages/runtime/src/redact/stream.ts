@@ -36,6 +36,8 @@ class Stream implements StreamRedactor {
   #ruled = 0;
   #matched = 0;
   #floor = -1;
+  #plainEnd = -1;
+  #keyEnd = -1;
   #open: Tail | undefined;
   /** Found by rules, and not out yet. */
   #spans: Span[] = [];
@@ -71,7 +73,14 @@ class Stream implements StreamRedactor {
   }
 
   #advance(final: boolean): string {
-    const view: View = { text: this.#text, final, floor: this.#floor, short: false };
+    const view: View = {
+      text: this.#text,
+      final,
+      floor: this.#floor,
+      plainEnd: this.#plainEnd,
+      keyEnd: this.#keyEnd,
+      short: false,
+    };
     this.#matched = this.#known?.find(view, this.#matched, this.#values) ?? this.#text.length;
     if (this.#open !== undefined) this.#swallow(view, this.#open);
     if (this.#open === undefined) {
@@ -80,6 +89,8 @@ class Stream implements StreamRedactor {
       this.#ruled = settled;
       this.#open = open;
       this.#floor = view.floor;
+      this.#plainEnd = view.plainEnd ?? -1;
+      this.#keyEnd = view.keyEnd ?? -1;
     }
     const result = this.#release(Math.min(this.#ruled, this.#matched));
     this.#forget();
@@ -134,6 +145,8 @@ class Stream implements StreamRedactor {
     this.#ruled -= cut;
     this.#matched -= cut;
     this.#floor = Math.max(-1, this.#floor - cut);
+    this.#plainEnd = Math.max(-1, this.#plainEnd - cut);
+    this.#keyEnd = Math.max(-1, this.#keyEnd - cut);
     const move = ({ start, end }: Span): Span => ({ start: start - cut, end: end - cut });
     this.#spans = this.#spans.map(move);
     this.#values = this.#values.map(move).filter(({ end }) => end > 0);

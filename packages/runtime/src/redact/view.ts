@@ -13,6 +13,12 @@ export interface View {
   floor: number;
   /** A rule looked past the end of a text that may go on: its answer does not count yet. */
   short: boolean;
+  /** Up to here lines of base64 are those of a certificate, a public key or a message. */
+  plainEnd?: number;
+  /** Up to here a line was one of a private key. */
+  keyEnd?: number;
+  /** Lines of base64 from one place to another were looked through, and their block has not ended there. */
+  ahead?: { readonly from: number; readonly at: number };
   /** The last word without an end that was read, so that the many names in "a:b:c:" do not each read it anew. */
   word?: { readonly style: string; readonly start: number; readonly end: number };
 }

@@ -1,0 +1,181 @@
+import { CODE, isIn, isNewline, setOf } from "./characters.ts";
+import type { Found, Span } from "./find-shape.ts";
+import { codeAt, codeBefore, leftOf, restOfLine, rightOf, runStart } from "./view.ts";
+import type { View } from "./view.ts";
+
+const BODY = setOf("A-Za-z0-9+/=");
+/** Quotes, commas and the like that stand behind a line of a key in source code or JSON. */
+const BEHIND = setOf(" \t\r\"'`,;|)\\");
+/** No line of a key is longer. */
+const LONGEST_LINE = 80;
+/** How wide lines of keys are: PEM, PGP and PuTTY; OpenSSH. */
+const WIDTHS = new Set([64, 70]);
+/** What may stand before it on its line: the place where a search found it, a number, signs of diffs and quotes. */
+const PREFIX =
+  /(?:^|[\r\n]|\\[nr])(?:[^\s:]{1,120}:(?:\d{1,7}[:-])?|[^\s:]{1,120}-\d{1,7}-|[ \t]{0,8}\d{1,7}(?:\t|[:|→] ?| {1,4}))?[ \t"'`>|#+-]{0,40}$/;
+const PREFIX_REACH = 180;
+
+/**
+ * A line of a private key whose first line is not in the text: `tail -n 3 key.pem`. It is told by what follows (the
+ * end of a private key, not of a certificate), or else by its width and look. `anchor` is the end of the line.
+ */
+export function findKeyLine(view: View, { start: lineEnd }: Span): Found | undefined {
+  const end = bodyEnd(view, lineEnd);
+  if (!isIn(BODY, codeBefore(view, end))) return undefined;
+  const start = bodyStart(view, end);
+  const text = view.text.slice(start, end);
+  if (!isBodyText(text) || !PREFIX.test(leftOf(view, start, PREFIX_REACH))) return undefined;
+  if (goesOn(view, view.plainEnd, start)) {
+    view.plainEnd = lineEnd;
+    return undefined;
+  }
+  if (goesOn(view, view.keyEnd, start)) return keyLine(view, { start, end });
+  const after = lookAhead(view, lineEnd);
+  if (view.short) return undefined;
+  if (after.kind === "plain") view.plainEnd = Math.max(view.plainEnd ?? -1, after.at);
+  const isKey = after.kind === "private" || (after.kind === "open" && WIDTHS.has(text.length) && isDense(text));
+  return isKey ? keyLine(view, { start, end }) : undefined;
+}
+
+function keyLine(view: View, { start, end }: Span): Found {
+  view.keyEnd = end;
+  return { start, end, tail: { kind: "key-body" } };
+}
+
+function bodyEnd(view: View, lineEnd: number): number {
+  let end = lineEnd;
+  for (let i = 0; i < 8 && isIn(BEHIND, codeBefore(view, end)); i++) end--;
+  if (leftOf(view, end, 2).endsWith(" +")) end -= 2;
+  for (let i = 0; i < 4 && isIn(BEHIND, codeBefore(view, end)); i++) end--;
+  return /\\[nr]$/.test(leftOf(view, end, 2)) ? end - 2 : end;
+}
+
+function bodyStart(view: View, end: number): number {
+  const start = runStart(view, end, { of: BODY, window: LONGEST_LINE + 1 });
+  const before = codeBefore(view, start);
+  const first = view.text.charCodeAt(start);
+  // The letter of a written-out line end, and the sign of a diff.
+  if (before === CODE.backslash && (first === LETTER_N || first === LETTER_R)) return start + 1;
+  return first === CODE.plus && ((end - start) % 4 === 1 || end - start === 71) ? start + 1 : start;
+}
+
+const LETTER_N = 110;
+const LETTER_R = 114;
+
+/** Base64, or the sum of a PGP block; and no word. */
+function isBodyText(text: string): boolean {
+  if (text.length < 4 || text.length > LONGEST_LINE) return false;
+  return /^(?:[A-Za-z0-9+/]+={0,2}|=[A-Za-z0-9+/]{4})$/.test(text) && /=|\d|[+/]|[a-z][A-Z]/.test(text);
+}
+
+/** Letters of both cases and digits change as often as they do by chance, which no words, paths or sums do. */
+function isDense(text: string): boolean {
+  const changes = text.match(/[a-z](?=[A-Z0-9+/])|[A-Z](?=[a-z0-9+/])|\d(?=[A-Za-z+/])/g)?.length ?? 0;
+  return changes >= 20 && /[a-z]/.test(text) && /[A-Z]/.test(text) && /\d/.test(text);
+}
+
+/** What may stand between two lines of a block: signs, headers, the place where a search found the next one. */
+const HEADER = /^(?:Version|Comment|Charset|Hash|Subject|x-[\w-]{1,20}): /i;
+const PLACE = /[^\s:]{1,120}:(?:\d{1,7}[:-])?|[^\s:]{1,120}-\d{1,7}-|\d{1,7}(?:\t|[:|→] ?)/y;
+const MOST_BETWEEN = 200;
+
+/** Whether a line goes on with the block, or key, whose last line ended there. */
+function goesOn({ text }: View, last: number | undefined, start: number): boolean {
+  if (last === undefined || last < 0 || start - last > MOST_BETWEEN) return false;
+  if (start <= last) return true;
+  const between = text.slice(last, start);
+  if (between.includes("-----")) return false;
+  return between.split(/\r?\n|\\[nr]/).every((line) => !/[A-Za-z]/.test(line) || HEADER.test(line) || isPlace(line));
+}
+
+function isPlace(line: string): boolean {
+  PLACE.lastIndex = 0;
+  return PLACE.test(line);
+}
+
+/** The rest of a block up to its last line is read no further than this. */
+const AHEAD = 8192;
+/** Of PEM and PGP, of a PuTTY key, and of a public key in the form of RFC 4716. */
+const LAST_LINES = ["-----END ", "Private-MAC", "---- END "] as const;
+const LABEL = /^-----END [A-Z0-9 ]{0,40}/;
+
+interface Ahead {
+  readonly kind: "private" | "plain" | "open";
+  readonly at: number;
+}
+
+/** What ends the lines of base64 that follow. Looks no further than it did for the line before. */
+function lookAhead(view: View, from: number): Ahead {
+  const known = view.ahead;
+  let at = known !== undefined && known.from <= from && from <= known.at ? known.at : from;
+  const limit = from + AHEAD;
+  while (at < limit) {
+    const next = nextLine(view, at);
+    if (next.kind === "end") return { kind: endKind(view, next.at), at: next.at };
+    if (next.kind === "cut") view.short = true;
+    if (next.kind !== "body") break;
+    at = next.at;
+  }
+  view.ahead = { from, at };
+  return { kind: "open", at };
+}
+
+interface NextLine {
+  /** More of the body, the last line of a block, something else, or not to be told before more text is there. */
+  readonly kind: "body" | "end" | "other" | "cut";
+  /** Where that body ends, or the last line begins. */
+  readonly at: number;
+}
+
+const GAP = setOf(" \t\r\n\\\"'`,;>|*#)");
+const MOST_GAP = 200;
+
+function nextLine(view: View, from: number): NextLine {
+  const { text, final } = view;
+  let at = from;
+  let lineStart = -1;
+  for (; at < text.length && at - from < MOST_GAP; at++) {
+    const code = text.charCodeAt(at);
+    if (isNewline(code)) lineStart = at + 1;
+    else if (code === CODE.backslash && /[nr]/.test(text.charAt(at + 1))) lineStart = ++at + 1;
+    else if (!isIn(GAP, code) && !(lineStart === at && (code === CODE.plus || isDiffDash(text, at)))) break;
+  }
+  if (at >= text.length) return { kind: final ? "other" : "cut", at };
+  if (lineStart < 0) return { kind: "other", at };
+  PLACE.lastIndex = at;
+  if (PLACE.test(text) && !text.startsWith("Private-MAC", at)) at = PLACE.lastIndex;
+  if (LAST_LINES.some((each) => text.startsWith(each, at))) return { kind: "end", at };
+  let end = at;
+  while (end < text.length && end - at <= LONGEST_LINE && isIn(BODY, text.charCodeAt(end))) end++;
+  if (end >= text.length) return final && end > at ? { kind: "body", at: end } : { kind: final ? "other" : "cut", at };
+  if (!final && LAST_LINES.some((each) => text.length - at < each.length && each.startsWith(text.slice(at))))
+    return { kind: "cut", at };
+  const isLine =
+    end > at && end - at <= LONGEST_LINE && (isNewline(text.charCodeAt(end)) || isIn(GAP, text.charCodeAt(end)));
+  return isLine && !/^[ \t]+[^\s"'+,;]/.test(text.slice(end, end + 40))
+    ? { kind: "body", at: end }
+    : { kind: "other", at };
+}
+
+function isDiffDash(text: string, at: number): boolean {
+  return text.charCodeAt(at) === CODE.dash && text.charCodeAt(at + 1) !== CODE.dash;
+}
+
+function endKind(view: View, at: number): Ahead["kind"] {
+  if (view.text.startsWith("Private-MAC", at)) return "private";
+  const label = LABEL.exec(restOfLine(view, at, 64))?.[0] ?? "";
+  return label.includes("PRIVATE KEY") ? "private" : "plain";
+}
+
+/** The first line of a block that holds no private key: what follows is kept. */
+export function keepPublicBlock(view: View, { end }: Span): undefined {
+  const rest = /^[^\n\\]{0,100}(?=\n|\\)/.exec(rightOf(view, end, 101))?.[0].length ?? 0;
+  view.plainEnd = Math.max(view.plainEnd ?? -1, end + rest);
+}
+
+/** The end of a text is the end of its last line. */
+export function findLastKeyLine(view: View): Found | undefined {
+  const { text } = view;
+  if (text === "" || isNewline(codeAt(view, text.length - 1))) return undefined;
+  return findKeyLine(view, { start: text.length, end: text.length });
+}
