@@ -80,6 +80,8 @@ function wordsOf(view: View, from: number): readonly Word[] {
     else {
       const word = wordAt(view, at, limit);
       words.push(word);
+      // The next program is read by itself: however many there are, each word is read once.
+      if (ROWS_BY_PROGRAM.has(/[\w.-]*$/.exec(word.text)?.[0] ?? "")) break;
       at = Math.max(at + 1, word.end);
       while (
         at < limit &&

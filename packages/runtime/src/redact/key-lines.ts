@@ -12,7 +12,7 @@ const LONGEST_LINE = 80;
 const WIDTHS = new Set([64, 70]);
 /** What may stand before it on its line: the place where a search found it, a number, signs of diffs and quotes. */
 const PREFIX =
-  /(?:^|[\r\n]|\\[nr])(?:[^\s:]{1,120}:(?:\d{1,7}[:-])?|[^\s:]{1,120}-\d{1,7}-|[ \t]{0,8}\d{1,7}(?:\t|[:|→] ?| {1,4}))?[ \t"'`>|#+-]{0,40}$/;
+  /^(?:[^\s:]{1,120}:(?:\d{1,7}[:-])?|[^\s:]{1,120}-\d{1,7}-|[ \t]{0,8}\d{1,7}(?:\t|[:|→] ?| {1,4}))?[ \t"'`>|#+-]{0,40}$/;
 const PREFIX_REACH = 180;
 
 /**
@@ -24,7 +24,7 @@ export function findKeyLine(view: View, { start: lineEnd }: Span): Found | undef
   if (!isIn(BODY, codeBefore(view, end))) return undefined;
   const start = bodyStart(view, end);
   const text = view.text.slice(start, end);
-  if (!isBodyText(text) || !PREFIX.test(leftOf(view, start, PREFIX_REACH))) return undefined;
+  if (!isBodyText(text) || !isLinePrefix(leftOf(view, start, PREFIX_REACH))) return undefined;
   if (goesOn(view, view.plainEnd, start)) {
     view.plainEnd = lineEnd;
     return undefined;
@@ -40,6 +40,13 @@ export function findKeyLine(view: View, { start: lineEnd }: Span): Found | undef
 function keyLine(view: View, { start, end }: Span): Found {
   view.keyEnd = end;
   return { start, end, tail: { kind: "key-body" } };
+}
+
+/** Whether nothing stands before a line's body that would make it part of something else. */
+function isLinePrefix(left: string): boolean {
+  const written = Math.max(left.lastIndexOf("\\n"), left.lastIndexOf("\\r"));
+  const newline = Math.max(left.lastIndexOf("\n"), left.lastIndexOf("\r"), written < 0 ? -1 : written + 1);
+  return (newline >= 0 || left.length < PREFIX_REACH) && PREFIX.test(left.slice(newline + 1));
 }
 
 function bodyEnd(view: View, lineEnd: number): number {
