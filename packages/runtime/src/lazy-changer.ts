@@ -64,10 +64,13 @@ export class LazyChanger implements UndoKeeper, Pick<FileChanger, "change"> {
 }
 
 /** Puts in order what killed processes left. Costs one look into a folder where there is nothing to do. */
-export async function recoverLeft(state_dir: string): Promise<readonly LeftChange[]> {
+export async function recoverLeft({
+  state_dir,
+  workspace,
+}: Omit<LazyOptions, "clock">): Promise<readonly LeftChange[]> {
   if (!hasOpenLogs(state_dir)) return [];
   const { recoverChanges } = await import("./machine/files/recover.ts");
-  return (await recoverChanges(state_dir)).left;
+  return (await recoverChanges(state_dir, workspace)).left;
 }
 
 function hasOpenLogs(state_dir: string): boolean {

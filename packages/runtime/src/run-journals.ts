@@ -13,9 +13,9 @@ interface LeftOptions {
 /** What a killed process left half done and others have changed since is for a person to look at. */
 export async function tellLeft(left: readonly LeftChange[], { journal, now, redact }: LeftOptions): Promise<void> {
   const about = { trace_id: makeTraceId(), task_id: null, run_id: journal.run_id, parent_id: null };
-  const drafts = left.map(({ undo_id, tool_call_id, files }) => {
+  const drafts = left.map(({ undo_id, tool_call_id, files, why }) => {
     const content = redact(
-      `A change that was cut short (${undo_id}, call ${tool_call_id}) could not be put in order, for others have changed its files since: ${files.join(", ")}`,
+      `A change that was cut short (${undo_id}, call ${tool_call_id}) was left as it is: ${why}${files.length === 0 ? "" : `: ${namesOf(files)}`}`,
     );
     const ts = new Date(now).toISOString();
     return {
@@ -27,6 +27,13 @@ export async function tellLeft(left: readonly LeftChange[], { journal, now, reda
     } as const;
   });
   await journal.append(drafts);
+}
+
+const MOST_NAMED = 20;
+
+function namesOf(files: readonly string[]): string {
+  const more = files.length > MOST_NAMED ? ` and ${files.length - MOST_NAMED} more` : "";
+  return `${files.slice(0, MOST_NAMED).join(", ")}${more}`;
 }
 
 /** With the result of the call that the event ends. */

@@ -39,7 +39,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const clock = options.clock ?? Date.now;
   const started = prepareStart({ ...options, checkpoint_handler: options.onCheckpoint !== undefined });
   const { state_dir, heads } = started;
-  const left = mayWrite(options) ? await recoverLeft(state_dir) : [];
+  const left = mayWrite(options) ? await recoverLeft(started) : [];
   const changer = new LazyChanger({ state_dir, clock, workspace: started.workspace });
   const registry = registryOf(options);
   const configuration = readConfiguration(options, registry.all());

@@ -7,6 +7,7 @@ import { writeWhole } from "./bytes.ts";
 import { Pack } from "./pack.ts";
 import type { Packed } from "./pack.ts";
 import { ownProcess } from "./process-owner.ts";
+import { isSoundLine } from "./sound-line.ts";
 import { stateFolders } from "./state-folders.ts";
 import type { Syncs } from "./syncs.ts";
 import { temporaryPrefix } from "./temporary-name.ts";
@@ -214,11 +215,20 @@ export class ChangeLogs {
 
 /** Every whole line of a log. What a power cut left of a last line is no line: nothing had begun to rely on it. */
 export function parseLines(text: string): LogLine[] {
-  const lines: LogLine[] = [];
+  return parseJsonLines(text).filter(isSoundLine);
+}
+
+/** Whether a log holds lines that no version of ours writes: it is damaged, or somebody else's. */
+export function isUnsound(text: string): boolean {
+  return !parseJsonLines(text).every(isSoundLine);
+}
+
+function parseJsonLines(text: string): unknown[] {
+  const lines: unknown[] = [];
   for (const line of text.split("\n")) {
     if (line === "") continue;
     try {
-      lines.push(JSON.parse(line) as LogLine);
+      lines.push(JSON.parse(line));
     } catch {
       // Torn, see above.
     }

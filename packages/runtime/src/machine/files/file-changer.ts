@@ -35,7 +35,7 @@ import { UndoObjects } from "./undo-objects.ts";
 export interface FileChangerOptions {
   readonly state_dir: string;
   readonly clock: Clock;
-  /** What undo may restore. */
+  /** What undo may restore, and a recovery put in order. */
   readonly workspace: WorkspaceContext;
   /** The largest old content that is kept for undo, and the largest file that is edited in memory. */
   readonly limit_bytes?: number;
@@ -89,7 +89,7 @@ class Changer implements FileChanger {
     const isAlone = (): boolean => this.#running.size === 1;
     this.#options = options;
     this.#parts = { logs: new ChangeLogs(state_dir, clock), objects, clock, limit_bytes, isAlone };
-    this.#locks = new PathLocks({ state_dir, recover: () => recoverChanges(state_dir) });
+    this.#locks = new PathLocks({ state_dir, recover: () => recoverChanges(state_dir, options.workspace) });
     this.undoLog = createUndoLog(state_dir, objects);
   }
 

@@ -20,7 +20,7 @@ import { createFileChanger } from "./file-changer.ts";
 import { isFileVersion } from "../../contract/versions.ts";
 import { recoverChanges } from "./recover.ts";
 
-const NOWHERE = { roots: [], home: "/none", state_dirs: [], checkpoint_handler: false, sandbox: "none" };
+const ANYWHERE = { roots: ["/"], home: "/none", state_dirs: [], checkpoint_handler: false, sandbox: "none" };
 const HERE = import.meta.dirname;
 
 /** Hundreds of processes are started here, and most of their time goes into reading the same source. */
@@ -76,8 +76,8 @@ function changeProgram(root: string, state_dir: string): string {
     const workspace = { roots: [${JSON.stringify(root)}], home: "/none", state_dirs: [${JSON.stringify(state_dir)}], checkpoint_handler: false, sandbox: "none" };
     const request = { run_id: "run_1", tool_call_id: "call_1", touches: paths.map(touch), workspace, signal: new AbortController().signal, recorded: async () => {} };
     globalThis.armed = true;
-    const NOWHERE = ${JSON.stringify(NOWHERE)};
-    const changer = createFileChanger({ state_dir: ${JSON.stringify(state_dir)}, clock: Date.now, workspace: NOWHERE });
+    const ANYWHERE = ${JSON.stringify(ANYWHERE)};
+    const changer = createFileChanger({ state_dir: ${JSON.stringify(state_dir)}, clock: Date.now, workspace: ANYWHERE });
     const plan = async () => [
       { path: "a", content: Buffer.from("new a") },
       { path: "gone", remove: true },
@@ -97,7 +97,7 @@ function changeProgram(root: string, state_dir: string): string {
 const recoverProgram = (state_dir: string): string => `
   import { recoverChanges } from ${JSON.stringify(join(HERE, "recover.ts"))};
   globalThis.armed = true;
-  console.log(JSON.stringify(await recoverChanges(${JSON.stringify(state_dir)})));
+  console.log(JSON.stringify(await recoverChanges(${JSON.stringify(state_dir)}, ${JSON.stringify(ANYWHERE)})));
 `;
 
 function start(program: string, fault?: Fault): ChildProcess {
@@ -169,7 +169,7 @@ async function expectWhole({ found, state_dir }: Place): Promise<"old" | "new"> 
   const files = found();
   const isNew = "n/m/new" in files;
   expect(files).toEqual(isNew ? ALL_NEW : OLD);
-  const changer = createFileChanger({ state_dir, clock: Date.now, workspace: NOWHERE });
+  const changer = createFileChanger({ state_dir, clock: Date.now, workspace: ANYWHERE });
   try {
     const records = await changer.undoLog.find({ run_id: "run_1" }).catch(() => []);
     expect(records.length).toBe(isNew ? 1 : 0);
@@ -204,7 +204,7 @@ test("killed before any one of its system calls, a change of five files is whole
   await atEveryCall(1, async (at) => {
     const here = await place();
     const { killed } = await run(here.program, { what: "kill", at });
-    await recoverChanges(here.state_dir);
+    await recoverChanges(here.state_dir, ANYWHERE);
     if (existsSync(join(here.state_dir, "undo/open"))) outcomes[await expectWhole(here)]++;
     else expect(here.found()).toEqual(OLD); // died before the first folder of the state was made
     return killed;
@@ -221,7 +221,7 @@ test("a recovery that is killed before one of its system calls is brought to its
     expect(here.found()).not.toEqual(OLD);
     const recovery = await run(recoverProgram(here.state_dir), { what: "kill", at });
     if (recovery.killed) killed++;
-    await recoverChanges(here.state_dir);
+    await recoverChanges(here.state_dir, ANYWHERE);
     expect(await expectWhole(here)).toBe("old");
     return recovery.killed;
   });
@@ -238,9 +238,9 @@ test("killed at any time, many times, no generation of three files is ever mixed
     const touches = paths.map((path) => ({ path, real: root + "/" + path, access: "write", show_sensitive: false, exists: true }));
     const workspace = { roots: [root], home: "/none", state_dirs: [state_dir], checkpoint_handler: false, sandbox: "none" };
     const request = { run_id: "run_1", tool_call_id: "call_1", touches, workspace, signal: new AbortController().signal, recorded: async () => {} };
-    await recoverChanges(state_dir);
-    const NOWHERE = ${JSON.stringify(NOWHERE)};
-    const changer = createFileChanger({ state_dir, clock: Date.now, workspace: NOWHERE });
+    const ANYWHERE = ${JSON.stringify(ANYWHERE)};
+    await recoverChanges(state_dir, ANYWHERE);
+    const changer = createFileChanger({ state_dir, clock: Date.now, workspace: ANYWHERE });
     for (;;) {
       const { files } = await changer.change(request, paths, async (before) => {
         const contents = await Promise.all(before.map(async (each) => String(await each.read())));
@@ -260,7 +260,7 @@ test("killed at any time, many times, no generation of three files is ever mixed
     for await (const _ of lines) if (--wanted <= 0) break;
     child.kill("SIGKILL");
     if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-    await recoverChanges(here.state_dir);
+    await recoverChanges(here.state_dir, ANYWHERE);
     const { gone: _gone, ...files } = here.found();
     const generations = new Set(Object.values(files).map(Number));
     expect([Object.keys(files), generations.size]).toEqual([["a", "log", "sub"], 1]);
@@ -291,7 +291,7 @@ for (const { call, at } of FAILURES) {
       code: "IOError",
       message: expect.stringMatching(/the device reported an error/) as string,
     });
-    await recoverChanges(here.state_dir);
+    await recoverChanges(here.state_dir, ANYWHERE);
     expect(await expectWhole(here)).toBe("old");
   });
 }
@@ -304,7 +304,7 @@ test("where what was done cannot be put back either, that is told, and the next 
     message: expect.stringMatching(/^Cannot change "log", and "gone", "a" could not be put back/) as string,
   });
   expect(here.found()["a"]).toBe("new a");
-  expect(await recoverChanges(here.state_dir)).toEqual({ changes: 1, left: [] });
+  expect(await recoverChanges(here.state_dir, ANYWHERE)).toEqual({ changes: 1, left: [] });
   expect(await expectWhole(here)).toBe("old");
 });
 
@@ -315,10 +315,10 @@ test("a change of a process that lives is not touched; when the process dies, wh
   const half = here.found();
   expect(half["a"]).toBe("new a");
   expect(half["sub"]).toBe("old sub");
-  expect(await recoverChanges(here.state_dir)).toEqual({ changes: 0, left: [] });
+  expect(await recoverChanges(here.state_dir, ANYWHERE)).toEqual({ changes: 0, left: [] });
   expect(here.found()).toEqual(half);
 
-  const changer = createFileChanger({ state_dir: here.state_dir, clock: Date.now, workspace: NOWHERE });
+  const changer = createFileChanger({ state_dir: here.state_dir, clock: Date.now, workspace: ANYWHERE });
   onTestFinished(() => changer.close());
   const workspace = {
     roots: [here.root],
@@ -350,23 +350,23 @@ test("where somebody else has changed a file of a change that was cut short, it 
   const here = await place();
   await run(here.program, { what: "kill", call: "renameSync", at: 3 });
   writeFileSync(join(here.root, "log"), "somebody else's");
-  const { left } = await recoverChanges(here.state_dir);
+  const { left } = await recoverChanges(here.state_dir, ANYWHERE);
   expect(left).toMatchObject([{ run_id: "run_1", tool_call_id: "call_1" }]);
   const { "n/": _n, "n/m/": _m, ...files } = here.found();
   expect(files).toEqual({ a: "new a", "n/m/new": "new", log: "somebody else's", sub: "old sub" });
-  expect(await recoverChanges(here.state_dir)).toEqual({ changes: 0, left: [] });
+  expect(await recoverChanges(here.state_dir, ANYWHERE)).toEqual({ changes: 0, left: [] });
 });
 
 test("where the backups of a change that was cut short are gone, the old content comes from the store", async () => {
   const here = await place();
   await run(here.program, { what: "kill", call: "renameSync", at: 3 });
   for (const name of readdirSync(here.root)) if (name.endsWith(".old")) rmSync(join(here.root, name));
-  expect(await recoverChanges(here.state_dir)).toEqual({ changes: 1, left: [] });
+  expect(await recoverChanges(here.state_dir, ANYWHERE)).toEqual({ changes: 1, left: [] });
   expect(await expectWhole(here)).toBe("old");
 });
 
 test("a state folder in which nothing was ever changed costs nothing and stays as it is", async () => {
   const here = await place();
-  expect(await recoverChanges(here.state_dir)).toEqual({ changes: 0, left: [] });
+  expect(await recoverChanges(here.state_dir, ANYWHERE)).toEqual({ changes: 0, left: [] });
   expect(readdirSync(here.state_dir)).toEqual([]);
 });

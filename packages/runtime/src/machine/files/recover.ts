@@ -1,7 +1,9 @@
 import { appendFileSync, closeSync, readdirSync, readFileSync, renameSync, rmdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { UndoRecord } from "../../contract/undo.ts";
-import { closedPath, parseLines, parseLogName } from "./change-log.ts";
+import { judgePlace } from "../../policy/check-path.ts";
+import type { Places } from "../../policy/facts.ts";
+import { closedPath, isUnsound, parseLines, parseLogName } from "./change-log.ts";
 import type { LogLine, Outcome, StagedFacts } from "./change-log.ts";
 import { procPath } from "./handle.ts";
 import { leaveLocks, ownerOf, takeAway, tryLockAnew, unlock } from "./lock-files.ts";
@@ -15,13 +17,18 @@ import { openRealFolder, sweep } from "./sweep.ts";
 import { temporaryPrefix } from "./temporary-name.ts";
 import { UndoObjects } from "./undo-objects.ts";
 
-/** A change of which a part is in place, and which cannot be put back because others have changed its files since. */
+/** A change that was cut short and is left as it is, with why. */
 export interface LeftChange {
   readonly undo_id: string;
   readonly run_id: string;
   readonly tool_call_id: string;
   readonly files: readonly string[];
+  readonly why: string;
 }
+
+const CHANGED = "others have changed its files since";
+const OUTSIDE = "it reaches outside the roots of today";
+const UNSOUND = "its log is damaged";
 
 export interface Recovered {
   /** How many changes were cut short and are in order now: whole, or gone. */
@@ -35,19 +42,28 @@ const UNSEEN_IDLE_MS = 24 * 3_600_000;
 
 const PAUSE_MS = 5;
 
+/** `<id>@<owner>.jsonl`. What has another name is not ours. */
+const LOG_NAME = /^undo_[0-9a-z]+@[^/]+\.jsonl$/;
+
+interface RecoveryPlace {
+  readonly state_dir: string;
+  /** Judged as of today: a log says where tools were allowed then, or what somebody made up. */
+  readonly workspace: Places;
+}
+
 /**
  * Puts in order what processes left that are gone: a change that was cut short becomes whole or nothing, temporary
  * files go, locks are taken away. Changes of live processes are not touched. To be done before the first change; costs
  * one look into a folder when there is nothing to do.
  */
-export async function recoverChanges(state_dir: string): Promise<Recovered> {
+export async function recoverChanges(state_dir: string, workspace: Places): Promise<Recovered> {
   const { open, locks } = stateFolders(state_dir);
   const recovered: Recovered[] = [];
   for (const name of namesIn(open)) {
-    const log = name.endsWith(".jsonl") ? await recoverLog(state_dir, name) : undefined;
+    const log = LOG_NAME.test(name) ? await recoverLog(name, { state_dir, workspace }) : undefined;
     if (log !== undefined) recovered.push(log);
   }
-  if (removeDeadLocks(state_dir) || recovered.length > 0) leaveLocks(locks);
+  if (removeDeadLocks(state_dir, workspace) || recovered.length > 0) leaveLocks(locks);
   return {
     changes: recovered.reduce((sum, { changes }) => sum + changes, 0),
     left: recovered.flatMap(({ left }) => left),
@@ -64,15 +80,15 @@ function namesIn(folder: string): string[] {
 }
 
 /** Several who find the same log wait for the one who is at it: none goes on before it is in order. */
-async function recoverLog(state_dir: string, name: string): Promise<Recovered | undefined> {
-  const { open, locks } = stateFolders(state_dir);
+async function recoverLog(name: string, place: RecoveryPlace): Promise<Recovered | undefined> {
+  const { open, locks } = stateFolders(place.state_dir);
   const path = join(open, name);
   const lock = join(locks, parseLogName(name).id);
   while (isLeftBehind(path)) {
     if (tryLockAnew(lock)) {
       try {
         // Somebody may have been quicker between the look and the lock.
-        return isLeftBehind(path) ? await recoverLocked(state_dir, path) : undefined;
+        return isLeftBehind(path) ? await recoverLocked(path, place) : undefined;
       } finally {
         unlock(lock);
       }
@@ -93,6 +109,7 @@ function isLeftBehind(path: string): boolean {
 }
 
 interface LogState {
+  readonly isUnsound: boolean;
   /** Nothing, or the end of a last line that a power cut took, so that the next line begins anew. */
   readonly separator: string;
   readonly folders: readonly string[];
@@ -109,6 +126,7 @@ function readState(path: string): LogState {
   const ended = new Set(lines.flatMap((line) => ("ended" in line ? [line.ended] : [])));
   const recorded = new Set(lines.flatMap((line) => ("change" in line ? [line.change.undo_id] : [])));
   return {
+    isUnsound: isUnsound(text),
     separator: text === "" || text.endsWith("\n") ? "" : "\n",
     folders: lines.flatMap((line) => ("folder" in line ? [line.folder] : [])),
     madeInVain: lines.flatMap((line) =>
@@ -124,9 +142,11 @@ function readState(path: string): LogState {
   };
 }
 
-async function recoverLocked(state_dir: string, path: string): Promise<Recovered> {
+async function recoverLocked(path: string, { state_dir, workspace }: RecoveryPlace): Promise<Recovered> {
   const log = parseLogName(path);
   const state = readState(path);
+  const why = whyLeft(state, workspace);
+  if (why !== undefined) return { changes: 0, left: leftOf(state, { id: log.id, why }) };
   let { separator } = state;
   const append = (line: LogLine): void => {
     appendFileSync(path, `${separator}${JSON.stringify(line)}\n`);
@@ -149,12 +169,44 @@ async function recoverLocked(state_dir: string, path: string): Promise<Recovered
   removeFolders([...state.madeInVain, ...failed.flatMap(({ folders_made = [] }) => folders_made)]);
   for (const { change, outcome } of outcomes) append({ ended: change.undo_id, outcome });
   renameSync(path, closedPath(state_dir, log));
-  const left = outcomes.filter(({ outcome }) => outcome === "left").map(({ change }) => toldOf(change));
+  const left = outcomes.filter(({ outcome }) => outcome === "left").map(({ change }) => toldOf(change, CHANGED));
   return { changes: outcomes.length - left.length, left };
 }
 
-function toldOf({ undo_id, run_id, tool_call_id, files }: UndoRecord): LeftChange {
-  return { undo_id, run_id, tool_call_id, files: files.map(({ real }) => real) };
+function toldOf({ undo_id, run_id, tool_call_id, files }: UndoRecord, why: string): LeftChange {
+  return { undo_id, run_id, tool_call_id, files: files.map(({ real }) => real), why };
+}
+
+/**
+ * Why nothing of a log may be replayed. All or nothing: a change that is half inside would be put back by half. The log
+ * stays where it is, for a start with the roots that it belongs to.
+ */
+function whyLeft(state: LogState, workspace: Places): string | undefined {
+  if (state.isUnsound) return UNSOUND;
+  const files = state.unfinished.flatMap(({ change }) => change.files);
+  const places = [
+    ...state.folders,
+    ...state.madeInVain,
+    ...files.flatMap(({ real, folders_made = [] }) => [real, ...folders_made]),
+  ];
+  return places.every((real) => judgePlace(real, workspace) === undefined) ? undefined : OUTSIDE;
+}
+
+/** A log without a change under way only leaves temporary files behind: nothing to be told. */
+function leftOf({ unfinished, isUnsound: damaged }: LogState, { id, why }: { id: string; why: string }): LeftChange[] {
+  const told = unfinished.map(({ change }) => toldOf(change, why));
+  if (told.length > 0 || !damaged) return told;
+  return [{ undo_id: id, run_id: "unknown", tool_call_id: "unknown", files: [], why }];
+}
+
+/** Undefined where it was put away meanwhile. */
+function readIfThere(path: string): LogState | undefined {
+  try {
+    return readState(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
 }
 
 /** Innermost first, and only while they are empty. */
@@ -176,7 +228,7 @@ function removeFolders(folders: readonly string[]): void {
  * Locks stay as long as there is a log of their owner: what they guard may be half done. The logs are looked for when
  * the owner is known to be gone, and can make none any more. Says whether there was anything to take away.
  */
-function removeDeadLocks(state_dir: string): boolean {
+function removeDeadLocks(state_dir: string, workspace: Places): boolean {
   const { open, locks } = stateFolders(state_dir);
   const dead = namesIn(locks).flatMap((name) => {
     const path = join(locks, name);
@@ -184,7 +236,12 @@ function removeDeadLocks(state_dir: string): boolean {
     return owner !== undefined && lifeOf(owner) === "gone" ? [{ path, owner }] : [];
   });
   if (dead.length === 0) return false;
-  const withLogs = new Set(namesIn(open).map((name) => parseLogName(name).owner));
+  // A log that is left as it is keeps no lock: whoever wants the files that are inside would wait for ever.
+  const kept = namesIn(open).filter((name) => {
+    const state = LOG_NAME.test(name) ? readIfThere(join(open, name)) : undefined;
+    return state !== undefined && whyLeft(state, workspace) === undefined;
+  });
+  const withLogs = new Set(kept.map((name) => parseLogName(name).owner));
   for (const { path, owner } of dead) if (!withLogs.has(owner)) takeAway(path, owner);
   return true;
 }
