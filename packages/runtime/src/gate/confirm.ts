@@ -40,7 +40,7 @@ async function isGranted(call: GateCall, parts: GateParts, binding: Binding): Pr
   const { run_id } = call.request;
   const holder = { run_id, session: parts.session ?? run_id };
   const grants = await onRecord(call, () => parts.approvals.grants(holder));
-  const ground = { call_digest: callDigestOf(binding), roots: parts.workspace.roots };
+  const ground = { call_digest: callDigestOf(binding), workspace: parts.workspace };
   const facts = factsOf(call);
   const found = grants.find(({ pattern }) => covers(pattern, facts, ground));
   if (found === undefined) return false;

@@ -32,7 +32,7 @@ export async function describeRequest(call: GateCall, parts: GateParts, bound: B
   const show = (text: string): string => showPlainly(parts.redactor.redact(text).text);
   const digest = digestOf(binding, bases);
   const call_digest = callDigestOf(binding);
-  const offers = offersFor(factsOf(call), { call_digest, roots: parts.workspace.roots }).filter(
+  const offers = offersFor(factsOf(call), { call_digest, workspace: parts.workspace }).filter(
     // A pattern is stored as it is, and means nothing once it is redacted: with a secret in it it is not offered.
     ({ pattern }) => !parts.redactor.redactValue(pattern).redacted,
   );

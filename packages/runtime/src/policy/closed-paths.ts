@@ -1,6 +1,6 @@
 import type { PlaceJudge } from "../contract/processes.ts";
 import type { Permission } from "../protocol/call.ts";
-import { layersOf, ruleForPath } from "./command-rules.ts";
+import { forOnePath, layersOf, parentOf, ruleAt, ruleForPath } from "./command-rules.ts";
 import type { CallFacts, DecisionSettings, WorkspaceContext } from "./facts.ts";
 import { permissionsOf, withoutNeeds } from "./needed-permissions.ts";
 import type { Use } from "./program-roles.ts";
@@ -17,6 +17,7 @@ interface ClosingRules {
   readonly rules: readonly CompiledRule[];
   /** Closed whatever the path is: a rule on a permission that programs may use unseen. */
   readonly permissions: ReadonlySet<Permission>;
+  readonly ruleFor: (real: string, use: Use) => CompiledRule | undefined;
 }
 
 /** What rules keep from the commands of a call. */
@@ -40,13 +41,14 @@ export function closedPaths(
   const layers = layersOf({ settings }).map(({ layer }): ClosingRules => {
     const rules = rulesOf(layer.configuration).filter((rule) => rule.concerns(call));
     const permissions = UNSEEN.filter((permission) => isClosed(permission, { rules, call, may, roots, closes }));
-    return { rules: rules.filter(({ pathNames }) => pathNames !== undefined), permissions: new Set(permissions) };
+    const onPaths = rules.filter(({ pathNames }) => pathNames !== undefined);
+    return { rules: onPaths, permissions: new Set(permissions), ruleFor: findersFor(call, onPaths, roots) };
   });
   const closing = layers.filter(({ rules, permissions }) => permissions.size > 0 || rules.some(closes));
   if (closing.length === 0) return undefined;
   const isClosedFor = (real: string, use: Use): boolean =>
-    closing.some(({ rules, permissions }) => {
-      const rule = ruleForPath({ real }, { call, use, rules, roots });
+    closing.some(({ ruleFor, permissions }) => {
+      const rule = ruleFor(real, use);
       if (rule !== undefined) return closes(rule);
       return use !== "read" && permissions.has(use === "delete" ? "fs.delete" : "fs.write");
     });
@@ -64,6 +66,28 @@ export function closedPaths(
       if (isClosedFor(real, "read")) return "hide";
       return (isGitClosed && /\/\.git$/i.test(real)) || isReadOnly(real) ? "read_only" : undefined;
     },
+  };
+}
+
+/** Asked for every file of a tree, folder by folder: what is said of the folder that was asked about last is kept. */
+function findersFor(
+  call: CallFacts,
+  rules: readonly CompiledRule[],
+  roots: readonly string[],
+): ClosingRules["ruleFor"] {
+  const facts = forOnePath(call, rules);
+  const hasPermissions = rules.some(({ permission }) => permission !== undefined);
+  const known: Record<string, { readonly folder: string; readonly rule: CompiledRule | undefined }> = {};
+  return (real, given) => {
+    const use = hasPermissions ? given : "read";
+    const asked = { call: facts, use, rules, roots };
+    const own = ruleAt({ real }, asked);
+    if (own !== undefined || roots.includes(real)) return own;
+    const folder = parentOf(real);
+    if (known[use]?.folder !== folder) {
+      known[use] = { folder, rule: roots.includes(folder) ? undefined : ruleForPath({ real: folder }, asked) };
+    }
+    return known[use]?.rule;
   };
 }
 

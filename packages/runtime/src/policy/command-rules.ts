@@ -67,11 +67,12 @@ function strictestFor(place: NamedPlace, judging: Judging): CompiledRule | undef
   const { named, call, rules, roots } = judging;
   const { verdict, read_only, folder, network, needs } = named;
   const parsed = { commands: [place.command], opaque: [] };
-  const facts = { ...call, commands: [{ parsed, verdict, read_only, folder, network, needs, places: [] }] };
+  const only = { parsed, verdict, read_only, folder, network, needs, places: [] };
+  const facts = forOnePath({ ...call, commands: [only] }, rules);
   let strictest: CompiledRule | undefined;
   for (const use of place.uses) {
-    const rule =
-      ruleForPath(place, { call: facts, use, rules, roots }) ?? ruleBelow(place, { call: facts, use, rules, roots });
+    const asked = { call: facts, use, rules, roots };
+    const rule = ruleForPath(place, asked) ?? ruleBelow(place, asked);
     if (rule !== undefined && STRICTNESS[rule.effect] >= STRICTNESS[strictest?.effect ?? "allow"]) strictest = rule;
   }
   return strictest;
@@ -85,6 +86,7 @@ function ruleBelow({ real, names = [], isKnown }: NamedPlace, judging: PathJudgi
 }
 
 interface PathJudging {
+  /** See `forOnePath`. */
   readonly call: CallFacts;
   readonly use: Use;
   readonly rules: readonly CompiledRule[];
@@ -95,32 +97,30 @@ interface PathJudging {
  * The rule that speaks of a path, or else of the nearest folder above it: a command that is kept from a folder is kept
  * from what lies in it.
  */
-export function ruleForPath(
-  { real, names }: Pick<NamedPlace, "real" | "names">,
-  { call, use, rules, roots }: PathJudging,
-): CompiledRule | undefined {
-  const facts = forOnePath(call, rules);
-  const touch: ResolvedTouch = {
-    path: real,
-    real,
-    access: use,
-    show_sensitive: false,
-    exists: true,
-    ...(names === undefined ? {} : { names }),
-  };
-  const own = findRuleAmong(rules, { ...facts, touches: [touch] }, roots);
+export function ruleForPath(place: Pick<NamedPlace, "real" | "names">, judging: PathJudging): CompiledRule | undefined {
+  const { real, names } = place;
+  const own = ruleAt(place, judging);
   if (own !== undefined) return own;
   for (let above = names === undefined ? parentOf(real) : real; above !== "/"; above = parentOf(above)) {
-    if (roots.includes(above)) return undefined;
-    const { names: _names, ...folder } = { ...touch, real: above };
-    const rule = findRuleAmong(rules, { ...facts, touches: [folder] }, roots);
+    if (judging.roots.includes(above)) return undefined;
+    const rule = ruleAt({ real: above }, judging);
     if (rule !== undefined) return rule;
   }
   return undefined;
 }
 
+/** The rule that speaks of a path itself. */
+export function ruleAt(
+  { real, names }: Pick<NamedPlace, "real" | "names">,
+  { call, use, rules, roots }: PathJudging,
+): CompiledRule | undefined {
+  const touch: ResolvedTouch = { path: real, real, access: use, show_sensitive: false, exists: true };
+  const touches = [names === undefined ? touch : { ...touch, names }];
+  return findRuleAmong(rules, { ...call, touches }, roots);
+}
+
 /** Of the whole call it is not asked here what it needs: only what is done to one path counts. */
-function forOnePath(call: CallFacts, rules: readonly CompiledRule[]): CallFacts {
+export function forOnePath(call: CallFacts, rules: readonly CompiledRule[]): CallFacts {
   const { commands, tool } = call;
   const side_effects = tool.side_effects.filter((each) => each !== "files");
   // To allow writing below a path is to let commands write there, though that they run takes another permission.
@@ -131,7 +131,7 @@ function forOnePath(call: CallFacts, rules: readonly CompiledRule[]): CallFacts 
   return commands === undefined ? facts : { ...facts, commands: withoutNeeds(commands) };
 }
 
-function parentOf(path: string): string {
+export function parentOf(path: string): string {
   const slash = path.lastIndexOf("/");
   return slash <= 0 ? "/" : path.slice(0, slash);
 }

@@ -17,8 +17,6 @@ export interface NamedPlace {
   readonly uses: readonly Use[];
   /** The program is known to do this; else it may. */
   readonly isKnown: boolean;
-  /** Written down as a word of its own, an option's value or a redirection, not as a part of something longer. */
-  readonly isWhole: boolean;
   readonly command: SimpleCommand;
 }
 
@@ -48,17 +46,16 @@ interface UsedWord {
   readonly word: ShellWord;
   readonly uses: readonly Use[];
   readonly isKnown: boolean;
-  readonly isWhole: boolean;
 }
 
 function placesOf(command: SimpleCommand, ground: CommandGround, realOf: ResolveWord): NamedPlace[] {
   const folders = foldersOf(command);
   const found = new Map<string, NamedPlace>();
-  for (const { word, uses, isKnown, isWhole } of usedWords(command)) {
+  for (const { word, uses, isKnown } of usedWords(command)) {
     for (const folder of folders) {
       for (const where of whereTo(word, { folder, ground, realOf })) {
-        const key = [where.real, ...(where.names ?? [""]), ...uses, isKnown, isWhole].join("\0");
-        if (!found.has(key)) found.set(key, { ...where, shown: word.text, uses, isKnown, isWhole, command });
+        const key = [where.real, ...(where.names ?? [""]), ...uses, isKnown].join("\0");
+        if (!found.has(key)) found.set(key, { ...where, shown: word.text, uses, isKnown, command });
       }
     }
   }
@@ -90,11 +87,11 @@ function foldersOf({ words, folder }: SimpleCommand): readonly ShellFolder[] {
 function* usedWords(command: SimpleCommand): Generator<UsedWord> {
   for (const { operator, target } of command.redirections) {
     const isCopy = operator.endsWith("&") && /^(?:\d+-?|-)$/.test(target.value);
-    if (!isCopy) yield { word: target, uses: usesOfRedirection(operator), isKnown: true, isWhole: true };
+    if (!isCopy) yield { word: target, uses: usesOfRedirection(operator), isKnown: true };
   }
   const [name, ...rest] = command.words;
   if (name === undefined) return;
-  if (name.value.includes("/")) yield { word: name, uses: ["read"], isKnown: true, isWhole: true };
+  if (name.value.includes("/")) yield { word: name, uses: ["read"], isKnown: true };
   for (const { value } of command.assignments) yield* partsOf(value, UNKNOWN_ROLE.operands, false);
   const role = roleOf(command);
   const isKnown = role !== UNKNOWN_ROLE;
@@ -105,7 +102,7 @@ function* usedWords(command: SimpleCommand): Generator<UsedWord> {
     const at = isKnown ? indexes.get(word) : undefined;
     if (at !== undefined) {
       const uses = at === operands.length - 1 && at > skip ? last : role.operands;
-      if (at >= skip) yield { word, uses, isKnown, isWhole: true };
+      if (at >= skip) yield { word, uses, isKnown };
     } else if (role.operands.length > 0) {
       yield* partsOf(word, UNKNOWN_ROLE.operands, false);
     }
@@ -120,17 +117,17 @@ function usesOfRedirection(operator: string): readonly Use[] {
 /** A word of a program that may do anything with it: `-ofile`, `--out=file`, `if=file`, `@file`, `host:file`, `a,b`. */
 function* partsOf(word: ShellWord, uses: readonly Use[], isKnown: boolean): Generator<UsedWord> {
   const { value } = word;
-  if (!/^-./.test(value)) yield { word, uses, isKnown, isWhole: true };
+  if (!/^-./.test(value)) yield { word, uses, isKnown };
   for (const part of new Set(value.split(/[=@:,;]/))) {
     if (part === "" || part === value || part.startsWith("-")) continue;
-    yield { word: { ...word, value: part }, uses, isKnown, isWhole: false };
+    yield { word: { ...word, value: part }, uses, isKnown };
   }
   const cluster = /^-[A-Za-z]/.test(value) ? value : "";
   for (let at = 2; at < cluster.length && at < 10; at++) {
-    yield { word: { ...word, value: cluster.slice(at).replace(/^=/, "") }, uses, isKnown, isWhole: false };
+    yield { word: { ...word, value: cluster.slice(at).replace(/^=/, "") }, uses, isKnown };
     if (!/[A-Za-z]/.test(cluster.charAt(at))) break;
   }
-  if (/^file:\/\//i.test(value)) yield { word: { ...word, value: value.slice(7) }, uses, isKnown, isWhole: false };
+  if (/^file:\/\//i.test(value)) yield { word: { ...word, value: value.slice(7) }, uses, isKnown };
 }
 
 interface Resolving {

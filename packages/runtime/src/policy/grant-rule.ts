@@ -3,18 +3,27 @@ import type { PolicyRule } from "../protocol/configuration.ts";
 import { asGlob } from "../paths/as-glob.ts";
 
 export type WiderPattern = Exclude<GrantPattern, { kind: "exact" }>;
+export type CommandGrant = Extract<GrantPattern, { kind: "command" }>;
+/** Those that mean what a rule means. */
+export type RuledPattern = Exclude<WiderPattern, CommandGrant>;
 
-/** The rule that says in a configuration what a grant says; undefined where no rule can: of one exact call. */
+/**
+ * The rule that says in a configuration what a grant says; undefined where no rule can: of one exact call, and of a
+ * command that is bound to places or addresses.
+ */
 export function ruleFor(pattern: GrantPattern): PolicyRule | undefined {
-  return pattern.kind === "exact" ? undefined : toRule(pattern);
+  if (pattern.kind === "exact") return undefined;
+  if (pattern.kind !== "command") return toRule(pattern);
+  const { tool, bounds } = pattern;
+  const words = bounds?.words.map(({ word }) => word) ?? [];
+  // A rule's words are parted by spaces, and `*` stands for others.
+  if (words.length === 0 || words.some((word) => word === undefined || !/^[^\s*]+$/.test(word))) return undefined;
+  return { effect: "allow", tool: asGlob(tool), command: words.join(" ") };
 }
 
-/** The same of any pattern but that one. */
-export function toRule(pattern: WiderPattern): PolicyRule {
+export function toRule(pattern: RuledPattern): PolicyRule {
   const { tool } = pattern;
   switch (pattern.kind) {
-    case "command":
-      return { effect: "allow", tool: asGlob(tool), command: pattern.command };
     case "path":
       return { effect: "allow", tool: asGlob(tool), path: pattern.path };
     case "domain":

@@ -3,14 +3,16 @@ import { expect, test } from "vitest";
 import { any, callOf, manyFiles, TOOLS } from "../../../../test/support/calls.ts";
 import type { GivenCall } from "../../../../test/support/calls.ts";
 import { parseCommands } from "../shell/parse-commands.ts";
-import type { GrantOffer, GrantPattern } from "../protocol/approval.ts";
+import type { CommandBounds, GrantOffer, GrantPattern } from "../protocol/approval.ts";
 import { isCarrierPattern } from "./carrier-pattern.ts";
 import { judgeAddress } from "./check-address.ts";
 import type { CallFacts } from "./decide.ts";
 import { ruleFor } from "./grant-rule.ts";
+import type { CommandGrant } from "./grant-rule.ts";
 import { covers, offersFor } from "./grants.ts";
 
-const GROUND = { call_digest: "digest", roots: ["/work"] };
+const WORKSPACE = { roots: ["/work"], home: "/home/ann", state_dirs: [] };
+const GROUND = { call_digest: "digest", workspace: WORKSPACE };
 const FOLDER = { real: "/work", access: "list" } as const;
 
 /** As the gate puts it: the folder that a command runs in is a place that it lists. */
@@ -24,7 +26,7 @@ function file(tool: "ls" | "write" | "remove", ...reals: readonly string[]): Giv
 }
 
 function wider(given: GivenCall, roots: readonly string[] = ["/work"]): readonly GrantOffer[] {
-  const [exact, ...rest] = offersFor(callOf(given), { ...GROUND, roots });
+  const [exact, ...rest] = offersFor(callOf(given), { ...GROUND, workspace: { ...WORKSPACE, roots } });
   expect(exact).toEqual({
     offer: "exact",
     words: "exactly this call again",
@@ -35,14 +37,23 @@ function wider(given: GivenCall, roots: readonly string[] = ["/work"]): readonly
 
 // oxfmt-ignore
 const OFFERED: readonly { given: GivenCall; words: readonly string[] }[] = [
-  { given: bash("git push origin main"),               words: ["any `git push …`"] },
-  { given: bash("npm publish"),                        words: ["any `npm publish …`"] },
-  { given: bash("npm ci", true),                       words: ["any everyday `npm ci …` with the network"] },
-  { given: bash("git branch -D old"),                  words: ["any `git branch -D …`"] },
-  { given: bash("git push --force"),                   words: ["any `git push --force …`"] },
-  { given: bash("pytest -k a"),                        words: ["any everyday `pytest …`"] },
-  { given: bash("make deploy"),                        words: ["any everyday `make deploy …`"] },
-  { given: bash("npm run build -- --watch"),           words: ["any everyday `npm run …`"] },
+  { given: bash("git push origin main"),               words: ["`git push origin main` in `/work`, with any options that change only its output"] },
+  { given: bash("npm publish"),                        words: ["`npm publish` in `/work`, with any options that change only its output"] },
+  { given: bash("npm ci", true),                       words: ["`npm ci` in `/work` with the network, with any options that change only its output"] },
+  { given: bash("git push --force"),                   words: ["`git push --force` in `/work`, with any options that change only its output"] },
+  { given: bash("npm run build -- --watch"),           words: ["`npm run build -- --watch` in `/work`, with any options that change only its output"] },
+  { given: bash("npm run -s build"),                   words: ["`npm run build` in `/work`, with any options that change only its output"] },
+  { given: bash("git commit -m 'a b'"),                words: ['`git commit -m "a b"` in `/work`, with any options that change only its output'] },
+  { given: bash("make"),                               words: ["`make` in `/work`, with any options that change only its output"] },
+  { given: bash("cat a src/b"),                        words: ["`cat <paths below /work>` in `/work`, with any options that change only its output"] },
+  { given: bash("cat"),                                words: ["`cat` in `/work`, with any options that change only its output"] },
+  { given: bash("ls -la src"),                         words: ["`ls <paths below /work>` in `/work`, with any options that change only its output"] },
+  { given: bash("ls -R src"),                          words: ["`ls -R src` in `/work`, with any options that change only its output"] },
+  { given: bash("grep -rn x src"),                     words: ["`grep <any text> <paths below /work>` in `/work`, with any options that change only its output"] },
+  { given: bash("touch src/a src/b"),                  words: ["`touch <paths below /work/src>` in `/work`, with any options that change only its output"] },
+  { given: bash("cp src/a b"),                         words: ["`cp <paths below /work>` in `/work`, with any options that change only its output"] },
+  { given: bash("curl -sL https://example.com/a", true), words: ["`curl -sL <addresses of https://example.com>` in `/work` with the network, with any options that change only its output"] },
+  { given: bash("curl -d x https://example.com/a", true), words: ["`curl -d x https://example.com/a` in `/work` with the network, with any options that change only its output"] },
   { given: file("write", "/work/src/a.ts"),            words: ["any `write` on `/work/src/a.ts`", "any `write` below `/work/src`"] },
   { given: file("write", "/work/a.ts"),                words: ["any `write` on `/work/a.ts`"] },
   { given: file("remove", "/work/src/a.ts"),           words: ["any `remove` on `/work/src/a.ts`, deleting included", "any `remove` below `/work/src`, deleting included"] },
@@ -75,12 +86,17 @@ const ONLY_EXACT: readonly { title: string; given: GivenCall; roots?: readonly s
   { title: "code in a variable",                      given: bash('eval "$X"') },
   { title: "a program of the workspace",              given: bash("./deploy.sh prod") },
   { title: "an option where a subcommand is wanted",  given: bash("git -C other push") },
-  { title: "no subcommand",                           given: bash("make") },
   { title: "a subcommand that is not known",          given: bash("git $X") },
-  { title: "a risky program without subcommands",     given: bash("chmod -R 777 .") },
-  { title: "a risky option after an operand",         given: bash("git branch old -D") },
   { title: "a risky command with an option to be known later", given: bash('git branch -D "$X" "$Y"') },
   { title: "a risky option with a pattern in it",     given: bash("git branch -D* x") },
+  { title: "a path outside the workspace",            given: bash("cat /etc/hosts") },
+  { title: "a path in and one outside",               given: bash("cat a ~/b") },
+  { title: "a place that is closed",                  given: bash("cat .ssh/id_rsa") },
+  { title: "new files without a folder of their own", given: bash("touch /tmp/a b"), roots: ["/"] },
+  { title: "addresses of two hosts",                  given: bash("curl https://example.com https://example.org", true) },
+  { title: "an address that programs read more into", given: bash("curl 'https://{a,b}.example.com/'", true) },
+  { title: "an address with a name in it",            given: bash("curl https://example.com@example.org/", true) },
+  { title: "a pattern",                               given: bash("cat *.md") },
   { title: "assignments alone",                       given: bash("A=1") },
   { title: "no command at all",                       given: bash("") },
   { title: "a command of a tool that writes too",     given: { ...bash("git push"), touches: [{ real: "/work/a", access: "write" }] } },
@@ -110,8 +126,16 @@ test("addresses of two hosts are offered only together, as they are", () => {
   expect(offersFor({ ...callOf({ tool: "webfetch" }), addresses }, GROUND)).toHaveLength(1);
 });
 
-const PUSH: GrantPattern = { kind: "command", tool: "bash", command: "git push *", network: false, risky: true };
-const MAKE: GrantPattern = { kind: "command", tool: "bash", command: "make *", network: false };
+const PUSH_WORDS = [{ word: "git" }, { word: "push" }];
+const PUSH: CommandGrant & { readonly bounds: CommandBounds } = {
+  kind: "command",
+  tool: "bash",
+  command: "git push",
+  network: false,
+  risky: true,
+  bounds: { folder: "/work", words: PUSH_WORDS },
+};
+const { bounds: _bounds, ...OLD_PUSH }: CommandGrant = { ...PUSH, command: "git push *" };
 const SRC: GrantPattern = { kind: "path", tool: "write", path: "/work/src/**" };
 const SITE: GrantPattern = { kind: "domain", tool: "webfetch", domain: "example.com" };
 const PLUGIN: GrantPattern = { kind: "tool", tool: "plugin" };
@@ -119,30 +143,25 @@ const PLUGIN: GrantPattern = { kind: "tool", tool: "plugin" };
 // oxfmt-ignore
 const COVERED: readonly { pattern: GrantPattern; given: GivenCall; covered: boolean }[] = [
   { pattern: PUSH, given: bash("git push"),                                   covered: true },
-  { pattern: PUSH, given: bash("git push --force origin x"),                  covered: true },
-  { pattern: PUSH, given: bash("git push && git push --tags"),                covered: true },
+  { pattern: PUSH, given: bash("git push -q"),                                covered: true },
+  { pattern: PUSH, given: bash("/usr/bin/git push"),                          covered: false },
+  { pattern: PUSH, given: bash("git push --force origin x"),                  covered: false },
+  { pattern: PUSH, given: bash("git push && git push"),                       covered: false },
   { pattern: PUSH, given: bash("git push && rm -rf tmp"),                     covered: false },
-  { pattern: PUSH, given: bash("git push | tee log"),                         covered: false },
-  { pattern: PUSH, given: bash("sudo git push"),                              covered: false },
-  { pattern: PUSH, given: bash("bash -c 'git push'"),                         covered: false },
-  { pattern: PUSH, given: bash("git push $(rm -rf tmp)"),                     covered: false },
-  { pattern: PUSH, given: bash("GIT_SSH_COMMAND=x git push"),                 covered: false },
-  { pattern: PUSH, given: bash("./git push"),                                 covered: false },
-  { pattern: PUSH, given: bash("git push > .git/hooks/a"),                    covered: false },
   { pattern: PUSH, given: bash("git push", true),                             covered: false },
   { pattern: { ...PUSH, network: true }, given: bash("git push", true),       covered: true },
   { pattern: { ...PUSH, network: true }, given: bash("git push"),             covered: true },
   { pattern: { ...PUSH, tool: "sh" }, given: bash("git push"),                covered: false },
   { pattern: { ...PUSH, tool: "*" },  given: bash("git push"),                covered: false },
   { pattern: { ...PUSH, risky: false }, given: bash("git push"),              covered: false },
-  { pattern: { ...PUSH, command: "*" }, given: bash("git push"),              covered: false },
-  { pattern: { ...PUSH, command: "bash *" }, given: bash("bash x.sh"),        covered: false },
-  { pattern: { ...PUSH, command: "sudo *" }, given: bash("sudo sudo"),        covered: false },
+  { pattern: OLD_PUSH, given: bash("git push"),                               covered: false },
+  { pattern: { ...PUSH, bounds: { ...PUSH.bounds, folder: "/work/sub" } }, given: bash("git push"), covered: false },
+  { pattern: { ...PUSH, bounds: { folder: "/work", words: [{ word: "cat" }, { slot: "path" }] } }, given: bash("cat a"), covered: false },
+  { pattern: { ...PUSH, bounds: { folder: "/work", words: [{ word: "curl" }, { slot: "address" }] } }, given: bash("curl http://a.b/"), covered: false },
   { pattern: PUSH, given: { ...bash("git push"), touches: [FOLDER, { real: "/work/a", access: "write" }] }, covered: false },
   { pattern: PUSH, given: { ...bash("git push"), touches: [{ real: "/work/a", access: "list" }] }, covered: false },
   { pattern: PUSH, given: { ...bash("git push"), url: "https://example.com/" }, covered: false },
   { pattern: PUSH, given: { tool: "bash" },                                   covered: false },
-  { pattern: MAKE, given: bash("make all"),                                   covered: true },
 
   { pattern: SRC,  given: file("write", "/work/src/a"),                       covered: true },
   { pattern: SRC,  given: file("write", "/work/src/a", "/work/src/b/c"),      covered: true },
@@ -193,7 +212,15 @@ test("a name with the signs of a pattern in it means only itself", () => {
 });
 
 test("a grant can be written down as the rule that says the same", () => {
-  expect(ruleFor(PUSH)).toEqual({ effect: "allow", tool: "bash", command: "git push *" });
+  expect(ruleFor(PUSH)).toEqual({ effect: "allow", tool: "bash", command: "git push" });
+  expect(ruleFor(OLD_PUSH)).toBeUndefined();
+  for (const words of [
+    [{ word: "cat" }, { slot: "path" }],
+    [{ word: "git" }, { word: "a b" }],
+    [{ word: "a*" }],
+  ] as const) {
+    expect(ruleFor({ ...PUSH, bounds: { folder: "/work", words: [...words] } })).toBeUndefined();
+  }
   expect(ruleFor(SRC)).toEqual({ effect: "allow", tool: "write", path: "/work/src/**" });
   expect(ruleFor(SITE)).toEqual({ effect: "allow", tool: "webfetch", domain: "example.com" });
   expect(ruleFor(PLUGIN)).toEqual({ effect: "allow", tool: "plugin" });
@@ -242,7 +269,7 @@ test("what a grant of one command covers runs that command and no other", () => 
     fc.property(anyText, anyText, (one, other) => {
       for (const { pattern } of offersFor(named(one), GROUND)) {
         if (pattern.kind !== "command" || !covers(pattern, named(other), GROUND)) continue;
-        const [program] = pattern.command.split(" ");
+        const program = pattern.bounds?.words[0]?.word;
         for (const { words } of parseCommands(other).commands) expect(words[0]?.value).toBe(program);
       }
     }),

@@ -1,14 +1,15 @@
 import type { GrantOffer, GrantPattern } from "../protocol/approval.ts";
 import type { PolicyRule } from "../protocol/configuration.ts";
 import { asGlob } from "../paths/as-glob.ts";
-import { commandPrefix, commonFolder, onlyHost, onlyPath } from "./call-patterns.ts";
+import { commonFolder, onlyCommand, onlyHost, onlyPath } from "./call-patterns.ts";
 import { isCarrierPattern } from "./carrier-pattern.ts";
+import { boundsOf, describeBounds, isWithin } from "./command-bounds.ts";
 import { countChanged, showsHidden } from "./cautions.ts";
 import { findLaterPlace } from "./check-path.ts";
-import type { CallFacts, NamedCommand } from "./facts.ts";
+import type { CallFacts, NamedCommand, Places } from "./facts.ts";
 import { MANY_FILES } from "./profiles.ts";
 import { toRule } from "./grant-rule.ts";
-import type { WiderPattern } from "./grant-rule.ts";
+import type { CommandGrant, RuledPattern, WiderPattern } from "./grant-rule.ts";
 import { findRule } from "./rules.ts";
 import { isChange } from "./verdict.ts";
 
@@ -16,7 +17,7 @@ import { isChange } from "./verdict.ts";
 export interface GrantGround {
   /** Of the call, without what the files hold. */
   readonly call_digest: string;
-  readonly roots: readonly string[];
+  readonly workspace: Places;
 }
 
 /**
@@ -29,25 +30,30 @@ export function offersFor(call: CallFacts, ground: GrantGround): readonly GrantO
     words: "exactly this call again",
     pattern: { kind: "exact", call_digest: ground.call_digest },
   };
-  const wider = makeOffers(call, ground.roots).filter(({ pattern }) => covers(pattern, call, ground));
+  const wider = makeOffers(call, ground.workspace).filter(({ pattern }) => covers(pattern, call, ground));
   return [exact, ...wider];
 }
 
-function makeOffers(call: CallFacts, roots: readonly string[]): readonly GrantOffer[] {
+function makeOffers(call: CallFacts, workspace: Places): readonly GrantOffer[] {
   const { commands = [], addresses = [], touches } = call;
-  if (commands.length > 0) return commandOffers(call, commands);
+  if (commands.length > 0) return commandOffers(call, commands, workspace);
   if (addresses.length > 0) return domainOffers(call);
-  return touches.length > 0 ? pathOffers(call, roots) : toolOffers(call);
+  return touches.length > 0 ? pathOffers(call, workspace.roots) : toolOffers(call);
 }
 
-function commandOffers(call: CallFacts, commands: readonly NamedCommand[]): readonly GrantOffer[] {
-  const command = commandPrefix(call);
-  if (command === undefined) return [];
+function commandOffers(call: CallFacts, commands: readonly NamedCommand[], workspace: Places): readonly GrantOffer[] {
+  const only = onlyCommand(call);
+  const bounds = only === undefined ? undefined : boundsOf(only.command, only.named, workspace);
+  if (bounds === undefined) return [];
   const network = commands.some((each) => each.network);
   const risky = commands.some(({ verdict }) => verdict.findings.length > 0);
-  const words = `any ${risky ? "" : "everyday "}\`${command.replace(/\*$/, "…")}\`${network ? " with the network" : ""}`;
-  const pattern: GrantPattern = { kind: "command", tool: call.tool.name, command, network, ...(risky && { risky }) };
-  return [{ offer: "command", words, pattern }];
+  const command = bounds.words.map(({ word = "*" }) => word).join(" ");
+  if (isCarrierPattern(`${command} *`)) return [];
+  const words = `${describeBounds(bounds)}${network ? " with the network" : ""}, with any options that change only its output`;
+  const tool = call.tool.name;
+  return [
+    { offer: "command", words, pattern: { kind: "command", tool, command, network, ...(risky && { risky }), bounds } },
+  ];
 }
 
 function domainOffers(call: CallFacts): readonly GrantOffer[] {
@@ -89,8 +95,16 @@ function toolOffers({ tool: { name, permission_class } }: CallFacts): readonly G
  */
 export function covers(pattern: GrantPattern, call: CallFacts, ground: GrantGround): boolean {
   if (pattern.kind === "exact") return pattern.call_digest === ground.call_digest;
-  if (isExactOnly(call, ground.roots) || !speaksOfAll(pattern, call)) return false;
-  return findRule(call, ground.roots, configurationOf(pattern)) !== undefined;
+  const { workspace } = ground;
+  if (isExactOnly(call, workspace.roots) || !speaksOfAll(pattern, call)) return false;
+  if (pattern.kind === "command") return isBoundCommand(pattern, call, workspace);
+  return findRule(call, workspace.roots, configurationOf(pattern)) !== undefined;
+}
+
+function isBoundCommand(pattern: CommandGrant, { tool, commands = [] }: CallFacts, workspace: Places): boolean {
+  const { bounds } = pattern;
+  if (bounds === undefined || tool.name !== pattern.tool) return false;
+  return commands.length > 0 && commands.every((each) => isWithin(bounds, each, workspace));
 }
 
 /** What only a yes to the very call is good for: no pattern says how much more it would let through. */
@@ -107,7 +121,6 @@ function speaksOfAll(pattern: WiderPattern, call: CallFacts): boolean {
       const folders = new Set(commands.map(({ folder }) => folder));
       const findings = commands.flatMap(({ verdict }) => verdict.findings);
       return (
-        !isCarrierPattern(pattern.command) &&
         addresses.length === 0 &&
         touches.every(({ access, real }) => access === "list" && folders.has(real)) &&
         (pattern.network || !commands.some(({ network }) => network)) &&
@@ -131,9 +144,9 @@ function speaksOfAll(pattern: WiderPattern, call: CallFacts): boolean {
 const PATH_CLASSES: ReadonlySet<string> = new Set(["file", "generic"]);
 
 /** Remembered, not state: rules are compiled once for each pattern that is kept. */
-const configurations = new WeakMap<WiderPattern, { readonly rules: PolicyRule[] }>();
+const configurations = new WeakMap<RuledPattern, { readonly rules: PolicyRule[] }>();
 
-function configurationOf(pattern: WiderPattern): { readonly rules: PolicyRule[] } {
+function configurationOf(pattern: RuledPattern): { readonly rules: PolicyRule[] } {
   const known = configurations.get(pattern);
   if (known !== undefined) return known;
   const made = { rules: [toRule(pattern)] };

@@ -41,7 +41,7 @@ const CASES: readonly (Given & { title: string; says: readonly string[] })[] = [
   { title: "hidden names",                       tool: "ls", touches: [{ real: "/work/src", access: "list", show_sensitive: true }], says: [YES, allowing({ tool: "ls", path: "/work/src" }), AUTONOMOUS] },
   { title: "many files",                         tool: "write", touches: manyFiles(21), says: [YES, AUTONOMOUS] },
   { title: "a risky command",                    tool: "bash", command: "git push origin main", workspace: BOXED, says: [YES, allowing({ tool: "bash", command: "git push origin main" }), AUTONOMOUS] },
-  { title: "a risky command that no words tell", tool: "bash", command: "git push 'a b'", workspace: BOXED, says: [YES, allowing({ tool: "bash", command: "git push *" }), AUTONOMOUS] },
+  { title: "a risky command that no words tell", tool: "bash", command: "git push 'a b'", workspace: BOXED, says: [YES, AUTONOMOUS] },
   { title: "a carrier",                          tool: "bash", command: "bash 'a b'", says: [YES, AUTONOMOUS, SANDBOX] },
   { title: "an opaque command",                  tool: "bash", command: 'eval "$X"', workspace: BOXED, says: [YES, AUTONOMOUS] },
   { title: "a command with the network",         tool: "bash", command: "npm ci", network: true, workspace: BOXED, says: [YES, AUTONOMOUS] },

@@ -2,7 +2,7 @@ import { PROFILE_NAMES } from "../protocol/configuration.ts";
 import type { PolicyRule, ProfileName } from "../protocol/configuration.ts";
 import type { Effect } from "../protocol/decision.ts";
 import { asGlob } from "../paths/as-glob.ts";
-import { commandPrefix, commonFolder, exactCommand, onlyHost, onlyPath } from "./call-patterns.ts";
+import { commonFolder, exactCommand, onlyHost, onlyPath } from "./call-patterns.ts";
 import { isCarrierPattern } from "./carrier-pattern.ts";
 import { judgeAddress } from "./check-address.ts";
 import { decide } from "./decide.ts";
@@ -137,9 +137,9 @@ function candidates({ call, workspace: { roots } }: DecidedOn): readonly Omit<Po
   const path = onlyPath(call);
   const folder = commonFolder(call, roots);
   const domain = onlyHost(call);
-  const commands = [exactCommand(call), commandPrefix(call)].filter((each) => each !== undefined);
+  const command = exactCommand(call);
   return [
-    ...commands.filter((command) => !isCarrierPattern(command)).map((command) => ({ tool, command })),
+    ...(command === undefined || isCarrierPattern(command) ? [] : [{ tool, command }]),
     ...(domain === undefined ? [] : [{ tool, domain }]),
     ...(path === undefined ? [] : [{ tool, path: asGlob(path) }]),
     ...(folder === undefined ? [] : [{ tool, path: `${asGlob(folder)}/**` }]),

@@ -3,6 +3,19 @@ import type { ApprovalState } from "./approval-states.ts";
 import { RISKS } from "./call.ts";
 import { SCOPES } from "./decision.ts";
 
+/** What a grant of a command is bound to. */
+const commandBounds = z.strictObject({
+  /** Where it runs: a real path. */
+  folder: z.string(),
+  /** Its words in order: each as it is, or a slot for any number of its kind. */
+  words: z.array(z.strictObject({ word: z.string().optional(), slot: z.enum(["path", "address", "text"]).optional() })),
+  /** The folder that paths lie below. */
+  below: z.string().optional(),
+  /** Scheme, host and port of addresses. */
+  origin: z.string().optional(),
+});
+export type CommandBounds = z.infer<typeof commandBounds>;
+
 /**
  * What a grant that lasts longer than one call lets through. `exact`: the same call again, whatever the files hold by
  * then. The others are written as rules are, and never name a carrier such as `bash *`.
@@ -16,6 +29,8 @@ const grantPattern = z.discriminatedUnion("kind", [
     network: z.boolean(),
     /** Also where the policy finds it risky. Left out: only everyday uses. */
     risky: z.boolean().optional(),
+    /** Left out in grants of older versions, which said less of what they meant: those let nothing through. */
+    bounds: commandBounds.optional(),
   }),
   z.strictObject({
     kind: z.literal("path"),

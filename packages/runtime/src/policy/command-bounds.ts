@@ -1,0 +1,164 @@
+import type { CommandBounds } from "../protocol/approval.ts";
+import { isInside } from "../paths/inside.ts";
+import type { ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
+import { judgePlace } from "./check-path.ts";
+import type { NamedCommand, Places } from "./facts.ts";
+import { harmlessWords } from "./harmless-options.ts";
+
+type BoundWord = CommandBounds["words"][number];
+type Slot = NonNullable<BoundWord["slot"]>;
+
+/** Programs that look at the paths among their operands, and do nothing else without an option that says so. */
+// oxfmt-ignore
+const READERS = new Set([
+  "cat", "head", "tail", "wc", "nl", "tac", "rev", "od", "hexdump", "strings", "stat", "file", "ls", "dir", "du", "tree", "diff", "cmp", "comm", "cksum",
+  "md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "base64",
+  "eslint", "prettier", "tsc", "jest", "vitest", "mocha", "pytest", "mypy", "ruff", "black", "flake8", "oxlint", "biome", "gofmt", "rustfmt",
+  "shellcheck", "rubocop",
+]);
+/** The first operand is what they look for. */
+const SEARCHERS = new Set(["grep", "egrep", "fgrep", "rg"]);
+/** They change what they are given: then only the folder of the command that was agreed to is meant. */
+const WRITERS = new Set(["touch", "mkdir", "cp", "tee"]);
+const ASKERS = new Set(["curl", "wget"]);
+
+/** What of a command's operands may be another one of its kind. The rest is meant as it is. */
+function slotOf(program: string, operand: string, index: number): Slot | undefined {
+  if (ASKERS.has(program)) return /^https?:/i.test(operand) ? "address" : undefined;
+  if (SEARCHERS.has(program)) return index === 0 ? "text" : "path";
+  return READERS.has(program) || WRITERS.has(program) ? "path" : undefined;
+}
+
+/** A command for a comparison: its words in order, with those that may differ taken for what they are. */
+interface Shape {
+  readonly program: string;
+  readonly words: readonly BoundWord[];
+  /** The words in each kind of place that may differ. */
+  readonly given: Readonly<Record<Slot, readonly ShellWord[]>>;
+}
+
+/** Words that can be compared: plain ones, of a program that is looked up by its name. */
+function isComparable({ words, assignments, redirections, folder, isCarrier }: SimpleCommand): boolean {
+  const [name] = words;
+  if (name === undefined || isCarrier || assignments.length + redirections.length > 0 || folder.path !== ".")
+    return false;
+  return !name.value.includes("/") && words.every(({ isDynamic, isPattern }) => !isDynamic && !isPattern);
+}
+
+/** With `isOpen`, words may be slots. Not beside options that are not harmless: their values would look like operands. */
+function shapeOf(command: SimpleCommand, isOpen: boolean): Shape | undefined {
+  if (!isComparable(command)) return undefined;
+  const [program = "", ...rest] = command.words.map(({ value }) => value);
+  const kept = keptWords(program, rest);
+  const hasOptions = kept.some(({ isOption }) => isOption);
+  const words: BoundWord[] = [{ word: program }];
+  const given: Record<Slot, ShellWord[]> = { path: [], address: [], text: [] };
+  let operands = 0;
+  for (const { at, isOption } of kept) {
+    const word = command.words[at] as ShellWord;
+    const slot = isOption || !isOpen ? undefined : slotOf(program, word.value, operands++);
+    if (slot === undefined || (hasOptions && slot !== "address")) {
+      words.push({ word: word.value });
+      continue;
+    }
+    given[slot].push(word);
+    // However many of them.
+    if (words.at(-1)?.slot !== slot) words.push({ slot });
+  }
+  return { program, words, given };
+}
+
+/** The words after the program that count, by their index, without harmless options. */
+function keptWords(
+  program: string,
+  rest: readonly string[],
+): readonly { readonly at: number; readonly isOption: boolean }[] {
+  const subcommand = rest.find((value) => !value.startsWith("-")) ?? "";
+  const end = rest.indexOf("--");
+  const kept: { at: number; isOption: boolean }[] = [];
+  let next = 0;
+  for (const [at, value] of rest.entries()) {
+    if (at < next) continue; // the value of a harmless option
+    // After `--` nothing is an option.
+    const isOption = value.startsWith("-") && value !== "-" && (end < 0 || at <= end);
+    const skipped = isOption ? harmlessWords(value, [program, subcommand]) : 0;
+    if (skipped > 0) next = at + skipped;
+    else kept.push({ at: at + 1, isOption });
+  }
+  return kept;
+}
+
+/**
+ * What a yes to a command is bound to when it is to last: the program, its subcommands, operands and options as they are.
+ * Others may be only what changes nothing but its output, the paths in a folder, the address on a host, or the text to
+ * look for. Undefined where that cannot be said of it.
+ */
+export function boundsOf(command: SimpleCommand, named: NamedCommand, workspace: Places): CommandBounds | undefined {
+  const shape = shapeOf(command, named.verdict.findings.length === 0);
+  if (shape === undefined) return undefined;
+  const { path, address } = shape.given;
+  const bounds = { folder: named.folder, words: [...shape.words] };
+  if (address.length > 0) {
+    const [origin, ...others] = new Set(address.map(({ value }) => originOf(value)));
+    return origin === undefined || others.length > 0 ? undefined : { ...bounds, origin };
+  }
+  if (path.length === 0) return bounds;
+  const reals = realsOf(path, command, named);
+  const isChanged = WRITERS.has(shape.program);
+  const holds = (root: string): boolean => reals.every((real) => isInside(root, real));
+  const below = isChanged ? commonParent(reals) : workspace.roots.find(holds);
+  return below !== undefined && areOpen(reals, below, workspace) ? { ...bounds, below } : undefined;
+}
+
+/** Whether a command stays within what a yes was bound to. */
+export function isWithin(bounds: CommandBounds, named: NamedCommand, workspace: Places): boolean {
+  const [command, ...others] = named.parsed.commands;
+  if (command === undefined || others.length > 0 || named.parsed.opaque.length > 0) return false;
+  const isOpen = bounds.words.some(({ slot }) => slot !== undefined);
+  const shape = shapeOf(command, isOpen);
+  if (shape === undefined || named.folder !== bounds.folder) return false;
+  if (JSON.stringify(shape.words) !== JSON.stringify(bounds.words)) return false;
+  const { path, address } = shape.given;
+  const { below, origin } = bounds;
+  if (path.length > 0 && (below === undefined || !areOpen(realsOf(path, command, named), below, workspace)))
+    return false;
+  return address.every(({ value }) => origin !== undefined && originOf(value) === origin);
+}
+
+function realsOf(words: readonly ShellWord[], command: SimpleCommand, { places }: NamedCommand): readonly string[] {
+  const texts = new Set(words.map(({ text }) => text));
+  return places.filter((each) => each.command === command && texts.has(each.shown)).map(({ real }) => real);
+}
+
+/** Below the folder, in the roots, and no place that is closed to tools. */
+function areOpen(reals: readonly string[], below: string, workspace: Places): boolean {
+  return reals.every((real) => isInside(below, real) && judgePlace(real, workspace) === undefined);
+}
+
+/** The innermost folder that holds all of them. */
+function commonParent(reals: readonly string[]): string | undefined {
+  const [first = [], ...rest] = reals.map((real) => real.split("/").slice(0, -1));
+  const end = first.findIndex((name, at) => rest.some((names) => names[at] !== name));
+  const folder = (end < 0 ? first : first.slice(0, end)).join("/");
+  return folder === "" ? undefined : folder;
+}
+
+/** `https://example.com`, where an address is plain: the programs read more into some signs than a URL has. */
+function originOf(address: string): string | undefined {
+  if (!/^https?:\/\/[\w.-]+(?::\d+)?(?:[/?][\w./?&=%~+:,;!'()*$-]*)?$/i.test(address)) return undefined;
+  return URL.canParse(address) ? new URL(address).origin : undefined;
+}
+
+/** In words: `cat <paths below /work>`, `curl -L <addresses of https://example.com>`. */
+export function describeBounds({ words, below, origin, folder }: CommandBounds): string {
+  const shown = words.map(({ word, slot }) => {
+    if (slot === "path") return `<paths below ${below}>`;
+    if (slot === "address") return `<addresses of ${origin}>`;
+    return slot === "text" ? "<any text>" : quoteWord(String(word));
+  });
+  return `\`${shown.join(" ")}\` in \`${folder}\``;
+}
+
+function quoteWord(word: string): string {
+  return /^[\w./:@%+=,-]+$/.test(word) ? word : JSON.stringify(word);
+}
