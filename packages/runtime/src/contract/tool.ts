@@ -25,6 +25,8 @@ export interface CommandTouch {
   readonly workdir: string;
   /** It asks for the network. */
   readonly network: boolean;
+  /** It goes on after the call: what it changes then cannot be undone. */
+  readonly background?: boolean;
 }
 
 /** An address that a call would ask. */

@@ -81,9 +81,10 @@ async function readCommands(
 ): Promise<NamedCommand[]> {
   const { nameCommand } = (naming ??= await import("../policy/name-command.ts"));
   const { roots, home } = workspace;
-  return commands.map(({ command, workdir, network }) => {
+  return commands.map(({ command, workdir, network, background = false }) => {
     const folder = (touches.find(({ path }) => path === workdir) ?? resolve(workdir)).real;
-    return nameCommand(command, { roots, home, folder, network, denylist, resolve: (path) => realOf(path, resolve) });
+    const ground = { roots, home, folder };
+    return nameCommand(command, { ...ground, network, background, denylist, resolve: (path) => realOf(path, resolve) });
   });
 }
 

@@ -63,8 +63,8 @@ export function countChanged({ touches }: CallFacts): number {
 
 /** A rule that allows in general does not mean these; one that names the command does. */
 export function checkRisky(subject: Subject): Verdict | string {
-  const { call, rule } = subject;
-  const found = findRisky(call);
+  const { rule } = subject;
+  const found = findRisky(subject);
   if (found === undefined) return "No command is risky, and of each it is known what it would do";
   if (rule?.effect === "allow" && rule.namesCommand) return "A rule for this command allows it";
   return byProfile(subject, {
@@ -76,12 +76,22 @@ export function checkRisky(subject: Subject): Verdict | string {
   });
 }
 
-function findRisky({ commands = [] }: CallFacts): CommandFinding | undefined {
-  for (const { verdict } of commands) {
-    const found = verdict.findings.find(({ level }) => level !== "destructive");
-    if (found !== undefined) return found;
+function findRisky({ call, workspace }: Subject): CommandFinding | undefined {
+  const isCovered = call.undo_covers_workspace ?? workspace.sandbox !== "none";
+  for (const { verdict, background } of call.commands ?? []) {
+    const isLost = !isCovered || background === true;
+    const found = verdict.findings.find(({ level }) => isAskedFor(level) || (isLost && level === "undoable"));
+    if (found !== undefined) return found.level === "undoable" ? beyondUndo(found) : found;
   }
   return undefined;
+}
+
+function beyondUndo(found: CommandFinding): CommandFinding {
+  return { ...found, level: "risky", reason: `${found.reason}, and undo does not cover it` };
+}
+
+function isAskedFor(level: CommandFinding["level"]): boolean {
+  return level === "risky" || level === "opaque";
 }
 
 /** A rule that allows in general does not mean this; one for the permission does. */

@@ -16,6 +16,8 @@ const GROUND = { roots: ["/home/dev/project"], home: "/home/dev" };
 // oxfmt-ignore
 const ANSWERS = {
   destructive: "DENY",
+  unreadable:  "DENY",
+  undoable:    "ALLOW",
   risky:       "REQUIRE_CONFIRMATION",
   opaque:      "REQUIRE_CONFIRMATION",
   everyday:    "ALLOW",
@@ -35,7 +37,9 @@ function answer(command: string): Row["expect"] {
   return ANSWERS[levelOf(command)];
 }
 
-const destructive = rows.filter((row) => row.expect === "DENY").map(({ args }) => args.cmd);
+/** Text that bash refuses: put into quotes, it may be a text of another language. */
+const UNPARSED = "cannot be parsed by bash";
+const destructive = rows.filter((row) => row.expect === "DENY" && row.about !== UNPARSED).map(({ args }) => args.cmd);
 const everyday = rows.filter((row) => row.expect === "ALLOW").map(({ args }) => args.cmd);
 
 test("every row of the corpus is judged as it says", () => {

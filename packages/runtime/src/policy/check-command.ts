@@ -2,16 +2,21 @@ import { commandLine } from "../shell/describe.ts";
 import { gitSubcommand } from "../shell/git.ts";
 import { hasOption, optionValues, readArguments } from "../shell/options.ts";
 import type { Arguments } from "../shell/options.ts";
+import { knownWord } from "../shell/parsed-shell.ts";
 import type { ParsedShell, ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
 import { COMMAND_DANGERS, OPTION_TABLES } from "./command-dangers.ts";
 import type { Danger } from "./command-dangers.ts";
-import { DEEDS, judgeWrites } from "./command-deeds.ts";
-import type { Remark } from "./command-deeds.ts";
+import { DEEDS } from "./command-deeds.ts";
 import { declaredAssignments, judgeAssignment } from "./command-environment.ts";
 import { readDenylist } from "./command-pattern.ts";
+import { placeOf, resolveWord } from "./command-places.ts";
 import type { CommandGround } from "./command-places.ts";
+import { judgeWrites } from "./command-remarks.ts";
+import type { Remark } from "./command-remarks.ts";
 
-export type CommandLevel = "destructive" | "risky" | "opaque" | "everyday";
+/** From worst to best. "unreadable": no bash would parse it. "undoable": it loses work that undo brings back. */
+const LEVELS = ["destructive", "unreadable", "risky", "opaque", "undoable"] as const;
+export type CommandLevel = (typeof LEVELS)[number] | "everyday";
 
 export interface CommandFinding {
   readonly level: Exclude<CommandLevel, "everyday">;
@@ -31,20 +36,18 @@ export interface CommandContext extends CommandGround {
   readonly denylist?: string;
 }
 
-const LEVELS = ["destructive", "risky", "opaque"] as const satisfies readonly CommandLevel[];
-
 /**
  * How dangerous a parsed text is: as much as the worst of its commands (spec 3, Commands). Each command is judged by its own
  * words; nothing is matched on text. Pure, and never throws.
  */
 export function judgeCommands(parsed: ParsedShell, context: CommandContext): CommandVerdict {
   const denied = context.denylist === undefined ? [] : readDenylist(context.denylist);
-  const findings: CommandFinding[] = parsed.opaque.map(({ reason, text }) => ({
-    level: "opaque",
+  const findings: CommandFinding[] = parsed.opaque.map(({ reason, text, isUnreadable }) => ({
+    level: isUnreadable === true ? "unreadable" : "opaque",
     command: text,
     reason,
   }));
-  for (const command of parsed.commands) {
+  for (const command of [...parsed.commands, ...parsed.guessed]) {
     const remarks = [...denials(command, denied), ...remarksOn(command, context)];
     const line = remarks.length === 0 ? "" : commandLine(command);
     for (const { level, reason } of remarks) findings.push({ level, command: line, reason });
@@ -104,13 +107,40 @@ function* byTables(
   const rows = dangersByName.get(base) ?? [];
   const given = rows.length === 0 ? undefined : argumentsOf(base, command.words);
   for (const { danger, subcommands } of rows) {
-    if (given !== undefined && fits(danger, subcommands, given)) yield { level: danger.level, reason: danger.why };
+    if (given === undefined || !fits(danger, subcommands, given)) continue;
+    if (command.guess === "possible" && isNameAlone(danger, subcommands) && !namesPlace(command)) {
+      if (danger.level === "destructive") yield { level: "opaque", reason: `it may be run, and then ${danger.why}` };
+      continue;
+    }
+    const isBeyondUndo = danger.level === "undoable" && !worksInside(command, ground);
+    yield { level: isBeyondUndo ? "risky" : danger.level, reason: danger.why };
   }
   const needsSubcommand = rows.some(({ subcommands }) => subcommands.length > 0);
   if (needsSubcommand && given?.operands[0]?.isDynamic === true && given.operands[0].value === "") {
     yield { level: "opaque", reason: `what ${base} does is known only when it runs` };
   }
   yield* DEEDS[base]?.(command, ground) ?? [];
+}
+
+/** Whether a command works in the workspace, also where git is told to work elsewhere. */
+function worksInside({ words, folder }: SimpleCommand, ground: CommandGround): boolean {
+  const { options } = readArguments(words, GIT_FOLDERS, { stopsEarly: true });
+  const named = words[0]?.value === "git" ? optionValues(options, "-C", "--git-dir", "--work-tree") : [];
+  return [knownWord("."), ...named].every((word) => {
+    const path = word.isDynamic ? undefined : resolveWord(word, folder, ground);
+    return path !== undefined && /^(?:root|inside|repository)$/.test(placeOf(path, ground));
+  });
+}
+
+const GIT_FOLDERS = { short: "Cc", long: ["git-dir", "work-tree", "namespace"] };
+
+/** A row that a program's name fits by itself: among the words of another program that may be chance. */
+function isNameAlone(danger: Danger, subcommands: Row["subcommands"]): boolean {
+  return subcommands.length === 0 && danger.operand === undefined && danger.with === undefined;
+}
+
+function namesPlace({ words }: SimpleCommand): boolean {
+  return words.slice(1).some(({ value }) => value.startsWith("/dev/"));
 }
 
 interface Row {

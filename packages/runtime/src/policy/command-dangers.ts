@@ -1,7 +1,7 @@
 import type { OptionTable } from "../shell/options.ts";
 
-/** "destructive": denied in every profile. "risky": a person is asked. */
-export type DangerLevel = "destructive" | "risky";
+/** "destructive": denied in every profile. "risky": a person is asked. "undoable": asked where undo does not cover it. */
+export type DangerLevel = "destructive" | "risky" | "undoable";
 
 /** A row speaks of a command whose words begin like `run` and that fits all the rest. */
 export interface Danger {
@@ -102,35 +102,40 @@ const PUBLISHES: readonly Danger[] = [
 // oxfmt-ignore
 const LOSES_WORK: readonly Danger[] = [
   { run: "git init|clone",   with: ["--template", "--separate-git-dir", "--config", "-c", "--upload-pack", "-u", "--recurse-submodules", "--recursive"], level: "risky", why: "it makes a repository with settings of its own, by which later commands run" },
-  { run: "git reset",        with: ["--hard", "--merge", "--keep"],     level: "risky", why: "it throws away changes" },
-  { run: "git clean",        with: ["-f", "--force", "-x", "-X", "-d"], without: ["-n", "--dry-run"], level: "risky", why: "it deletes files that git does not know" },
-  { run: "git checkout|switch", with: ["-f", "--force", "--discard-changes", "-B", "-C", "--orphan"], level: "risky", why: "it throws away changes" },
-  { run: "git checkout",     operand: /^(?:\.|\.\/|:\/|\*|:\(top\).*)$/, level: "risky", why: "it throws away changes" },
-  { run: "git restore",      without: ["--staged", "-S"],               level: "risky", why: "it throws away changes" },
-  { run: "git restore",      with: ["--worktree", "-W"],                level: "risky", why: "it throws away changes" },
-  { run: "git branch",       with: ["-D", "-d", "--delete", "-M", "-f", "--force"], level: "risky", why: "it removes or moves a branch" },
-  { run: "git tag",          with: ["-d", "--delete", "-f", "--force"], level: "risky", why: "it removes or moves a tag" },
-  { run: "git stash drop|clear",                                        level: "risky", why: "it throws away put-aside changes" },
-  { run: "git rebase",       without: ["--abort", "--continue", "--skip", "--quit", "--show-current-patch", "--edit-todo"], level: "risky", why: "it rewrites history" },
-  { run: "git commit",       with: ["--amend"],                         level: "risky", why: "it rewrites history" },
+  { run: "git reset",        with: ["--hard", "--merge", "--keep"],     level: "undoable", why: "it throws away changes" },
+  { run: "git clean",        with: ["-f", "--force", "-x", "-X", "-d"], without: ["-n", "--dry-run"], level: "undoable", why: "it deletes files that git does not know" },
+  { run: "git checkout|switch", with: ["-f", "--force", "--discard-changes", "-B", "-C", "--orphan"], level: "undoable", why: "it throws away changes" },
+  { run: "git checkout",     operand: /^(?:\.|\.\/|:\/|\*|:\(top\).*)$/, level: "undoable", why: "it throws away changes" },
+  { run: "git restore",      without: ["--staged", "-S"],               level: "undoable", why: "it throws away changes" },
+  { run: "git restore",      with: ["--worktree", "-W"],                level: "undoable", why: "it throws away changes" },
+  { run: "git branch",       with: ["-D", "-d", "--delete", "-M", "-f", "--force"], level: "undoable", why: "it removes or moves a branch" },
+  { run: "git tag",          with: ["-d", "--delete", "-f", "--force"], level: "undoable", why: "it removes or moves a tag" },
+  { run: "git stash drop|clear",                                        level: "undoable", why: "it throws away stashed changes" },
+  { run: "git rebase",       without: ["--abort", "--continue", "--skip", "--quit", "--show-current-patch", "--edit-todo"], level: "undoable", why: "it rewrites history" },
+  { run: "git commit",       with: ["--amend"],                         level: "undoable", why: "it rewrites history" },
   { run: "git filter-branch|filter-repo|replace|fast-import",           level: "risky", why: "it rewrites history" },
-  { run: "git update-ref|symbolic-ref",                                 with: ["-d", "--delete", "--stdin"], level: "risky", why: "it rewrites history" },
+  { run: "git update-ref|symbolic-ref",                                 with: ["--stdin"], level: "risky", why: "it rewrites history" },
+  { run: "git update-ref",                                              level: "undoable", why: "it moves or removes a branch" },
+  { run: "git symbolic-ref",                                            with: ["-d", "--delete"], level: "undoable", why: "it moves or removes a branch" },
+  { run: "git read-tree",    with: ["--reset", "-u"],                   level: "undoable", why: "it throws away changes" },
+  { run: "git checkout-index", with: ["-f", "--force"],                 level: "undoable", why: "it throws away changes" },
   { run: "git reflog expire|delete",                                    level: "risky", why: "it removes what lost work could be had back from" },
   { run: "git gc|prune",     with: ["--prune", "--aggressive", "-n"],   level: "risky", why: "it removes what lost work could be had back from" },
   { run: "git prune",                                                   without: ["-n", "--dry-run"], level: "risky", why: "it removes what lost work could be had back from" },
   { run: "git worktree remove|prune",                                   level: "risky", why: "it removes a working folder" },
   { run: "git remote remove|rm|set-url|rename|prune",                   level: "risky", why: "it changes where git pushes to and fetches from" },
-  { run: "git submodule deinit",                                        level: "risky", why: "it removes a working folder" },
-  { run: "git rm",           with: ["-r"],  without: ["--cached", "-n", "--dry-run"], level: "risky", why: "it deletes files" },
+  { run: "git submodule deinit",                                        level: "undoable", why: "it removes a working folder" },
+  { run: "git rm",           with: ["-r"],  without: ["--cached", "-n", "--dry-run"], level: "undoable", why: "it deletes files" },
   { run: "bfg|git-filter-repo",                                         level: "risky", why: "it rewrites history" },
-  { run: "hg strip|update|purge|revert",                                level: "risky", why: "it throws away changes" },
+  { run: "hg strip|update|purge|revert",                                level: "undoable", why: "it throws away changes" },
   { run: "docker|podman system|volume|image|container|network|builder prune|rm|remove", level: "risky", why: "it removes containers, images or data" },
   { run: "docker|podman|nerdctl rm|rmi|kill|stop|update|import|load|swarm|secret|node|service|stack", level: "risky", why: "it removes or changes containers, images or data" },
   { run: "docker|podman compose down|rm|kill",                          level: "risky", why: "it removes containers or data" },
   { run: "docker-compose down|rm|kill",                                 level: "risky", why: "it removes containers or data" },
   { run: "docker|podman|nerdctl run|create",                            with: ["--privileged", "-v", "--volume", "--mount", "--pid", "--cap-add", "--device", "--userns", "--ipc"], level: "risky", why: "it gives a container access to this machine" },
   { run: "dropdb|dropuser|mysqladmin|mongodump|redis-cli",              operand: /^(?!ping$|info$|get$|keys$)./i, level: "risky", why: "it changes a database" },
-  { run: "psql|mysql|mariadb|sqlite3|duckdb|clickhouse-client|cqlsh|mongosh|mongo|influx|bq|snowsql", operand: SQL_LOSS(), level: "risky", why: "it deletes from a database" },
+  { run: "sqlite3|sqlite|duckdb",                                       operand: SQL_LOSS(), level: "undoable", why: "it deletes from a database" },
+  { run: "psql|mysql|mariadb|clickhouse-client|cqlsh|mongosh|mongo|influx|bq|snowsql", operand: SQL_LOSS(), level: "risky", why: "it deletes from a database" },
   { run: "rails|rake|artisan|prisma|alembic|sequelize|knex|typeorm|flyway|liquibase|dbmate|goose|manage.py db:drop|db:reset|db:purge|migrate:fresh|migrate:reset|migrate:rollback|flush|clean|drop-all|downgrade|schema:drop", level: "risky", why: "it deletes from a database" },
   { run: "history",          with: ["-c", "-d", "-w"],                  level: "risky", why: "it removes what was typed before" },
   { run: "journalctl",       with: ["--vacuum-time", "--vacuum-size", "--vacuum-files", "--rotate"], level: "risky", why: "it removes the machine's log" },

@@ -28,7 +28,7 @@ for (const writer of WRITERS) {
 
 // oxfmt-ignore
 const SINGLE: readonly (readonly [string, CommandLevel])[] = [
-  ["rm -rf src",                            "risky"],
+  ["rm -rf src",                            "undoable"],
   ["rm -rf src/build",                      "everyday"],
   ["mknod x b 8 0",                         "risky"],
   ["tune2fs -c 0 /dev/sda1",                "risky"],
@@ -71,6 +71,6 @@ test.each([
   ["/home/dev/build", "/home/dev/build/tmp/project"],
 ])("a workspace that lies below a folder of builds is no less worth than another (%s, %s)", (...roots) => {
   const ground = { roots, home: "/home/dev", folder: "/home/dev/build/tmp/project" };
-  expect(levelOf("rm -rf src", ground)).toBe("risky");
+  expect(levelOf("rm -rf src", ground)).toBe("undoable");
   expect(levelOf("rm -rf dist", ground)).toBe("everyday");
 });

@@ -1,41 +1,22 @@
 import { hasOption, optionValues, readArguments } from "../shell/options.ts";
 import type { OptionTable } from "../shell/options.ts";
-import type { ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
+import type { SimpleCommand } from "../shell/parsed-shell.ts";
 import { findLaterPlace } from "./check-path.ts";
-import type { DangerLevel } from "./command-dangers.ts";
-import { isMadeAgain, isMadeAgainBelow, isOneFile, placeOf, resolveWord, withoutPattern } from "./command-places.ts";
+import { DELETIONS, WHOLE } from "./command-deletions.ts";
+import { placeOf, resolveWord, withoutPattern } from "./command-places.ts";
 import type { CommandGround } from "./command-places.ts";
-
-/** What is said of one command. */
-export interface Remark {
-  readonly level: DangerLevel;
-  readonly reason: string;
-}
-
-type Judge = (command: SimpleCommand, ground: CommandGround) => readonly Remark[];
-
-const destructive = (reason: string): Remark => ({ level: "destructive", reason });
-const risky = (reason: string): Remark => ({ level: "risky", reason });
+import { destructive, judgeWrites, risky, undoable } from "./command-remarks.ts";
+import type { Judge, Remark } from "./command-remarks.ts";
 
 /** Commands whose danger lies in the paths they are given. */
 // oxfmt-ignore
 export const DEEDS: Readonly<Record<string, Judge | undefined>> = {
   __proto__: null as never,
-  rm:        judgeRemove,
-  grm:       judgeRemove,
-  srm:       judgeRemove,
-  trash:     judgeRemove,
-  rimraf:    (command, ground) => judgeDeletion(command, ground, { isDeep: true }),
-  del:       judgeRemove,
-  unlink:    (command, ground) => judgeDeletion(command, ground, { isDeep: false }),
-  rmdir:     (command, ground) => judgeDeletion(command, ground, { isDeep: false }),
-  shred:     judgeShred,
-  wipe:      judgeShred,
+  ...DELETIONS,
   truncate:  (command, ground) => judgeWrites(command, ground, readArguments(command.words, { short: "sr", long: ["size", "reference"] }).operands),
   mv:        judgeMove,
   cp:        judgeCopy,
   install:   judgeCopy,
-  rsync:     judgeSync,
   ln:        judgeLink,
   dd:        judgeDd,
   tee:       (command, ground) => judgeWrites(command, ground, readArguments(command.words).operands),
@@ -50,7 +31,6 @@ export const DEEDS: Readonly<Record<string, Judge | undefined>> = {
   ruby:      judgeInPlace,
   curl:      (command, ground) => judgeOutput(command, ground, { short: "oAHbcDeEKmPQrtuUwxyYzCdFTX", long: ["output"], names: ["-o", "--output", "-D", "-c"] }),
   wget:      (command, ground) => judgeOutput(command, ground, { short: "OPo", long: ["output-document", "directory-prefix"], names: ["-O", "--output-document", "-P", "-o"] }),
-  tar:       (command, ground) => judgeOutput(command, ground, { short: "fCIFTX", long: ["directory"], names: ["-C", "--directory"] }),
   unzip:     (command, ground) => judgeOutput(command, ground, { short: "dxP", names: ["-d"] }),
   git:       judgeGitOutput,
   sort:      (command, ground) => judgeOutput(command, ground, { short: "kotST", long: ["output"], names: ["-o", "--output"] }),
@@ -65,112 +45,6 @@ export const DEEDS: Readonly<Record<string, Judge | undefined>> = {
   kill:      judgeKill,
   tune2fs:   () => [risky("it changes a file system")],
 };
-
-const REMOVE: OptionTable = {};
-
-function judgeRemove(command: SimpleCommand, ground: CommandGround): readonly Remark[] {
-  const { options } = readArguments(command.words, REMOVE);
-  if (hasOption(options, "--no-preserve-root"))
-    return [destructive("it is told to delete even the top of the machine")];
-  return judgeDeletion(command, ground, { isDeep: hasOption(options, "-r", "-R", "--recursive", "-d") });
-}
-
-function judgeDeletion(
-  command: SimpleCommand,
-  ground: CommandGround,
-  { isDeep }: { isDeep: boolean },
-): readonly Remark[] {
-  const remarks: Remark[] = [];
-  for (const word of readArguments(command.words).operands)
-    remarks.push(...judgeDeleted(word, command, { ground, isDeep }));
-  return remarks;
-}
-
-interface DeletionFacts {
-  readonly ground: CommandGround;
-  readonly isDeep: boolean;
-}
-
-function judgeDeleted(
-  word: ShellWord,
-  { folder }: SimpleCommand,
-  { ground, isDeep }: DeletionFacts,
-): readonly Remark[] {
-  if (word.isDynamic) return judgeUnknownDeletion(word, isDeep);
-  const full = resolveWord(word, folder, ground);
-  const shown = JSON.stringify(word.value);
-  if (full === undefined) return isDeep ? [risky(`it deletes ${shown} in a folder that is not known`)] : [];
-  const { path, isContents } = withoutPattern(full);
-  const place = placeOf(path, ground);
-  if (place === "null") return [];
-  const whole = WHOLE[place];
-  const isWhole = whole !== undefined;
-  if (isWhole && (isDeep || place === "machine" || place === "device"))
-    return [destructive(`it deletes ${whole} (${shown})`)];
-  if (isWhole && isContents) return [risky(`it deletes every file in a folder (${shown})`)];
-  if (place === "outside" || isWhole) return [risky(`it deletes outside the workspace (${shown})`)];
-  if (findLaterPlace(path, ground.roots) !== undefined) return [risky(`it deletes what runs later unasked (${shown})`)];
-  if (!isDeep || (isOneFile(full) && !isContents)) return [];
-  if (isMadeAgainBelow(ground.roots, path) && (folder.isCertain || !/^[.*/]*$/.test(word.value))) return [];
-  return place === "scratch" && !isContents ? [] : [risky(`it deletes a whole folder (${shown})`)];
-}
-
-// oxfmt-ignore
-const WHOLE: Readonly<Record<string, string>> = {
-  machine:    "a part of the machine",
-  home:       "a home folder",
-  above:      "a folder that holds the workspace",
-  root:       "the whole workspace",
-  repository: "the history of the workspace",
-  device:     "a device",
-};
-
-function judgeUnknownDeletion(word: ShellWord, isDeep: boolean): readonly Remark[] {
-  if (!isDeep && !word.canSplit && !/^[/~]/.test(word.value)) return [];
-  if (isMadeAgain(word.value)) return [];
-  return [risky(`what it deletes is known only when it runs (${word.text})`)];
-}
-
-function judgeShred(command: SimpleCommand, ground: CommandGround): readonly Remark[] {
-  const { operands, options } = readArguments(command.words, {
-    short: "ns",
-    long: ["iterations", "size", "random-source"],
-  });
-  if (hasOption(options, "--help", "--version")) return [];
-  const isInside = operands.every((word) => {
-    const path = word.isDynamic ? undefined : resolveWord(word, command.folder, ground);
-    return path !== undefined && /^(?:inside|scratch)$/.test(placeOf(withoutPattern(path).path, ground));
-  });
-  return [
-    isInside
-      ? risky("what it overwrites cannot be had back")
-      : destructive("it overwrites what lies outside the workspace for good"),
-  ];
-}
-
-/** Whether each word may be written. Used for redirections as well. */
-export function judgeWrites(
-  { folder }: Pick<SimpleCommand, "folder">,
-  ground: CommandGround,
-  words: readonly ShellWord[],
-): readonly Remark[] {
-  const remarks: Remark[] = [];
-  for (const word of words) {
-    const full = resolveWord(word, folder, ground);
-    if (full === undefined || (word.isDynamic && word.value === "")) continue;
-    const shown = JSON.stringify(word.text);
-    const place = placeOf(withoutPattern(full).path, ground);
-    if (/^\/dev\/(?:tcp|udp)\//.test(full)) remarks.push(risky(`it opens a connection (${shown})`));
-    else if (place === "device") remarks.push(destructive(`it writes to a device (${shown})`));
-    else if (place === "machine" && !word.isDynamic && !/^\/(?:usr\/local|opt|tmp|var\/tmp|dev)\b/.test(full))
-      remarks.push(destructive(`it writes to a part of the machine (${shown})`));
-    else if (/^(?:machine|home|above|outside)$/.test(place) && full !== "/tmp" && full !== "/dev/shm")
-      remarks.push(risky(`it writes outside the workspace (${shown})`));
-    else if (place === "repository" || findLaterPlace(full, ground.roots) !== undefined)
-      remarks.push(risky(`it changes what runs later unasked (${shown})`));
-  }
-  return remarks;
-}
 
 /** What is moved away is gone from where it was. */
 function judgeMove(command: SimpleCommand, ground: CommandGround): readonly Remark[] {
@@ -201,22 +75,6 @@ function judgeCopy(command: SimpleCommand, ground: CommandGround): readonly Rema
   const target =
     optionValues(options, "-t", "--target-directory")[0] ?? (operands.length > 1 ? operands.at(-1) : undefined);
   return target === undefined ? [] : judgeWrites(command, ground, [target]);
-}
-
-function judgeSync(command: SimpleCommand, ground: CommandGround): readonly Remark[] {
-  const { operands, options } = readArguments(command.words, {
-    short: "efBTM",
-    long: ["rsh", "exclude", "include", "filter", "files-from"],
-  });
-  const target = operands.length > 1 ? operands.at(-1) : undefined;
-  if (target === undefined || /^[^/]+:/.test(target.value)) return [];
-  const remarks = judgeWrites(command, ground, [target]);
-  if (!options.some(({ name }) => /^--(?:del|delete.*)$/.test(name))) return remarks;
-  return [
-    ...remarks,
-    ...judgeDeleted(target, command, { ground, isDeep: true }),
-    risky("it deletes what is not at the other place"),
-  ];
 }
 
 function judgeLink(command: SimpleCommand, ground: CommandGround): readonly Remark[] {
@@ -281,8 +139,10 @@ function judgeRights(command: SimpleCommand, ground: CommandGround): readonly Re
       remarks.push(risky(`it changes rights outside the workspace (${JSON.stringify(word.value)})`));
   }
   // Everything loses its rights: nothing in the workspace can be used any more.
-  if (isDeep && /^(?:0+|a?-[rwx]+|[ugo]*=)$/.test(operands[0]?.value ?? ""))
-    remarks.push(risky("it takes rights from a whole folder"));
+  if (isDeep && /^(?:0+|a?-[rwx]+|[ugo]*=)$/.test(operands[0]?.value ?? "")) {
+    const isWhole = operands.slice(1).some((word) => /^(?:\.\/?|\*)$/.test(word.value));
+    remarks.push((isWhole ? risky : undoable)("it takes rights from a whole folder"));
+  }
   return remarks;
 }
 

@@ -66,7 +66,7 @@ const STRICTNESS = { allow: 0, confirm: 1, deny: 2 } as const;
 function strictestFor(place: NamedPlace, judging: Judging): CompiledRule | undefined {
   const { named, call, rules, roots } = judging;
   const { verdict, read_only, folder, network, needs } = named;
-  const parsed = { commands: [place.command], opaque: [] };
+  const parsed = { commands: [place.command], guessed: [], opaque: [] };
   const only = { parsed, verdict, read_only, folder, network, needs, places: [] };
   const facts = forOnePath({ ...call, commands: [only] }, rules);
   let strictest: CompiledRule | undefined;

@@ -42,6 +42,8 @@ export interface NamedCommand {
   readonly untold?: string;
   /** The paths that its words name. Found when they are first asked for. */
   readonly places: readonly NamedPlace[];
+  /** It goes on after the call, so that undo does not cover what it changes. */
+  readonly background?: boolean;
 }
 
 /** An address that a call would ask. */
@@ -60,6 +62,11 @@ export interface CallFacts {
   readonly addresses?: readonly NamedAddress[];
   /** It only brings back what was there before the changes of a run, each where nobody changed it since. */
   readonly restores?: boolean;
+  /**
+   * Whether undo brings back whatever the commands of this call change in the workspace. Left out: it does where they
+   * run in a sandbox.
+   */
+  readonly undo_covers_workspace?: boolean;
   readonly chat?: string;
   readonly user?: string;
 }

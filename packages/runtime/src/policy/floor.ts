@@ -33,11 +33,13 @@ export function checkSensitivity({ call, workspace }: Subject): Verdict | string
 
 export function checkDestructive({ call: { commands } }: Subject): Verdict | string {
   for (const { verdict } of commands ?? NONE) {
-    const found = verdict.findings.find(({ level }) => level === "destructive");
+    const found = verdict.findings.find(({ level }) => level === "destructive" || level === "unreadable");
     if (found === undefined) continue;
-    return deny("CommandDenied", `Cannot run ${quote(found.command)}: ${found.reason}`, "floor:destructive_commands");
+    const { level, reason } = found;
+    const way = level === "unreadable" ? UNREADABLE_WAY : "";
+    return deny("CommandDenied", `Cannot run ${quote(found.command)}: ${reason}${way}`, `floor:${level}_commands`);
   }
-  return "No command is plainly destructive";
+  return "No command is plainly destructive, and all can be parsed";
 }
 
 export function checkAddresses({ call: { addresses } }: Subject): Verdict | string {
@@ -53,6 +55,9 @@ export function checkCheckpoint({ call, workspace }: Subject): Verdict | string 
   const reason = `Cannot use "${call.tool.name}": it waits for a checkpoint, and no handler is registered`;
   return deny("CheckpointDenied", reason, "floor:checkpoint");
 }
+
+/** What to do about a text that bash would refuse, or that only this parser does. */
+const UNREADABLE_WAY = "; fix its quoting and brackets, or write it to a script file and run that";
 
 const NONE = [] as const;
 

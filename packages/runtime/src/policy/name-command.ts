@@ -12,6 +12,7 @@ import { isReadOnly } from "./read-only-commands.ts";
 interface Naming extends CommandGround {
   readonly folder: string;
   readonly network: boolean;
+  readonly background?: boolean;
   /** See `CommandContext`. */
   readonly denylist?: string;
   /** Where paths really lead. Asked when the places are. */
@@ -19,7 +20,10 @@ interface Naming extends CommandGround {
 }
 
 /** The facts of a command that a call would run. */
-export function nameCommand(text: string, { network, denylist = "", resolve, ...ground }: Naming): NamedCommand {
+export function nameCommand(
+  text: string,
+  { network, background = false, denylist = "", resolve, ...ground }: Naming,
+): NamedCommand {
   const parsed = parseCommands(text);
   const untold = untoldIn(parsed);
   let places: NamedCommand["places"] | undefined;
@@ -29,6 +33,7 @@ export function nameCommand(text: string, { network, denylist = "", resolve, ...
     read_only: isReadOnly(parsed),
     folder: ground.folder,
     network,
+    background,
     needs: permissionsOfText(parsed),
     ...(untold === undefined ? {} : { untold }),
     get places() {

@@ -1,8 +1,9 @@
 import type { Assignment, Redirection } from "unbash";
 import { expandWhole, expandWord } from "./expand.ts";
-import type { ShellRedirection, ShellWord } from "./parsed-shell.ts";
-import { UNKNOWN_INPUT } from "./scope.ts";
-import type { Input, Scope, Values } from "./scope.ts";
+import type { Input, ShellRedirection, ShellWord } from "./parsed-shell.ts";
+import { isForeign } from "./foreign.ts";
+import { FOREIGN_INPUT, UNKNOWN_INPUT } from "./scope.ts";
+import type { Scope, Values } from "./scope.ts";
 
 export function assign(item: Assignment, scope: Scope): void {
   const isWhole = item.index === undefined && item.append !== true;
@@ -32,5 +33,7 @@ export function toRedirections(redirects: readonly Redirection[], scope: Scope):
 }
 
 export function compoundInput(redirects: readonly Redirection[], input: Input): Input {
-  return redirects.some(({ operator }) => operator.startsWith("<")) ? UNKNOWN_INPUT : input;
+  const taken = redirects.filter(({ operator }) => operator.startsWith("<"));
+  if (taken.length === 0) return input;
+  return taken.some(isForeign) ? FOREIGN_INPUT : UNKNOWN_INPUT;
 }

@@ -2,7 +2,7 @@ import type { OptionTable } from "./options.ts";
 import { hasOption, optionValues, readArguments } from "./options.ts";
 import type { ShellAssignment, ShellWord } from "./parsed-shell.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
-import { joinWords, nameOf } from "./runner.ts";
+import { joinWords } from "./runner.ts";
 import { runInput } from "./shells.ts";
 
 interface CarrierRow extends OptionTable {
@@ -13,6 +13,8 @@ interface CarrierRow extends OptionTable {
   readonly takesAssignments?: boolean;
   /** Options whose value is read as shell. */
   readonly runsText?: readonly string[];
+  /** A single word is a text for a shell. */
+  readonly joins?: boolean;
   /** Words that must come first: `run` of `uv run`. */
   readonly after?: readonly string[];
 }
@@ -30,7 +32,14 @@ const ROWS: readonly CarrierRow[] = [
   { names: ["chrt"],                           short: "TPD", skip: 1 },
   { names: ["taskset"],                        skip: 1 },
   { names: ["numactl", "prlimit"],             short: "" },
-  { names: ["nohup", "setsid", "catchsegv", "fakeroot", "unbuffer", "torsocks", "torify", "dbus-run-session", "xvfb-run", "setarch", "linux64", "linux32", "firejail", "eatmydata", "caffeinate", "noglob", "nocorrect", "-"], short: "sen" },
+  { names: ["nohup", "setsid", "catchsegv", "fakeroot", "unbuffer", "torsocks", "torify", "dbus-run-session", "xvfb-run", "setarch", "linux64", "linux32", "firejail", "eatmydata", "caffeinate", "noglob", "nocorrect", "-", "chronic", "ifne", "tini", "dumb-init", "catatonit", "i386", "x86_64", "uname26", "ssh-agent", "fakechroot", "dbus-launch", "wine", "box64", "with-contenv"], short: "sen" },
+  { names: ["runcon"],                         short: "turlc", long: ["type", "user", "role", "range"] },
+  { names: ["faketime"],                       short: "p", long: ["date-prog"], skip: 1 },
+  { names: ["logsave", "setlock", "envdir", "softlimit-run", "daemonize-run"], skip: 1 },
+  { names: ["chpst", "softlimit"],             short: "uUbedomnlLcfrtp/P012ast" },
+  { names: ["ld.so"],                          long: ["library-path", "preload", "argv0", "audit", "inhibit-rpath", "glibc-hwcaps-prepend", "glibc-hwcaps-mask"] },
+  { names: ["watchexec", "reflex", "when-changed", "onchange"], short: "efiwdsrRgNS", long: ["exts", "filter", "ignore", "watch", "delay-run", "debounce", "signal", "shell", "stop-signal", "workdir", "env", "exec"], runsText: ["--exec"], joins: true },
+  { names: ["xterm", "uxterm", "urxvt", "st", "foot", "alacritty", "kitty", "konsole"], short: "TtgnW", long: ["title", "e"] },
   { names: ["proxychains", "proxychains4"],    short: "f" },
   { names: ["timeout", "gtimeout"],            short: "ks", long: ["kill-after", "signal"], skip: 1 },
   { names: ["time", "gtime"],                  short: "fo", long: ["format", "output"] },
@@ -72,16 +81,10 @@ export const CARRIERS: readonly (readonly [string, Unwrap])[] = [
   ["su", unwrapSu],
   ["script", unwrapOption({ short: "cEIOTBm", long: ["command"] }, "-c", "--command")],
   ["watch", unwrapText({ short: "nqs", long: ["interval"] })],
-  ["flock", unwrapFlock],
   ["npm", unwrapNpm],
   ["nix-shell", unwrapOption({ short: "pAIE", long: ["run", "command", "packages"] }, "--run", "--command")],
   ["at", unwrapSchedule],
   ["batch", unwrapSchedule],
-  ["hyperfine", unwrapEach],
-  ["concurrently", unwrapEach],
-  ["tmux", unwrapTerminal],
-  ["screen", unwrapTerminal],
-  ["expect", unwrapExpect],
 ];
 
 function unwrapRow(row: CarrierRow): Unwrap {
@@ -108,6 +111,10 @@ function carry(
   if (words[0]?.value === "--") words.shift();
   if (isUnsure) {
     runner.opaque(`what ${runner.name} runs is known only when it runs`);
+    return true;
+  }
+  if (row.joins === true && words.length === 1) {
+    runner.runWord(words[0]);
     return true;
   }
   runner.run(words, { assignments: [...command.assignments, ...assignments] });
@@ -137,23 +144,42 @@ const ENV: CarrierRow = {
   takesAssignments: true,
 };
 
-/** `env -S 'rm -rf /'` splits its text itself: much like a shell, and never more than one. */
+/** `env -S 'rm -rf /'` splits its text itself, much like a shell, and reads on with what it gave and what follows. */
 function unwrapEnv(command: PlainCommand, runner: Runner): boolean {
-  const { options, firstOperand, isUnsure } = readArguments(command.words, ENV, { stopsEarly: true });
-  const rest = command.words.slice(firstOperand);
-  const [split] = optionValues(options, "-S", "--split-string");
-  if (split === undefined) return carry(rest, { row: ENV, isUnsure, command, runner });
-  if (split.isDynamic || isUnsure || rest.some(({ isDynamic }) => isDynamic)) {
+  const { firstOperand, isUnsure } = readArguments(command.words, ENV, { stopsEarly: true });
+  const split = findSplit(command.words);
+  if (split === undefined) return carry(command.words.slice(firstOperand), { row: ENV, isUnsure, command, runner });
+  const { text, rest } = split;
+  if (text.isDynamic || rest.some(({ isDynamic }) => isDynamic)) {
     runner.opaque("what env runs is known only when it runs");
     return true;
   }
-  const text = [split.value, ...rest.map(({ value }) => quote(value))].join(" ");
-  runner.runText(`env ${text}`);
+  runner.runText(`env ${[text.value, ...rest.map(({ value }) => quote(value))].join(" ")}`);
   return true;
 }
 
+/** The text that env splits, and the words behind it; alone, in a cluster (`-vS`), or with its value (`-Stext`). */
+function findSplit(
+  words: readonly ShellWord[],
+): { readonly text: ShellWord; readonly rest: readonly ShellWord[] } | undefined {
+  for (const [at, word] of words.entries()) {
+    if (at === 0) continue;
+    const [, attached] = /^(?:-[iv0]*S|--s[a-z-]*=?)([^]*)$/.exec(word.value) ?? [];
+    if (attached !== undefined) {
+      const next = words[at + 1];
+      if (attached !== "" || word.isDynamic) return { text: { ...word, value: attached }, rest: words.slice(at + 1) };
+      return next === undefined ? undefined : { text: next, rest: words.slice(at + 2) };
+    }
+    if (!/^-|=/.test(word.value) && !/^(?:-[uCP]|--(?:unset|chdir))$/.test(words[at - 1]?.value ?? ""))
+      return undefined;
+  }
+  return undefined;
+}
+
+/** The home folder stays what it is. */
 function quote(value: string): string {
-  return `'${value.replaceAll("'", "'\\''")}'`;
+  const home = /^~[\w-]*/.exec(value)?.[0] ?? "";
+  return `${home}'${value.slice(home.length).replaceAll("'", "'\\''")}'`;
 }
 
 function unwrapSu({ words }: PlainCommand, runner: Runner): boolean {
@@ -183,22 +209,16 @@ function unwrapText(table: OptionTable): Unwrap {
   };
 }
 
-function unwrapFlock(command: PlainCommand, runner: Runner): boolean {
-  const { operands } = readArguments(
-    command.words,
-    { short: "wE", long: ["timeout", "conflict-exit-code"] },
-    { stopsEarly: true },
-  );
-  const [, ...inner] = operands;
-  if (inner[0]?.value === "-c" || inner[0]?.value === "--command") runner.runWord(inner[1]);
-  else runner.run(inner);
-  return inner.length > 0;
-}
-
 /** `npm exec -- tool`, `npm x -c 'text'`; all else of npm is its own. */
 function unwrapNpm({ words }: PlainCommand, runner: Runner): boolean {
-  const at = words.findIndex(({ value }) => value === "exec" || value === "x");
+  const at = words.findIndex(({ value }) => value === "exec" || value === "x" || value === "explore");
   if (at < 0) return false;
+  if (words[at]?.value === "explore") {
+    const inner = words.slice(at + 2).filter(({ value }) => value !== "--");
+    if (inner.length === 1) runner.runWord(inner[0]);
+    else runner.run(inner);
+    return inner.length > 0;
+  }
   const table = { short: "cpw", long: ["call", "package", "workspace"] };
   const { options, operands } = readArguments(words.slice(at), table, { stopsEarly: true });
   for (const text of optionValues(options, "-c", "--call")) runner.runWord(text);
@@ -208,54 +228,4 @@ function unwrapNpm({ words }: PlainCommand, runner: Runner): boolean {
 
 function unwrapSchedule({ words }: PlainCommand, runner: Runner): boolean {
   return words.some(({ value }) => /^-[lrdcV]$/.test(value)) ? false : runInput(runner);
-}
-
-/** Each operand is a command of its own. */
-function unwrapEach({ words }: PlainCommand, runner: Runner): boolean {
-  const table = {
-    short: "wrmMpSnc",
-    long: [
-      "warmup",
-      "runs",
-      "min-runs",
-      "max-runs",
-      "prepare",
-      "cleanup",
-      "setup",
-      "names",
-      "prefix-colors",
-      "export-json",
-      "export-markdown",
-    ],
-  };
-  const { options, operands } = readArguments(words, table);
-  for (const text of [...operands, ...optionValues(options, "--prepare", "--cleanup", "--setup")]) runner.runWord(text);
-  return operands.length > 0;
-}
-
-/** `tmux new-session -d 'text'`, `screen -dmS name program`. Keys that are typed into a terminal are opaque. */
-function unwrapTerminal({ words }: PlainCommand, runner: Runner): boolean {
-  const at =
-    nameOf(words[0]) === "screen"
-      ? 0
-      : words.findIndex(({ value }) =>
-          /^(?:new|new-session|new-window|neww|split-window|splitw|respawn-pane|run|run-shell|if-shell)$/.test(value),
-        );
-  if (words.some(({ value }) => /^(?:send-keys|send|stuff|pipe-pane)$/.test(value)))
-    runner.opaque("it types into another terminal");
-  if (at < 0) return false;
-  const { operands } = readArguments(words.slice(at), { short: "sntcFxySe" }, { stopsEarly: true });
-  if (operands.length === 1) runner.runWord(operands[0]);
-  else runner.run(operands);
-  return operands.length > 0;
-}
-
-function unwrapExpect({ words }: PlainCommand, runner: Runner): boolean {
-  const texts = optionValues(readArguments(words, { short: "c" }).options, "-c");
-  for (const text of texts) {
-    const spawned = /\bspawn\s+([^;\n]+)/.exec(text.value)?.[1];
-    if (spawned !== undefined && !text.isDynamic) runner.runText(spawned);
-    else runner.opaque("the text that expect runs cannot be read");
-  }
-  return texts.length > 0;
 }

@@ -1,3 +1,4 @@
+import { decodedTexts, isDecoding } from "./decoded.ts";
 import { knownWord } from "./parsed-shell.ts";
 import type { ShellWord } from "./parsed-shell.ts";
 
@@ -13,15 +14,24 @@ export interface CodeFound {
 
 /** Calls that start a program: the first text is a command line, or the texts of a list are its words. */
 const STARTS =
-  /(?:\b(?:system|popen[23]?|exec\w*|spawn\w*|shell_exec|passthru|proc_open|getoutput|getstatusoutput|check_output|check_call|check_run|run|call|Popen|Command|Deno\.Command|os\.execute|io\.popen|sh|execa|\$)\s*\(|\b(?:system|exec|spawn)\s+(?=["'q]))/g;
+  /(?:\b(?:system2?|popen[23]?|exec\w*|spawn\w*|shell\w*|passthru|proc_open|getoutput|getstatusoutput|check_output|check_call|check_run|run\w*|call|Popen|Command|ProcessBuilder|createProcess|callCommand|readProcess|os:cmd|[Cc]md|open_port|os\.execute|io\.popen|sh|execa|zx|\$)\s*\(|\b(?:system|exec|spawn|callCommand|shell_exec)\s+(?=["'q])|\(\s*(?:[\w.*+-]+[:/])*(?:shell-command[\w-]*|call-process[\w-]*|start-process[\w-]*|async-shell-command|run-program|launch-program|run-shell-command|system\*?|process\*?|sh|shell|compile|eshell-command)\s+)/g;
+/** A text that is run by a method of its own: `"rm -rf x".execute()`, `"rm -rf x".!`. */
+const RUNS_ITSELF = /"((?:[^"\\\n]|\\.)+)"\s*\.\s*(?:execute\s*\(|!!?|lazyLines|run\b)/g;
+/** Of those, the calls that start a program whatever else they are named for; with nothing spelled out it is not known which. */
+const STARTS_UNKNOWN =
+  /(?:\b(?:os|subprocess|child_process|cp|Kernel|IO|Process|Open3|popen2|pty|commands)\s*\.\s*(?:system|popen\w*|exec\w*|spawn\w*|run|call|check_output|check_call|Popen|getoutput|getstatusoutput|capture\w*)|(?<![.\w$>])(?:system|exec|popen|shell_exec|passthru|proc_open|spawn)|\b(?:execSync|execFileSync|spawnSync|execFile|os\.execute|io\.popen))(?:\s*\(\s*|\s+)(?!["'`)]|[rbuf]["']|\[?\s*["'`[]|q[qw]?\W|%w|@?\(?\s*["'])(?=[$@\w])/;
 /** Calls that delete whole folders. */
 const DELETES =
-  /\b(?:rmtree|rm_rf|rm_r|rmSync|rmdirSync|rimraf|rimrafSync|remove_tree|remove_dir_all|remove_entry_secure|RemoveAll|removeSync|emptyDirSync|fs\.rm|fsPromises\.rm|fs\.promises\.rm|promises\.rm|Deno\.remove|Deno\.removeSync|deleteDirectory|delete_tree|FileUtils\.rm)\s*[( ]/g;
+  /\b(?:rmtree|rm_rf|rm_r|rmSync|rmdirSync|rimraf|rimrafSync|remove_tree|remove_dir_all|remove_entry_secure|RemoveAll|removeSync|emptyDirSync|fs\.rm|fsPromises\.rm|fs\.promises\.rm|promises\.rm|Deno\.remove|Deno\.removeSync|deleteDirectory|delete_tree|FileUtils\.rm|delete-directory|directory-delete|delete-tree|delete-directory-tree|File\.rm_rf|rm_rf!|rm_rf|removeDirectoryRecursive|deleteRecursively|deleteDir)\s*!?[( ]/g;
+/** R, and vim: a call that deletes deeply only with an argument that says so. */
+const DELETES_DEEPLY =
+  /\b(?:unlink\s*\(\s*"([^"]*)"\s*,\s*(?:recursive\s*=\s*)?T|delete\s*\(\s*["']([^"']*)["']\s*,\s*["']rf?["'])/g;
 const DELETES_ONE =
   /\b(?:unlink|unlinkSync|os\.remove|remove|File\.delete|Path|pathlib\.Path)\s*\(|\bunlink\s+(?:glob\s*\(?\s*)?(?=["'])/g;
 const OPENS =
   /\b(?:open|fopen|File\.open|openSync|writeFile|writeFileSync|appendFileSync|createWriteStream|write_text|write_bytes|file_put_contents|File\.write)\s*\(/g;
-const BACKTICKS = /`((?:[^`\\$]|\\.)+)`|\bqx\s*[{(/|]([^})/|]+)[})/|]|%x[{([]([^})\]]+)[})\]]/g;
+const BACKTICKS =
+  /`((?:[^`\\$]|\\.)+)`|\bqx\s*(?:\{([^}]+)\}|\(([^)]+)\)|\/((?:[^/\\]|\\.)+)\/|\|([^|]+)\||\[([^\]]+)\]|<([^>]+)>|([!#'"])([^]+?)\8)|%x(?:\{([^}]+)\}|\(([^)]+)\)|\[([^\]]+)\]|([!|/])([^]+?)\13)/g;
 const STRING = /(?<![A-Za-z0-9])[rbuf]?(?:"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)')/y;
 const HOME =
   /(?:os\.path\.)?expanduser\(\s*["']~["']\s*\)|Path\.home\(\)|require\(["'](?:node:)?os["']\)\.homedir\(\)|os\.homedir\(\)|homedir\(\)|process\.env\.HOME|process\.env\[["']HOME["']\]|os\.environ\[["']HOME["']\]|os\.environ\.get\(["']HOME["']\)|os\.getenv\(["']HOME["']\)|Dir\.home|ENV\[["']HOME["']\]|\$ENV\{["']?HOME["']?\}|getenv\(["']HOME["']\)/g;
@@ -35,7 +45,7 @@ const DECODES =
 const HIDES_MODULE = /__import__\(\s*["'](?:os|subprocess|shutil)|getattr\(\s*(?:os|shutil|subprocess|__import__)/;
 
 /** How the shell says what a loop of forks does. */
-const FORK_BOMB = ":(){ :|:& };:";
+export const FORK_BOMB = ":(){ :|:& };:";
 const MAX_TEXTS = 32;
 /** How far behind a call's bracket its arguments are looked for. */
 const MAX_REACH = 400;
@@ -72,14 +82,29 @@ export function readCode(code: string): CodeFound {
     if (path !== undefined && (/write|append|put/i.test(name) || /^[rb]*[wax+]|^>/.test(mode ?? "")))
       targets.push(path);
   }
-  for (const [, one, two, three] of plain.matchAll(BACKTICKS)) texts.push(one ?? two ?? three ?? "");
+  for (const [, ...groups] of plain.matchAll(BACKTICKS)) {
+    const text = groups.findLast((each) => each !== undefined);
+    texts.push(text ?? "");
+  }
+  for (const [, text = ""] of plain.matchAll(RUNS_ITSELF)) texts.push(text);
+  for (const [, one, two] of plain.matchAll(DELETES_DEEPLY)) {
+    commands.push([knownWord("rm"), knownWord("-rf"), knownWord(one ?? two ?? "")]);
+  }
+  for (const text of startsAny(plain) ? decodedTexts(plain) : []) {
+    const inner = readCode(text);
+    if (inner.texts.length + inner.commands.length === 0) texts.push(text);
+    texts.push(...inner.texts);
+    commands.push(...inner.commands);
+  }
   if (FORKS.test(plain)) texts.unshift(FORK_BOMB);
   const isTooMuch = texts.length + commands.length + targets.length > MAX_TEXTS;
   const opaque = isTooMuch
     ? "the code starts more than can be looked at"
     : isDisguised(plain)
       ? "the code runs a text that it makes itself"
-      : undefined;
+      : STARTS_UNKNOWN.test(plain)
+        ? "the code starts a program that is known only when it runs"
+        : undefined;
   return {
     texts: texts.slice(0, MAX_TEXTS),
     commands: commands.slice(0, MAX_TEXTS),
@@ -88,9 +113,22 @@ export function readCode(code: string): CodeFound {
   };
 }
 
+/** What starts programs or runs texts, and is named for nothing else. */
+const STARTS_SURELY =
+  /(?<![.\w])(?:system|exec|eval|popen|spawn|passthru|shell_exec)\b|\bsubprocess\b|\bchild_process\b|\b(?:os|io)\.(?:system|popen|execute|exec\w+)|\b(?:execSync|spawnSync|Popen)\b|(?<![\w\\])`[^`]*`|\bqx\b|%x[^\w\s]/;
+
+/** Whether the code starts programs or runs texts at all. */
+function startsAny(code: string): boolean {
+  return RUNS_ANYTHING.test(code);
+}
+
+const RUNS_ANYTHING =
+  /\b(?:system|exec\w*|popen\w*|spawn\w*|shell\w*|passthru|subprocess|Popen|eval|sh|cmd)\b|`|\bqx\b|%x/;
+
 /** Whether a text is made, in the same statement, for a call that runs it. One pass over each: code may hold thousands. */
 function isDisguised(code: string): boolean {
   if (HIDES_MODULE.test(code)) return true;
+  if (STARTS_SURELY.test(code) && isDecoding(code)) return true;
   const made = Array.from(code.matchAll(DECODES), ({ 0: text, index }) => ({ index, isEnd: /[;\n]/.test(text) }));
   let next = 0;
   for (const { 0: text, index } of code.matchAll(EVALUATES)) {
@@ -122,23 +160,35 @@ function* argumentsAfter(code: string, shape: RegExp): Generator<CallFound> {
 
 function textsFrom(code: string, from: number): readonly string[] {
   const texts: string[] = [];
+  let isJoined = false;
   const end = Math.min(code.length, from + MAX_REACH);
   let open = 0;
   for (let at = from; at < end;) {
     STRING.lastIndex = at;
     const found = STRING.exec(code);
     if (found !== null) {
-      texts.push(unescapeString(found[1] ?? found[2] ?? ""));
+      const text = unescapeString(found[1] ?? found[2] ?? "");
+      // `"rm" + " -rf /"` is one text.
+      if (isJoined) texts.push((texts.pop() ?? "") + text);
+      else texts.push(text);
       at += found[0].length;
+      JOINT.lastIndex = at;
+      const joint = JOINT.exec(code)?.[0] ?? "";
+      isJoined = joint !== "";
+      at += joint.length;
       continue;
     }
     const character = code.charAt(at++);
+    isJoined = false;
     if ("([{".includes(character)) open++;
     else if (")]}".includes(character) && --open < 0) break;
     else if (character === ";" || character === "\n") break;
   }
   return texts;
 }
+
+/** What joins two texts in quotes in one language or another. */
+const JOINT = /\s*(?:\+|\.|~|<>|\.\.)\s*(?=["'])/y;
 
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r" };
 

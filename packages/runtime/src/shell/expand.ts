@@ -2,9 +2,10 @@ import { parse } from "unbash";
 import type { Word, WordPart } from "unbash";
 import { expandBraces } from "./braces.ts";
 import { valueOf } from "./parameters.ts";
+import { isForeign } from "./foreign.ts";
 import { knownWord } from "./parsed-shell.ts";
-import type { ShellWord } from "./parsed-shell.ts";
-import { PER_READ, PER_WORD, spend } from "./scope.ts";
+import type { Input, ShellWord } from "./parsed-shell.ts";
+import { FOREIGN_INPUT, PER_READ, PER_WORD, spend, UNKNOWN_INPUT } from "./scope.ts";
 import type { Scope, Values } from "./scope.ts";
 
 /** Longer values than this are not followed: doubling a variable over and over would make them endless. */
@@ -23,6 +24,7 @@ interface Field {
   isPattern: boolean;
   /** A quoted or literal part, so that it is a word even if it is empty. */
   isReal: boolean;
+  input?: Input;
 }
 
 /** What one word of the source becomes: one word, several (braces, splitting), or none. */
@@ -96,8 +98,9 @@ function newField(): Field {
   return { value: "", isDynamic: false, canSplit: false, isPattern: false, isReal: false };
 }
 
-function finish({ value, isDynamic, canSplit, isPattern }: Field, text: string): ShellWord {
-  return { value, text: isDynamic ? text : value, isDynamic, canSplit, isPattern };
+function finish({ value, isDynamic, canSplit, isPattern, input }: Field, text: string): ShellWord {
+  const word = { value, text: isDynamic ? text : value, isDynamic, canSplit, isPattern };
+  return input === undefined ? word : { ...word, input };
 }
 
 function addPart(part: WordPart, isQuoted: boolean, fields: Field[], scope: Scope): void {
@@ -128,11 +131,20 @@ function addPart(part: WordPart, isQuoted: boolean, fields: Field[], scope: Scop
       addValues(output === undefined ? undefined : [output], { isQuoted, scope, fields });
       return;
     }
-    case "ArithmeticExpansion":
     case "ProcessSubstitution":
+      if (part.operator === "<") field.input = contentsOf(part, scope);
+      addUnknown(field, false);
+      return;
+    case "ArithmeticExpansion":
       addUnknown(field, false);
       return;
   }
+}
+
+function contentsOf(part: Extract<WordPart, { type: "ProcessSubstitution" }>, scope: Scope): Input {
+  const text = part.script === undefined ? undefined : scope.outputOf(part.script, scope);
+  if (text !== undefined) return { kind: "known", text: `${text}\n` };
+  return isForeign(part) ? FOREIGN_INPUT : UNKNOWN_INPUT;
 }
 
 /** A dynamic word keeps only what comes before its first unknown part. */

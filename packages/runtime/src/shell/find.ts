@@ -107,12 +107,14 @@ const FD = {
 };
 
 function unwrapFd({ words }: PlainCommand, runner: Runner): boolean {
-  const at = words.findIndex(({ value }) => /^(?:-x|-X|--exec|--exec-batch)$/.test(value));
+  const at = words.findIndex(({ value }) => /^(?:-[A-Za-z]*[xX]|--exec(?:-batch)?(?:=.*)?)/.test(value));
   if (at < 0) return false;
+  const attached = /^(?:-[A-Za-z]*?[xX]|--exec(?:-batch)?=?)([^]*)$/.exec(words[at]?.value ?? "")?.[1] ?? "";
   const { operands } = readArguments(words.slice(0, at), FD);
   const root = operands[1]?.value ?? ".";
   const found = [/^[.*^$]*$/.test(operands[0]?.value ?? "") ? knownWord(root) : dynamicWord(`${root}/`, "{}")];
-  const inner = words.slice(at + 1).filter(({ value }) => value !== ";");
+  const first = attached === "" ? [] : [knownWord(attached)];
+  const inner = [...first, ...words.slice(at + 1)].filter(({ value }) => value !== ";");
   runner.run(
     inner.some(({ value }) => value.includes("{"))
       ? inner.flatMap((word) => fillIn(word, found, runner.scope))

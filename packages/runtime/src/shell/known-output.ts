@@ -1,8 +1,9 @@
-import type { Command, ParsedScript, PipelineNode } from "unbash";
+import type { Command, ParsedScript, PipelineNode, Word } from "unbash";
 import { expandWhole, expandWord, textOfParts } from "./expand.ts";
-import type { ShellWord } from "./parsed-shell.ts";
-import { NO_INPUT, PER_WORD, spend, UNKNOWN_INPUT } from "./scope.ts";
-import type { Input, Scope } from "./scope.ts";
+import { isForeign } from "./foreign.ts";
+import type { Input, ShellWord } from "./parsed-shell.ts";
+import { FOREIGN_INPUT, NO_INPUT, PER_WORD, spend, UNKNOWN_INPUT } from "./scope.ts";
+import type { Scope } from "./scope.ts";
 
 /**
  * What a command substitution gives, where that can be told without running it: `$(echo rm)`, `$(printf '%s' rm)`,
@@ -62,11 +63,18 @@ export function inputOf({ redirects }: Command, scope: Scope): Input {
     } else if (redirect.type === "HereString") {
       const word = redirect.target && expandWhole(redirect.target, scope);
       input = known(word === undefined || word.isDynamic ? undefined : `${word.value}\n`);
-    } else if (redirect.operator.startsWith("<")) {
-      input = redirect.target?.value === "/dev/null" ? NO_INPUT : UNKNOWN_INPUT;
+      if (input.kind === "unknown" && isForeign(redirect)) input = FOREIGN_INPUT;
+    } else if (redirect.operator.startsWith("<") && redirect.operator !== "<&") {
+      input = redirect.target === undefined ? UNKNOWN_INPUT : inputFrom(redirect.target, scope);
     }
   }
   return input;
+}
+
+/** What reading a file gives: `< <(echo text)` is known, `< file` is not. */
+function inputFrom(target: Word, scope: Scope): Input {
+  if (target.value === "/dev/null") return NO_INPUT;
+  return expandWhole(target, scope).input ?? UNKNOWN_INPUT;
 }
 
 function isStandardInput(descriptor: NonNullable<Command["redirects"][number]["descriptor"]>): boolean {
@@ -120,6 +128,7 @@ const OUTPUTS: Readonly<Record<string, Make | undefined>> = {
   echo:    echo,
   printf:  printf,
   cat:     (args, input) => (args.length === 0 || args[0] === "-" ? textOf(input) : undefined),
+  tee:     (_, input) => textOf(input),
   base64:  (args, input) => (/^(?:-d|-D|--decode|-di|-id)$/.test(args[0] ?? "") && args.length === 1 ? decodeBase64(textOf(input)) : undefined),
   xxd:     (args, input) => (args.join(" ") === "-r -p" || args.join(" ") === "-p -r" ? decodeHex(textOf(input)) : undefined),
   rev:     (args, input) => (args.length === 0 ? textOf(input)?.split("\n").map((line) => Array.from(line).reverse().join("")).join("\n") : undefined),

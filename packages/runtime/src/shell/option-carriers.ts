@@ -23,10 +23,6 @@ const ROWS: readonly OptionRow[] = [
   { names: ["man"],                      runs: ["-P", "--pager", "-H"], short: "PMSeHCLmR", long: ["pager"] },
   { names: ["zip"],                      runs: ["-TT", "--unzip-command"], short: "", isOneDash: true, long: ["TT", "unzip-command"] },
   { names: ["tcpdump"],                  runs: ["-z"], short: "zwrciCsGWFyEmU" },
-  { names: ["gdb"],                      runs: ["-ex", "--eval-command", "-iex"], after: /^(?:!|shell\s)/, isOneDash: true, long: ["ex", "eval-command", "iex"] },
-  { names: ["vim", "vi", "nvim", "view", "ex", "gvim", "vimdiff"], runs: ["-c", "--cmd"], after: /^:?\s*(?:sil(?:ent)?!?\s+)?(?:r(?:ead)?\s*|w(?:rite)?\s+|%?)!/, short: "cSsTuUwW", long: ["cmd"] },
-  { names: ["mysql", "mariadb"],         runs: ["-e", "--execute"], after: /^\s*(?:\\!|system\s)/, short: "eupPhDS", long: ["execute"] },
-  { names: ["psql"],                     runs: ["-c", "--command"], after: /^\s*\\!/, short: "cfdhpUvoFR", long: ["command"] },
   { names: ["wget"],                     runs: ["--use-askpass"], long: ["use-askpass"] },
   { names: ["sshfs", "scp", "sftp"],     runs: ["-S"], short: "ScFiJlPoX" },
   { names: ["scp", "sftp", "sshfs"],     runs: ["-o"], after: /^(?:Proxy|Local)Command[= ]/i, short: "ScFiJlPoX" },
@@ -39,7 +35,6 @@ export const OPTION_CARRIERS: readonly (readonly [string, Unwrap])[] = [
   ...[...rowsByName].map(([name, rows]) => [name, unwrapRows(rows)] as const),
   ["less", unwrapPlus],
   ["more", unwrapPlus],
-  ["sqlite3", unwrapDotShell],
 ];
 
 function unwrapRows(rows: readonly OptionRow[]): Unwrap {
@@ -64,11 +59,5 @@ function cut(word: ShellWord, before: RegExp): ShellWord {
 function unwrapPlus({ words }: Parameters<Unwrap>[0], runner: Parameters<Unwrap>[1]): boolean {
   const texts = words.filter(({ value }) => /^\+:?\s*(?:sil(?:ent)?!?\s+)?%?!/.test(value));
   for (const text of texts) runner.runWord(cut(text, /^[^!]*(?:silent!?\s+%?)?!/));
-  return texts.length > 0;
-}
-
-function unwrapDotShell({ words }: Parameters<Unwrap>[0], runner: Parameters<Unwrap>[1]): boolean {
-  const texts = words.filter(({ value }) => /^\s*\.(?:shell|system)\s/.test(value));
-  for (const text of texts) runner.runWord(cut(text, /^\s*\.(?:shell|system)\s+/));
   return texts.length > 0;
 }

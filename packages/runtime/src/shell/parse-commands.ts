@@ -24,17 +24,18 @@ export function parseCommands(text: string): ParsedShell {
     walkScript(parse(text), scope, walk);
   } catch (error) {
     // RangeError: nested deeper than the stack. Anything else would be a fault of the parser: not known either.
-    return opaqueWhole(error instanceof TooMuchError ? error.message : "it cannot be read as shell", text);
+    return opaqueWhole(error instanceof TooMuchError ? error.message : "it cannot be parsed as bash", text);
   }
   const hidden = hidesSomething(text);
-  const opaque = [...walk.opaque];
-  if (hidden !== undefined) opaque.push({ reason: hidden, text: text.slice(0, SHOWN) });
+  const shown = text.slice(0, SHOWN);
+  const opaque = walk.opaque.map((part) => (part.isUnreadable === true ? { ...part, text: part.text || shown } : part));
+  if (hidden !== undefined) opaque.push({ reason: hidden, text: shown });
   if (walk.evaluates && walk.holdsSubstitution) {
-    opaque.push({ reason: "a text in quotes may be run a second time", text: text.slice(0, SHOWN) });
+    opaque.push({ reason: "a text in quotes may be run a second time", text: shown });
   }
-  return { commands: walk.commands, opaque };
+  return { commands: walk.commands, guessed: walk.guessed, opaque };
 }
 
 function opaqueWhole(reason: string, text: string): ParsedShell {
-  return { commands: [], opaque: [{ reason, text: text.slice(0, SHOWN) }] };
+  return { commands: [], guessed: [], opaque: [{ reason, text: text.slice(0, SHOWN) }] };
 }

@@ -13,7 +13,18 @@ export interface ShellWord {
   readonly canSplit: boolean;
   /** Stands for file names: an unquoted `*`, `?` or `[`. */
   readonly isPattern: boolean;
+  /** What a program reads that opens it as a file, where it is a process substitution: `<(echo text)`. */
+  readonly input?: Input;
 }
+
+/**
+ * What comes in on standard input: nothing, a text that is known, or one that is not. A foreign one comes from the
+ * network or out of a decoder.
+ */
+export type Input =
+  | { readonly kind: "none" }
+  | { readonly kind: "unknown"; readonly isForeign: boolean }
+  | { readonly kind: "known"; readonly text: string };
 
 export interface ShellAssignment {
   readonly name: string;
@@ -46,17 +57,26 @@ export interface SimpleCommand {
   readonly isCarrier: boolean;
   /** Starts itself, or more and more processes without end. */
   readonly multiplies: boolean;
+  /** Of a command that another one may run: how sure that is. */
+  readonly guess?: GuessKind;
 }
+
+/** `likely`: it stands behind `--`, by its full path, or in an option that runs its value. */
+export type GuessKind = "likely" | "possible";
 
 /** Something of which cannot be known, before it runs, what it would do. */
 export interface OpaquePart {
   /** A clause: "its name is known only when it runs". */
   readonly reason: string;
   readonly text: string;
+  /** bash itself would not parse it, or this parser cannot: nothing about it can be decided. */
+  readonly isUnreadable?: boolean;
 }
 
 export interface ParsedShell {
   readonly commands: readonly SimpleCommand[];
+  /** What programs may run of what they are given, if they are of that kind: `unknown -- rm -rf x`. Judged, not shown. */
+  readonly guessed: readonly SimpleCommand[];
   readonly opaque: readonly OpaquePart[];
 }
 

@@ -3,18 +3,24 @@ import type { Function as FunctionNode, ParsedScript } from "unbash";
 import { BUILTINS } from "./builtins.ts";
 import { CARRIERS } from "./carriers.ts";
 import { CODE_RUNNERS } from "./code-runners.ts";
+import { DIALECT_RUNNERS } from "./dialects.ts";
 import { FILE_FINDERS } from "./find.ts";
 import { GIT } from "./git.ts";
+import { guessCarried, guessInCode } from "./guess.ts";
+import type { Guess } from "./guess.ts";
 import { isPlainName } from "./hidden-text.ts";
 import { tooCostly } from "./limits.ts";
 import { OPTION_CARRIERS } from "./option-carriers.ts";
 import type { ShellWord } from "./parsed-shell.ts";
+import { isProgramName, plainName } from "./program-names.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
 import { nameOf } from "./runner.ts";
 import {
   addOpaque,
   childScope,
   deeper,
+  NO_INPUT,
+  openWalk,
   PER_READ,
   PER_WORD,
   reachedBy,
@@ -25,6 +31,7 @@ import {
 } from "./scope.ts";
 import type { Scope, Walk } from "./scope.ts";
 import { runWritten, SHELLS } from "./shells.ts";
+import { SPECIAL_CARRIERS } from "./special-carriers.ts";
 import { REMOTES } from "./remotes.ts";
 
 /** What the walk lends, so that a carrier's text is walked like any other. */
@@ -35,14 +42,40 @@ interface Walker {
 }
 
 const UNWRAPPERS: ReadonlyMap<string, Unwrap> = new Map(
-  [BUILTINS, SHELLS, CARRIERS, FILE_FINDERS, OPTION_CARRIERS, CODE_RUNNERS, GIT, REMOTES].flatMap((table) => [
-    ...table,
-  ]),
+  [
+    BUILTINS,
+    SHELLS,
+    CARRIERS,
+    SPECIAL_CARRIERS,
+    FILE_FINDERS,
+    OPTION_CARRIERS,
+    CODE_RUNNERS,
+    DIALECT_RUNNERS,
+    GIT,
+    REMOTES,
+  ].flatMap((table) => [...table]),
 );
+
+/** Programs whose code was looked through already. */
+const CODE_READERS = new Set([...SHELLS, ...CODE_RUNNERS, ...DIALECT_RUNNERS].map(([name]) => name));
+
+/** Programs that everyday run what the workspace says, and something else only by rare options. */
+const CARRY_BY_OPTION = new Set([
+  "make",
+  "gmake",
+  "bmake",
+  "cmake",
+  "mix",
+  "rails",
+  "spring",
+  "swift",
+  "crystal",
+  "ghc",
+]);
 
 /** Programs that carry others. A rule or a grant for one of them would stand for every command. */
 export function isCarrierName(name: string): boolean {
-  return UNWRAPPERS.has(plainName(name));
+  return UNWRAPPERS.has(plainName(name)) && !CARRY_BY_OPTION.has(name);
 }
 
 /** Adds a command to the list, and after it what it carries, to any depth. */
@@ -68,12 +101,51 @@ export function runCommand(command: PlainCommand, scope: Scope, walker: Walker):
   if (!isPlainName(name.value)) addOpaque(walk, "the name of the command is not in plain letters", textOf(command));
   callFunction(command, scope, walker);
   const unwrap = UNWRAPPERS.get(plainName(nameOf(name))) ?? (walk.written.size > 0 ? runWrittenName : undefined);
-  if (unwrap === undefined) return;
   let isCarrier = false;
   deeper(walk, () => {
-    isCarrier = unwrap(command, runnerFor(command, scope, walker));
+    isCarrier = unwrap?.(command, runnerFor(command, scope, walker)) === true;
+    if (!isCarrier && !scope.functions.has(name.value)) tryGuesses(command, scope, walker);
   });
   if (isCarrier) walk.commands[index] = { ...own, isCarrier };
+}
+
+/** A guess inside a guess, and no deeper: each place of a command is tried by itself. */
+const MAX_GUESSES = 2;
+
+/** What a program may run that is not known: judged as if it did, apart from what is sure to run. */
+function tryGuesses(command: PlainCommand, scope: Scope, walker: Walker): void {
+  const { walk } = walker;
+  if (walk.guessDepth >= MAX_GUESSES) return;
+  const { guesses, opaque } = guessCarried(command, scope, CODE_READERS.has(plainName(nameOf(command.words[0]))));
+  for (const guess of guesses) probe(guess, scope, walker);
+  if (opaque !== undefined) addOpaque(walk, opaque, textOf(command));
+}
+
+function probe(guess: Guess, scope: Scope, walker: Walker): void {
+  const { walk } = walker;
+  const found = { ...openWalk(), guessDepth: walk.guessDepth + 1, steps: walk.steps, depth: walk.depth };
+  const inner = childScope(scope, { isBash: false, input: NO_INPUT });
+  if (guess.words !== undefined)
+    runCommand({ words: guess.words, assignments: [], redirections: [] }, inner, { ...walker, walk: found });
+  else if (guess.text !== undefined) readText(guess.text, inner, { ...walker, walk: found });
+  walk.steps = found.steps;
+  const names = found.commands.map(({ words }) => words[0]?.value ?? "");
+  const isCommand = guess.words !== undefined || names.some(isProgramName);
+  if (isCommand || guess.kind === "likely") {
+    const { kind } = guess;
+    walk.guessed.push(...found.commands.map((each) => ({ guess: kind, ...each })), ...found.guessed);
+  }
+  if (isCommand) for (const { reason, text } of found.opaque) addOpaque(walk, reason, text);
+  if (!isCommand && guess.text !== undefined) {
+    for (const each of guessInCode(guess.text, scope)) probe(each, scope, walker);
+  }
+}
+
+/** A text that may be shell; one that is not says nothing. */
+function readText(text: string, scope: Scope, walker: Walker): void {
+  spend(scope, PER_READ * text.length);
+  if (tooCostly(text) !== undefined) addOpaque(walker.walk, "a text in it is too long to be read with care", "");
+  else walker.walkScript(parse(text), scope, walker.walk);
 }
 
 /** Each path of a command is looked at from the folder that it runs in. */
@@ -93,11 +165,6 @@ function textOf({ words }: PlainCommand): string {
 /** `./script.sh` that was written a moment before. */
 function runWrittenName({ words: [name] }: PlainCommand, runner: Runner): boolean {
   return name !== undefined && runWritten(name, runner);
-}
-
-/** `python3.11` and `/usr/bin/gawk` are told by what they are. */
-function plainName(name: string): string {
-  return name.replace(/(?<=^(?:python|pypy|perl|ruby|lua|php|node|nodejs|tclsh|bash|ksh|zsh))-?\d[\d.]*$/, "");
 }
 
 /** A function that starts itself beside itself, or a loop without end that leaves something behind each time. */
@@ -152,7 +219,7 @@ function runnerFor(command: PlainCommand, outer: Scope, walker: Walker): Runner 
 
 /** The shell that a carrier starts sees what is exported, and what stands before the command. */
 function childOf(scope: Scope, { assignments }: PlainCommand): Scope {
-  const child = childScope(scope, {});
+  const child = childScope(scope, { isBash: false });
   for (const { name, value } of assignments) {
     child.variables.set(name, value.isDynamic ? undefined : [value.value]);
     child.exported.add(name);

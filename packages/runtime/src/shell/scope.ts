@@ -1,11 +1,9 @@
 import type { Function as FunctionNode, ParsedScript } from "unbash";
-import type { OpaquePart, ShellAssignment, ShellFolder, ShellWord, SimpleCommand } from "./parsed-shell.ts";
-
-/** What comes in on standard input: nothing, a text that is known, or one that is not. */
-export type Input = { readonly kind: "none" | "unknown" } | { readonly kind: "known"; readonly text: string };
+import type { Input, OpaquePart, ShellAssignment, ShellFolder, ShellWord, SimpleCommand } from "./parsed-shell.ts";
 
 export const NO_INPUT: Input = { kind: "none" };
-export const UNKNOWN_INPUT: Input = { kind: "unknown" };
+export const UNKNOWN_INPUT: Input = { kind: "unknown", isForeign: false };
+export const FOREIGN_INPUT: Input = { kind: "unknown", isForeign: true };
 
 /** The values that a variable may be known to hold; several for an array. Undefined: not known. */
 export type Values = readonly string[] | undefined;
@@ -27,6 +25,8 @@ export interface Scope {
   isParallel: boolean;
   /** Inside a loop that does not end by itself. */
   isEndless: boolean;
+  /** Read by bash or a shell of its grammar: a syntax error is then certain to be one. */
+  isBash: boolean;
   /** What a command substitution is known to give. */
   readonly outputOf: OutputOf;
   /** Shared by all scopes of one text. */
@@ -39,6 +39,9 @@ export type OutputOf = (script: ParsedScript, scope: Scope) => string | undefine
 export interface Walk {
   readonly commands: SimpleCommand[];
   readonly opaque: OpaquePart[];
+  readonly guessed: SimpleCommand[];
+  /** How many guesses stand around what is walked. */
+  readonly guessDepth: number;
   /** The reasons that are in that list, by text. */
   readonly noted: Map<string, Set<string>>;
   /** Something evaluates text a second time: arithmetic, `${!x}`, `[[ -v … ]]`, `declare` … */
@@ -63,6 +66,7 @@ export function openScope(outputOf: OutputOf, text: string): Scope {
     within: [],
     isParallel: false,
     isEndless: false,
+    isBash: true,
     outputOf,
     effort: { spent: 0, limit: EFFORT_PER_CHARACTER * Math.max(text.length, LEAST_LENGTH) },
   };
@@ -72,6 +76,8 @@ export function openWalk(): Walk {
   return {
     commands: [],
     opaque: [],
+    guessed: [],
+    guessDepth: 0,
     noted: new Map(),
     evaluates: false,
     holdsSubstitution: false,
@@ -177,6 +183,10 @@ export function deeper(walk: Walk, action: () => void): void {
   walk.depth++;
   action();
   walk.depth--;
+}
+
+export function addUnreadable(walk: Walk, reason: string, text: string): void {
+  walk.opaque.push({ reason, text, isUnreadable: true });
 }
 
 export function addOpaque(walk: Walk, reason: string, text: string): void {

@@ -1,6 +1,6 @@
 import type { SyntaxNode } from "unbash";
 import { hidesSomething, misleads } from "./hidden-text.ts";
-import { addOpaque } from "./scope.ts";
+import { addOpaque, addUnreadable } from "./scope.ts";
 import type { Walk } from "./scope.ts";
 
 const SUBSTITUTION = /\$\(|`|\$\{[ |]/;
@@ -11,7 +11,9 @@ const ARITHMETIC_TEST = /^-(?:eq|ne|lt|le|gt|ge|v|R)$/;
  * read as arithmetic, as a name with an index or as a prompt. Both halves are noted here, and together they make the
  * script opaque. Also looks for text that shows something else than it is.
  */
-export function checkText(node: SyntaxNode, walk: Walk): void {
+export function checkText(node: SyntaxNode, walk: Walk, isBash: boolean): void {
+  const error = errorIn(node);
+  if (error !== undefined) (isBash ? addUnreadable : addOpaque)(walk, `it cannot be parsed as bash: ${error}`, "");
   if (evaluatesAgain(node)) walk.evaluates = true;
   const held = literalOf(node);
   if (held !== undefined && SUBSTITUTION.test(held)) walk.holdsSubstitution = true;
@@ -22,6 +24,15 @@ export function checkText(node: SyntaxNode, walk: Walk): void {
   if (node.parts === undefined) noteMisleading(node.text, walk);
   // Parts of a word that are literal stand outside quotes.
   else for (const part of node.parts) if (part.type === "Literal") noteMisleading(part.text, walk);
+}
+
+/** What bash refuses and the parser lets pass. */
+function errorIn(node: SyntaxNode): string | undefined {
+  if (node.type === "ParameterExpansion" && (node.operation?.type === "Unknown" || node.parameter === ""))
+    return "bad substitution";
+  if (node.type === "CommandExpansion" && /^\$\{[^]*[^}]$/.test(node.text)) return "unterminated substitution";
+  if (node.type !== "HereDocDelimiter") return undefined;
+  return /^(["'])(?:(?!\1)[^])*$/.test(node.text) ? "unterminated quote" : undefined;
 }
 
 /** The text of a node that the shell takes as it stands. */

@@ -1,13 +1,17 @@
-import type { ShellWord } from "./parsed-shell.ts";
+import { posix } from "node:path";
+import type { Input, ShellWord } from "./parsed-shell.ts";
 import { knownWord } from "./parsed-shell.ts";
 import { readArguments } from "./options.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
-import { childScope, reachedBy, NO_INPUT } from "./scope.ts";
+import { childScope, FOREIGN_INPUT, reachedBy, NO_INPUT } from "./scope.ts";
+import type { Scope } from "./scope.ts";
 
 // oxfmt-ignore
 const SHELL_NAMES = ["bash", "sh", "dash", "zsh", "ksh", "ash", "rbash", "mksh", "lksh", "pdksh", "yash", "fish", "csh", "tcsh", "hush", "elvish", "xonsh", "nu", "rc", "es"];
 /** Shells of another language, whose texts cannot be read here. */
 const FOREIGN_NAMES = ["pwsh", "powershell", "cmd", "cmd.exe", "powershell.exe", "wsl"];
+/** Shells that take what bash takes; the others have a grammar of their own, or more of it. */
+const BASH_LIKE = new Set(["bash", "sh", "dash", "ash", "rbash", "ksh", "mksh", "lksh", "pdksh", "yash", "hush"]);
 const OPTIONS = { short: "oO", long: ["rcfile", "init-file", "command", "init-command"] } as const;
 
 export const SHELLS: readonly (readonly [string, Unwrap])[] = [
@@ -23,11 +27,12 @@ function unwrapForeign({ words }: PlainCommand, runner: Runner): boolean {
 /** `bash -c TEXT NAME ARG…`, a script file, or commands on standard input. */
 function unwrapShell({ words, assignments }: PlainCommand, runner: Runner): boolean {
   const { options, operands, isUnsure } = readArguments(joinPlus(words), OPTIONS, { stopsEarly: true });
-  if (isUnsure) {
+  if (isUnsure && operands[0]?.input === undefined) {
     runner.opaque(`what ${runner.name} runs is known only when it runs`);
     return true;
   }
-  const [first, ...rest] = operands;
+  // A lone dash ends the options, like `--`; where nothing follows it, commands come from standard input.
+  const [first, ...rest] = operands[0]?.value === "-" && !operands[0].isDynamic ? operands.slice(1) : operands;
   const given = options.find(({ name }) => name === "--command" || name === "-C");
   const text = options.some(({ name }) => name === "-c") ? first : given?.value;
   if (options.some(({ name }) => /^--(?:rc|init-)file/.test(name))) runner.opaque("it reads another start file first");
@@ -59,6 +64,7 @@ function runNamed(
   }
   const scope = childScope(reachedBy(runner.scope, "-c"), {
     positionals: args.length === 0 ? [knownWord(runner.name)] : args,
+    isBash: BASH_LIKE.has(runner.name),
   });
   for (const { name, value } of assignments) {
     scope.variables.set(name, value.isDynamic ? undefined : [value.value]);
@@ -78,17 +84,30 @@ export function runWritten({ value, isDynamic }: ShellWord, runner: Runner): boo
 /** A script of its own is a program like any other, unless nobody can say which file it is. */
 function runFile(file: ShellWord, runner: Runner): boolean {
   if (runWritten(file, runner)) return true;
+  if (file.input !== undefined) return runInput(runner, file.input);
   if (file.isDynamic && file.value === "")
     runner.opaque(`the file that ${runner.name} runs is known only when it runs`);
-  else if (/^\/(?:dev\/(?:fd|stdin|tcp)|proc\/)/.test(file.value)) return runInput(runner);
+  else if (file.value.startsWith("/dev/tcp/")) return runInput(runner, FOREIGN_INPUT);
+  else if (isInputName(file, runner.scope)) return runInput(runner);
   return false;
 }
 
+const INPUT_NAMES = /^\/dev\/(?:stdin|fd(?:\/|$)|tty|pts\/)|^\/proc\//;
+
+/** Whether a word names standard input, or another open file, as a file: `/dev/stdin`, `/proc/self/fd/0`, `-`. */
+export function isInputName({ value, isDynamic }: ShellWord, { where }: Scope): boolean {
+  if (value === "-" && !isDynamic) return true;
+  const from = where.folder.path?.startsWith("/") === true ? where.folder.path : "/.";
+  // A name that climbs ends at the top of the machine at the latest.
+  const path = value.startsWith("/") || value.startsWith("..") ? posix.normalize(`/${value}`) : posix.join(from, value);
+  return INPUT_NAMES.test(path.replace(/^(?:\/\.\.)+/, ""));
+}
+
 /** Commands that come in by a pipe or a here-document. */
-export function runInput(runner: Runner): boolean {
-  const { input } = runner.scope;
+export function runInput(runner: Runner, input: Input = runner.scope.input): boolean {
   if (input.kind === "known") {
-    runner.runText(input.text, childScope(reachedBy(runner.scope, "standard input"), { input: NO_INPUT }));
+    const isBash = BASH_LIKE.has(runner.name);
+    runner.runText(input.text, childScope(reachedBy(runner.scope, "standard input"), { input: NO_INPUT, isBash }));
   } else if (input.kind === "unknown") {
     runner.opaque(`the commands that ${runner.name} runs come from elsewhere`);
   }

@@ -18,12 +18,15 @@ import { assign, assignedValue, compoundInput, toRedirections } from "./assignme
 import { expandWord } from "./expand.ts";
 import { inputOf, outputOfCommand, passOn, stagesOf, wordsOf } from "./known-output.ts";
 import { forgetAssigned, isEndless, waits } from "./loops.ts";
-import type { ShellWord } from "./parsed-shell.ts";
+import { isForeign } from "./foreign.ts";
+import type { Input, ShellWord } from "./parsed-shell.ts";
 import { runCommand } from "./run-command.ts";
 import {
   addOpaque,
+  addUnreadable,
   copyScope,
   deeper,
+  FOREIGN_INPUT,
   join,
   NO_INPUT,
   PER_NAME,
@@ -32,7 +35,7 @@ import {
   step,
   UNKNOWN_INPUT,
 } from "./scope.ts";
-import type { Input, Scope, Values, Walk } from "./scope.ts";
+import type { Scope, Values, Walk } from "./scope.ts";
 import { checkText } from "./second-look.ts";
 
 /** Loops over more words than this are walked once, with their variable unknown. */
@@ -43,7 +46,8 @@ export function walkScript(script: ParsedScript, scope: Scope, walk: Walk): void
   const error = script.errors?.[0];
   // What the parser could not read, the shell may read otherwise: nothing of the tree can be trusted then.
   if (error !== undefined) {
-    addOpaque(walk, `it cannot be read as shell: ${error.message}`, "");
+    const add = scope.isBash ? addUnreadable : addOpaque;
+    add(walk, `it cannot be parsed as bash: ${error.message}`, "");
     return;
   }
   walkStatements(script.commands, scope, walk);
@@ -133,10 +137,15 @@ function walkPipeline(stages: readonly PipelineNode[], scope: Scope, walk: Walk)
   let input: Input = scope.input;
   for (const node of stages) {
     const stage = copyScope(scope, { input, isParallel: true, reached: [...scope.reached, "pipe"] });
-    const before = node.type === "Command" ? outputOfCommand(node, stage) : UNKNOWN_INPUT;
+    const output = node.type === "Command" ? outputOfCommand(node, stage) : UNKNOWN_INPUT;
     walkNode(node, stage, walk);
-    input = before;
+    input = output.kind === "unknown" && (isForeignInput(input) || isForeign(node)) ? FOREIGN_INPUT : output;
   }
+}
+
+/** What others wrote stays theirs, whatever it passes through. */
+function isForeignInput(input: Input): boolean {
+  return input.kind === "unknown" && input.isForeign;
 }
 
 /** The first condition always runs; each branch starts from what the conditions before it left. */
@@ -266,7 +275,7 @@ function noteWritten(node: Command, words: readonly ShellWord[], scope: Scope, w
 /** Command and process substitutions inside a node that is not itself a command, and what its text may do. */
 function walkInner(node: SyntaxNode | undefined, scope: Scope, walk: Walk): void {
   if (node === undefined) return;
-  checkText(node, walk);
+  checkText(node, walk, scope.isBash);
   if (node.type === "Word" && node.parts === undefined) return;
   if (
     node.type === "CommandExpansion" ||

@@ -49,7 +49,9 @@ export const bash = defineTool({
   required_permissions: ["proc.exec"],
   side_effects: ["process", "files"],
   risk: "medium",
-  touches: ({ cmd, workdir, network }) => [{ command: cmd, workdir, network }],
+  touches: ({ cmd, workdir, network, is_background }) => [
+    { command: cmd, workdir, network, background: is_background },
+  ],
   permission_class: "bash",
   audit_operation: "execute",
   deadline_ms: MAX_SECONDS * 1000 + GRACE_MS,

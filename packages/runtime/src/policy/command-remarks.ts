@@ -1,0 +1,41 @@
+import type { ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
+import { findLaterPlace } from "./check-path.ts";
+import type { DangerLevel } from "./command-dangers.ts";
+import { placeOf, resolveWord, withoutPattern } from "./command-places.ts";
+import type { CommandGround } from "./command-places.ts";
+
+/** What is said of one command. */
+export interface Remark {
+  readonly level: DangerLevel;
+  readonly reason: string;
+}
+
+export type Judge = (command: SimpleCommand, ground: CommandGround) => readonly Remark[];
+
+export const destructive = (reason: string): Remark => ({ level: "destructive", reason });
+export const risky = (reason: string): Remark => ({ level: "risky", reason });
+export const undoable = (reason: string): Remark => ({ level: "undoable", reason });
+
+/** Whether each word may be written. Used for redirections as well. */
+export function judgeWrites(
+  { folder }: Pick<SimpleCommand, "folder">,
+  ground: CommandGround,
+  words: readonly ShellWord[],
+): readonly Remark[] {
+  const remarks: Remark[] = [];
+  for (const word of words) {
+    const full = resolveWord(word, folder, ground);
+    if (full === undefined || (word.isDynamic && word.value === "")) continue;
+    const shown = JSON.stringify(word.text);
+    const place = placeOf(withoutPattern(full).path, ground);
+    if (/^\/dev\/(?:tcp|udp)\//.test(full)) remarks.push(risky(`it opens a connection (${shown})`));
+    else if (place === "device") remarks.push(destructive(`it writes to a device (${shown})`));
+    else if (place === "machine" && !word.isDynamic && !/^\/(?:usr\/local|opt|tmp|var\/tmp|dev)\b/.test(full))
+      remarks.push(destructive(`it writes to a part of the machine (${shown})`));
+    else if (/^(?:machine|home|above|outside)$/.test(place) && full !== "/tmp" && full !== "/dev/shm")
+      remarks.push(risky(`it writes outside the workspace (${shown})`));
+    else if (place === "repository" || findLaterPlace(full, ground.roots) !== undefined)
+      remarks.push(risky(`it changes what runs later unasked (${shown})`));
+  }
+  return remarks;
+}

@@ -1,0 +1,120 @@
+import { FORK_BOMB, readCode } from "./code.ts";
+import type { GuessKind, ShellWord } from "./parsed-shell.ts";
+import { knownWord } from "./parsed-shell.ts";
+import { baseName, isPlainProgram, isProgramName, isProgramPath, plainName, readsData } from "./program-names.ts";
+import type { PlainCommand } from "./runner.ts";
+import type { Scope } from "./scope.ts";
+import { PER_READ, PER_WORD, spend } from "./scope.ts";
+
+/** What a program is given that it may run. */
+export interface Guess {
+  readonly kind: GuessKind;
+  /** Words of a command, or a text that reads as shell. */
+  readonly words?: readonly ShellWord[];
+  readonly text?: string;
+}
+
+export interface Guesses {
+  readonly guesses: readonly Guess[];
+  /** Why it cannot be known what the program does with what it is given. */
+  readonly opaque?: string;
+}
+
+/** As many places in a command as are tried. */
+const MAX_TRIED = 4;
+const MAX_WORDS = 64;
+/** Options of which the value is code or a command, in nearly every program that has them. */
+const RUNS =
+  /^--?(?:c|e|ex|eval|exec|execute|expr|expression|command|cmd|code|toolexec|wrapper|run-command|eval-\w+|exec-\w+|[\w-]+-(?:command|cmd|exec|eval))$/;
+/** Options of which the value is a sentence or a pattern for people. */
+const SPEAKS =
+  /^(?:-[mtkFgq]|--?(?:message|title|body|description|name|grep|text|notes?|reason|comment|subject|label|summary|prompt|query|filter|pattern|match|tags?|testNamePattern|test-name-pattern|header|data|m|author|search))$/;
+const OPTION = /^--?[A-Za-z][\w-]*$/;
+const CODE = /[;`\n]|\$[({]|[\w!?]\s?\(|\(\s*[\w"']|&&|\|\||=>/;
+/** Words that start programs or run texts, in one language or another. */
+const STARTS =
+  /\b(?:system|exec\w*|spawn\w*|popen|shell\w*|subprocess|eval|sh|bash|fork|unlink|rmtree|decode\w*|b64\w*|unpack)\b|`|\$\(/;
+
+/**
+ * What a program that is not known to keep its hands to itself may run of its words and its input. Payloads that can be
+ * read are given back to be judged; code and text that cannot are opaque.
+ */
+export function guessCarried({ words }: PlainCommand, scope: Scope, readsCode: boolean): Guesses {
+  const [name, ...rest] = words.slice(0, MAX_WORDS);
+  if (name === undefined) return NOTHING;
+  const base = plainName(baseName(name.value));
+  if (isPlainProgram(base)) return NOTHING;
+  const guesses: Guess[] = [];
+  let opaque: string | undefined;
+  for (const [index, word] of rest.entries()) {
+    if (guesses.length >= MAX_TRIED) break;
+    const before = rest[index - 1]?.value ?? "";
+    const given = readGiven(word, before);
+    if (given.isProgram) guesses.push({ kind: given.kind, words: rest.slice(index) });
+    if (given.words !== undefined) guesses.push({ kind: given.kind, words: given.words });
+    if (given.text !== undefined) guesses.push({ kind: given.kind, text: given.text });
+    if (given.isCode && !readsCode && !isOfWorkspace(name, rest))
+      opaque ??= `${base} is given code, and what it does with it is not known`;
+  }
+  const input = readsCode || readsData(base) ? NOTHING : ofInput(base, scope);
+  return { guesses: [...guesses, ...input.guesses], ...((opaque ??= input.opaque) !== undefined && { opaque }) };
+}
+
+const NOTHING: Guesses = { guesses: [] };
+
+/** A program or a script of the workspace: the code that it is given is contained like its own. */
+function isOfWorkspace({ value }: ShellWord, rest: readonly ShellWord[]): boolean {
+  if (value.includes("/") && !value.startsWith("/")) return true;
+  return (
+    rest[0] !== undefined && /^[^-].*\.(?:py|js|mjs|cjs|ts|rb|php|pl|sh|exs|lua|R|jl)$|^artisan$/.test(rest[0].value)
+  );
+}
+
+interface Given {
+  readonly kind: GuessKind;
+  readonly isProgram: boolean;
+  readonly words?: readonly ShellWord[] | undefined;
+  readonly text?: string | undefined;
+  readonly isCode: boolean;
+}
+
+/** One word, and the one before it. */
+function readGiven(word: ShellWord, before: string): Given {
+  const { value, isDynamic } = word;
+  const [, attached, inner = value] = /^(--?[A-Za-z][\w.-]*|[A-Za-z_]\w*)=([^]*)$/.exec(value) ?? [];
+  const option = attached ?? (OPTION.test(before) ? before : "");
+  const isRun = RUNS.test(option);
+  if (isDynamic) return { kind: "possible", isProgram: false, isCode: isRun && /\$\(|`/.test(word.text) };
+  const kind: GuessKind = before === "--" || isRun || isProgramPath(inner) ? "likely" : "possible";
+  if (SPEAKS.test(option) && !isRun) return { kind, isProgram: false, isCode: false };
+  const pieces = inner.includes(",") && (isRun || !/\s/.test(inner)) ? inner.split(",") : [];
+  return {
+    kind,
+    isProgram: attached === undefined && isProgramName(value),
+    words: isProgramName(pieces[0] ?? "") ? pieces.map((piece) => knownWord(piece)) : undefined,
+    text: /\s/.test(inner) || (isRun && isProgramName(inner)) ? inner : undefined,
+    isCode: isRun && CODE.test(inner) && !isProgramName(/^\S*/.exec(inner)?.[0] ?? ""),
+  };
+}
+
+/** A text from a pipe or a here-document, and one that others wrote. */
+function ofInput(name: string, { input }: Scope): Guesses {
+  if (input.kind === "unknown" && input.isForeign)
+    return { guesses: [], opaque: `${name} is given a text from elsewhere, and what it does with it is not known` };
+  if (input.kind !== "known") return NOTHING;
+  const isCode = CODE.test(input.text) && STARTS.test(input.text) && !/^\s*[[{"]/.test(input.text);
+  const guesses: readonly Guess[] = [{ kind: "possible", text: input.text }];
+  return isCode ? { guesses, opaque: `${name} is given code, and what it does with it is not known` } : { guesses };
+}
+
+/** The commands that code in any language plainly starts, as guesses. */
+export function guessInCode(text: string, scope: Scope): readonly Guess[] {
+  if (!CODE.test(text)) return [];
+  spend(scope, PER_WORD + PER_READ * text.length);
+  const { texts, commands } = readCode(text);
+  // A sentence may speak of forks, too.
+  return [
+    ...texts.filter((each) => each !== FORK_BOMB).map((each): Guess => ({ kind: "likely", text: each })),
+    ...commands.map((words): Guess => ({ kind: "likely", words })),
+  ];
+}

@@ -1,0 +1,118 @@
+import { optionValues, readArguments } from "./options.ts";
+import { knownWord } from "./parsed-shell.ts";
+import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
+import { nameOf } from "./runner.ts";
+import { isInputName } from "./shells.ts";
+
+/** Programs that run others in a way of their own. */
+export const SPECIAL_CARRIERS: readonly (readonly [string, Unwrap])[] = [
+  ["cmake", unwrapCmake],
+  ["socat", unwrapSocat],
+  ["flock", unwrapFlock],
+  ["hyperfine", unwrapEach],
+  ["concurrently", unwrapEach],
+  ["tmux", unwrapTerminal],
+  ["screen", unwrapTerminal],
+];
+
+/** What the tools of `cmake -E` are called elsewhere. */
+// oxfmt-ignore
+const CMAKE_TOOLS: Readonly<Record<string, readonly string[] | undefined>> = {
+  __proto__: null as never,
+  rm:               ["rm"],
+  remove:           ["rm"],
+  remove_directory: ["rm", "-rf"],
+  rename:           ["mv"],
+  copy:             ["cp"],
+  copy_directory:   ["cp", "-r"],
+  make_directory:   ["mkdir", "-p"],
+  touch:            ["touch"],
+  create_symlink:   ["ln", "-s"],
+  env:              ["env"],
+  time:             [],
+};
+
+/** `cmake -E rm -rf x` runs a tool of its own; `cmake -P file` a script, which standard input may be. */
+function unwrapCmake({ words }: PlainCommand, runner: Runner): boolean {
+  const at = words.findIndex(({ value }) => value === "-E");
+  if (at > 0) {
+    const [tool, ...rest] = words.slice(at + 1);
+    const inner = tool?.value === "chdir" ? [] : CMAKE_TOOLS[tool?.value ?? ""];
+    const given = tool?.value === "chdir" ? rest.slice(1) : rest;
+    if (inner !== undefined) runner.run([...inner.map((each) => knownWord(each)), ...given]);
+    return inner !== undefined && inner.length + given.length > 0;
+  }
+  const [file] = optionValues(readArguments(words, { short: "PDSBG" }).options, "-P");
+  const input = file?.input ?? (file !== undefined && isInputName(file, runner.scope) ? runner.scope.input : undefined);
+  if (input?.kind === "unknown") runner.opaque("the script that cmake runs comes from elsewhere");
+  if (input?.kind !== "known") return false;
+  for (const [, text = ""] of input.text.matchAll(/\bCOMMAND\s+([^)]+)/gi)) runner.runText(text);
+  for (const [, text = ""] of input.text.matchAll(/\bfile\s*\(\s*REMOVE\w*\s+([^)]+)/gi))
+    runner.runText(`rm -rf ${text}`);
+  return true;
+}
+
+/** `socat - EXEC:'text'`. */
+function unwrapSocat({ words }: PlainCommand, runner: Runner): boolean {
+  const texts = words.filter(({ value }) => /^(?:EXEC|SYSTEM|SHELL):/i.test(value));
+  for (const word of texts)
+    runner.runWord({
+      ...word,
+      value: word.value
+        .replace(/^\w+:/, "")
+        .replace(/,(?:pty|stderr|setsid|sigint|sane|ctty|fork|nofork|echo=\d)\b.*$/, ""),
+    });
+  return texts.length > 0;
+}
+
+function unwrapFlock(command: PlainCommand, runner: Runner): boolean {
+  const { operands } = readArguments(
+    command.words,
+    { short: "wE", long: ["timeout", "conflict-exit-code"] },
+    { stopsEarly: true },
+  );
+  const [, ...inner] = operands;
+  if (inner[0]?.value === "-c" || inner[0]?.value === "--command") runner.runWord(inner[1]);
+  else runner.run(inner);
+  return inner.length > 0;
+}
+
+/** Each operand is a command of its own. */
+function unwrapEach({ words }: PlainCommand, runner: Runner): boolean {
+  const table = {
+    short: "wrmMpSnc",
+    long: [
+      "warmup",
+      "runs",
+      "min-runs",
+      "max-runs",
+      "prepare",
+      "cleanup",
+      "setup",
+      "names",
+      "prefix-colors",
+      "export-json",
+      "export-markdown",
+    ],
+  };
+  const { options, operands } = readArguments(words, table);
+  for (const text of [...operands, ...optionValues(options, "--prepare", "--cleanup", "--setup")]) runner.runWord(text);
+  return operands.length > 0;
+}
+
+/** `tmux new-session -d 'text'`, `screen -dmS name program`. Keys that are typed into a terminal are opaque. */
+function unwrapTerminal({ words }: PlainCommand, runner: Runner): boolean {
+  const at =
+    nameOf(words[0]) === "screen"
+      ? 0
+      : words.findIndex(({ value }) =>
+          /^(?:new|new-session|new-window|neww|split-window|splitw|respawn-pane|run|run-shell|if-shell)$/.test(value),
+        );
+  if (words.some(({ value }) => /^(?:send-keys|send|stuff|pipe-pane)$/.test(value)))
+    runner.opaque("it types into another terminal");
+  if (at < 0) return false;
+  const { operands } = readArguments(words.slice(at), { short: "sntcFxySe" }, { stopsEarly: true });
+  if (operands.length === 1) runner.runWord(operands[0]);
+  else runner.run(operands);
+  return operands.length > 0;
+}
