@@ -111,7 +111,7 @@ const RULES: readonly (readonly [title: string, command: string, given: Given, e
   ["what is deleted with its folder",   "rm -rf conf",          { rules: [{ effect: "deny", path: "conf/secrets/**" }] },                         "DENY",  "rule:1 (deny path=conf/secrets/**)"],
   ["what is moved with its folder",     "mv conf x",            { rules: [{ effect: "deny", path: "/work/conf/secrets/**" }] },                   "DENY",  "rule:1 (deny path=/work/conf/secrets/**)"],
   ["what a pattern deletes",            "rm -rf c*",            { rules: [{ effect: "deny", path: "conf/secrets/**" }] },                         "DENY",  "rule:1 (deny path=conf/secrets/**)"],
-  ["deleting what a rule allows",       "rm -rf s/open",        { rules: [{ effect: "deny", path: "s/**" }, { effect: "allow", path: "s/open/**" }] }, "REQUIRE_CONFIRMATION", "builtin:risky_commands"],
+  ["deleting what a rule allows",       "rm -rf s/open",        { rules: [{ effect: "deny", path: "s/**" }, { effect: "allow", path: "s/open/**" }] }, "ALLOW", "profile:guarded:run"],
   ["what a deletion spares",            "rm -rf dist",          { rules: [{ effect: "deny", path: "conf/secrets/**" }, { effect: "deny", path: "*.pem" }] }, "ALLOW", "profile:guarded:run"],
   ["a folder that is only read",        "grep -r x conf",       { rules: [{ effect: "deny", path: "conf/secrets/**" }] },                         "ALLOW", "profile:guarded:run"],
   ["a closer rule that allows",         "cat s/open/a",         { rules: [{ effect: "deny", path: "s/**" }, { effect: "allow", path: "s/open/**" }] }, "ALLOW", "profile:guarded:run"],
