@@ -1,4 +1,3 @@
-import { posix } from "node:path";
 import type { Input, ShellWord } from "./parsed-shell.ts";
 import { knownWord } from "./parsed-shell.ts";
 import { readArguments } from "./options.ts";
@@ -97,10 +96,18 @@ const INPUT_NAMES = /^\/dev\/(?:stdin|fd(?:\/|$)|tty|pts\/)|^\/proc\//;
 /** Whether a word names standard input, or another open file, as a file: `/dev/stdin`, `/proc/self/fd/0`, `-`. */
 export function isInputName({ value, isDynamic }: ShellWord, { where }: Scope): boolean {
   if (value === "-" && !isDynamic) return true;
-  const from = where.folder.path?.startsWith("/") === true ? where.folder.path : "/.";
-  // A name that climbs ends at the top of the machine at the latest.
-  const path = value.startsWith("/") || value.startsWith("..") ? posix.normalize(`/${value}`) : posix.join(from, value);
-  return INPUT_NAMES.test(path.replace(/^(?:\/\.\.)+/, ""));
+  const from = value.startsWith("/") || value.startsWith("..") ? "" : (where.folder.path ?? "");
+  return INPUT_NAMES.test(climb(`${from.startsWith("/") ? from : ""}/${value}`));
+}
+
+/** An absolute path without `.` and `..`; one that climbs ends at the top of the machine at the latest. */
+function climb(path: string): string {
+  const names: string[] = [];
+  for (const name of path.split("/")) {
+    if (name === "..") names.pop();
+    else if (name !== "" && name !== ".") names.push(name);
+  }
+  return `/${names.join("/")}`;
 }
 
 /** Commands that come in by a pipe or a here-document. */
