@@ -1,6 +1,6 @@
 /**
  * Calls run while another process turns folders into links and back. Nothing of the outside may ever be seen or changed.
- * `npm run campaign:race -- --ops 1000000 [--only ls,read]`
+ * `npm run campaign:race -- --ops 1000000 [--only ls,read]`, and for sandboxed commands `-- --starts 20000`
  */
 import { fork } from "node:child_process";
 import {
@@ -18,6 +18,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createRuntime } from "@autonous/runtime";
 import type { ToolCallResult } from "@autonous/runtime";
+import { raceCommands } from "./race-commands.ts";
 
 export interface RaceResult {
   readonly operations: number;
@@ -104,9 +105,23 @@ function shownOf({ ok, payload }: ToolCallResult): unknown {
 }
 
 if (import.meta.main) {
-  const options = { ops: { type: "string", default: "100000" }, only: { type: "string" } } as const;
-  const { values } = parseArgs({ options });
-  const result = await runRace(Number(values.ops), values.only?.split(","));
-  console.log(JSON.stringify(result));
-  process.exitCode = result.breaches === 0 ? 0 : 1;
+  const { values } = parseArgs({
+    options: {
+      ops: { type: "string" },
+      only: { type: "string" },
+      starts: { type: "string" },
+    },
+  });
+  let breaches = 0;
+  if (values.ops !== undefined || values.starts === undefined) {
+    const result = await runRace(Number(values.ops ?? 100_000), values.only?.split(","));
+    console.log(JSON.stringify(result));
+    breaches += result.breaches;
+  }
+  if (values.starts !== undefined) {
+    const result = await raceCommands(Number(values.starts));
+    console.log(JSON.stringify(result));
+    breaches += result.breaches.length;
+  }
+  process.exitCode = breaches === 0 ? 0 : 1;
 }

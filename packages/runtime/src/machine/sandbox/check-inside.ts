@@ -1,7 +1,6 @@
-import { closeSync, existsSync, lstatSync } from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
 import { dirname } from "node:path";
 import { isInside } from "../../paths/inside.ts";
-import { openJudged } from "../processes/launch.ts";
 import { hidesInMemory } from "./bwrap.ts";
 import type { SandboxFacts } from "./bwrap.ts";
 
@@ -13,8 +12,14 @@ type CheckedFacts = Pick<
 /** What the first process in a sandbox makes sure of, in lines for bash, and the descriptors that it compares with. */
 export interface InsideCheck {
   readonly lines: readonly string[];
-  /** In the order of their numbers, from the first one on that was given. The caller closes them. */
+  /** In the order of their numbers, from the first one on that was given. */
   readonly descriptors: readonly number[];
+}
+
+interface CheckOptions {
+  readonly first_fd: number;
+  /** Opens a file or folder and makes sure that it is where it was found. */
+  readonly open: (path: string) => number;
 }
 
 /**
@@ -23,24 +28,19 @@ export interface InsideCheck {
  * looks from there at what must be hidden or read-only. From then on nobody can change it: a mount stays on what it was
  * put on, wherever that is moved. Only builtins of bash are used, so that nothing of the workspace runs.
  */
-export function checkInside(facts: CheckedFacts, first_fd: number): InsideCheck {
+export function checkInside(facts: CheckedFacts, { first_fd, open }: CheckOptions): InsideCheck {
   const descriptors: number[] = [];
   const numbers = new Map<string, number>();
   const numberOf = (folder: string): number => {
     const known = numbers.get(folder);
     if (known !== undefined) return known;
-    descriptors.push(openJudged(folder));
+    descriptors.push(open(folder));
     const number = first_fd + descriptors.length - 1;
     numbers.set(folder, number);
     return number;
   };
-  try {
-    const lines = [...groupLines(facts, numberOf), ...mountLines(facts), ...folderLines(facts, numberOf)];
-    return { lines, descriptors };
-  } catch (error) {
-    for (const fd of descriptors) closeSync(fd);
-    throw error;
-  }
+  const lines = [...groupLines(facts, numberOf), ...mountLines(facts), ...folderLines(facts, numberOf)];
+  return { lines, descriptors };
 }
 
 type NumberOf = (folder: string) => number;

@@ -72,14 +72,15 @@ export class PlaceFinder {
     this.#named = namedOutside(workspace);
   }
 
-  find(judge?: PlaceJudge): FoundPlaces {
+  /** `more`: folders below the roots that are looked at too, wherever they lie. */
+  find(judge?: PlaceJudge, more: readonly string[] = []): FoundPlaces {
     this.#names = 0;
     const { roots, state_dirs } = this.#workspace;
     const named = [...this.#named, ...listeningSockets(), ...state_dirs]
       .filter((path) => this.#isShown(path) || roots.some((root) => isInside(root, path)))
       .flatMap((path) => existing(path, roots));
     const matching = TOP_FOLDERS.flatMap((folder) => (this.#isShown(folder) ? this.#hiddenIn(folder) : []));
-    const inside = this.#findInside(judge);
+    const inside = this.#findInside(judge, more);
     const hidden = new Map([...named, ...matching, ...inside.hidden].map((place) => [place.path, place]));
     return { ...inside, hidden: [...hidden.values()].filter(({ path }) => !isBelowAnother(path, hidden)) };
   }
@@ -91,10 +92,15 @@ export class PlaceFinder {
     return found.hidden;
   }
 
-  #findInside(judge: PlaceJudge | undefined): FoundPlaces {
+  /** Whether the last walk looked at this folder, by its place and its number. */
+  saw(path: string, ino: bigint): boolean {
+    return this.#seen.get(path)?.stats.ino === ino;
+  }
+
+  #findInside(judge: PlaceJudge | undefined, more: readonly string[]): FoundPlaces {
     if (this.#key !== judge?.key) this.#seen = new Map();
     this.#key = judge?.key;
-    const folders = [...this.#workspace.roots];
+    const folders = [...this.#workspace.roots, ...more];
     const seen = new Map<string, SeenFolder>();
     const hidden: HiddenPlace[] = [];
     const read_only: string[] = [];

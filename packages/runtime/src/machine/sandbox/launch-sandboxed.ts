@@ -14,6 +14,7 @@ import { checkInside } from "./check-inside.ts";
 import type { InsideCheck } from "./check-inside.ts";
 import type { PlaceFinder } from "./find-places.ts";
 import type { GitIdentity } from "./git-identity.ts";
+import { KnownFolders } from "./known-folders.ts";
 import { writableMounts } from "./old-root.ts";
 import { openPlaces } from "./open-places.ts";
 import { PROXY_VARIABLES, relayLines } from "./relay.ts";
@@ -30,7 +31,7 @@ const CHECK_FD = 7;
 /** It tells a few short lines. */
 const STATUS_BYTES = 1024;
 /** What a sandbox closes is looked for again where it has moved before it could be opened. */
-const LOOKS = 4;
+const LOOKS = 8;
 
 const SOCKETS = {
   none: "unix",
@@ -63,6 +64,7 @@ export interface SandboxParts {
 export class SandboxLauncher {
   readonly #parts: SandboxParts;
   readonly #filters = new Map<Sockets, number>();
+  readonly #known = new KnownFolders();
   #closed: SandboxFacts["closed"] | undefined;
   /** Commands that were launched and have not ended. */
   #running = 0;
@@ -110,29 +112,46 @@ export class SandboxLauncher {
       wasBegun: () => numberIn(status, /"exit-code": (\d+)/) !== undefined && /^ready$/m.test(textOf(status)),
       close: () => {
         this.#running--;
-        for (const fd of [filter, status, ...check.descriptors]) closeSync(fd);
+        for (const fd of [filter, status]) closeSync(fd);
       },
     };
   }
 
-  /** Looks for what has to be closed, and opens the folders that it lies in. */
+  /** Looks for what has to be closed, and opens the folders that it lies in. Again, where one has moved meanwhile. */
   #prepare(command: Command, proxy_socket: string | undefined): Prepared {
+    const moved = new Set<string>();
     for (let left = LOOKS - 1; ; left--) {
-      const prepared = this.#factsFor(command, proxy_socket);
       try {
-        return { ...prepared, check: checkInside(prepared.facts, CHECK_FD) };
+        const prepared = this.#factsFor(command, proxy_socket, [...moved]);
+        const open = (path: string): number => this.#known.open(path);
+        const check = checkInside(prepared.facts, { first_fd: CHECK_FD, open });
+        const missing = this.#missing(prepared.facts, check);
+        if (missing === undefined) return { ...prepared, check };
+        moved.add(missing);
+        if (left === 0) throw alwaysMoving(missing);
       } catch (error) {
-        if (!(error instanceof ToolError)) throw error;
-        if (left === 0) throw alwaysMoving(error);
+        if (!(error instanceof ToolError) || !MOVED_CODES.has(error.code)) throw error;
+        if (left === 0) throw alwaysMoving(error.message);
       }
     }
   }
 
-  #factsFor(command: Command, proxy_socket: string | undefined): Omit<Prepared, "check"> {
+  /** A folder that held something to protect and that was not come across now, although it is still there. */
+  #missing({ roots, hidden, read_only }: SandboxFacts, { descriptors }: InsideCheck): string | undefined {
+    const { finder } = this.#parts;
+    const closed = [...hidden.map(({ path }) => path), ...read_only];
+    return this.#known.missing({
+      roots,
+      used: new Set(descriptors),
+      wasSeen: (path, ino) => finder.saw(path, ino) || closed.some((each) => isInside(each, path)),
+    });
+  }
+
+  #factsFor(command: Command, proxy_socket: string | undefined, moved: readonly string[]): Omit<Prepared, "check"> {
     const parts = this.#parts;
     // Whoever replaces a file from elsewhere takes away what keeps it read-only for the commands that run already.
     const opens = this.#running === 0 ? command.opens : undefined;
-    const { found, variables } = openPlaces(parts.finder.find(command.closes), opens, parts);
+    const { found, variables } = openPlaces(parts.finder.find(command.closes, moved), opens, parts);
     const identity = parts.identity.get();
     const isSeen = parts.view.shows(parts.bash) || parts.roots.some((root) => isInside(root, parts.bash));
     const facts: SandboxFacts = {
@@ -162,6 +181,7 @@ export class SandboxLauncher {
   }
 
   close(): void {
+    this.#known.close();
     for (const fd of this.#filters.values()) closeSync(fd);
     this.#filters.clear();
   }
@@ -184,12 +204,14 @@ interface Prepared {
 /** Git refreshes its index where it can, which is no more than a convenience. */
 const READ_ONLY_VARIABLES: Readonly<Record<string, string>> = { GIT_OPTIONAL_LOCKS: "0" };
 
-function alwaysMoving(cause: ToolError): ToolError {
+/** What opening a folder says that is not where it was found. */
+const MOVED_CODES: ReadonlySet<string> = new Set(["PathTraversalBlocked", "NotFound"]);
+
+function alwaysMoving(where: string): ToolError {
   return new ToolError(
     "SandboxUnavailable",
-    `Cannot run the command: folders that the sandbox protects are being moved (${cause.message})`,
+    `Cannot run the command: folders that the sandbox protects are being moved (${where})`,
     { hint: "Another command moves files. Stop it or wait for its end, then retry." },
-    cause,
   );
 }
 
