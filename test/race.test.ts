@@ -1,5 +1,11 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
+import { raceCommands } from "./campaigns/race-commands.ts";
 import { runRace } from "./campaigns/race.ts";
+
+const canRace = spawnSync("bwrap", ["--version"]).status === 0 && existsSync("/usr/bin/perl");
+const needs = canRace ? "" : " (skipped: needs bwrap and perl)";
 
 test("links that are flipped while calls run never show the outside", async () => {
   const { breaches, outcomes } = await runRace(6000);
@@ -7,4 +13,12 @@ test("links that are flipped while calls run never show the outside", async () =
   // The race was one: some calls got through, and some met a link in the way.
   expect(outcomes["ok"]).toBeGreaterThan(0);
   expect(outcomes["PathTraversalBlocked"]).toBeGreaterThan(0);
+});
+
+test.skipIf(!canRace)(`folders that a command moves while others start open nothing to them${needs}`, async () => {
+  const { breaches, outcomes, exchanges } = await raceCommands(30);
+
+  expect(breaches).toEqual([]);
+  expect(outcomes["ok"]).toBeGreaterThan(0);
+  expect(exchanges).toBeGreaterThan(0);
 });

@@ -139,6 +139,10 @@ const RUN_INTO = [
     hint: 'It seems to need the network; "network": true asks for what is on the allowlist, and a person has to confirm.',
   },
   {
+    words: /read-only file system|EROFS/i,
+    hint: "Only the workspace and /tmp can be written to. For a command that is known to only look, the workspace is read-only too; files that other programs run later always are.",
+  },
+  {
     words: /could not (?:write|lock) config file/i,
     hint: "Git's configuration is closed to commands that nobody confirmed, and while other commands run.",
   },
