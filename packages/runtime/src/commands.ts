@@ -126,7 +126,8 @@ export class Commands {
     const connections: WatchedEnd["connections"][number][] = [];
     const opens = await this.#opensFor(call);
     const closes = await call.closedPaths();
-    const end = await this.#runWatched(call, async (processes) => {
+    const watched = { ...call, ...(opens && { opens }), ...(closes && { closes }) };
+    const end = await this.#runWatched(watched, async (processes) => {
       return await processes.run(
         { ...command, ...(opens && { opens }), ...(closes && { closes }), read_only: isReadOnlyCall(call) },
         {
@@ -141,7 +142,7 @@ export class Commands {
   }
 
   async #runWatched(
-    call: CallFacts,
+    call: CallFacts & Pick<WatchRequest, "opens" | "closes">,
     run: (processes: Processes) => Promise<CommandEnd>,
   ): Promise<CommandEnd & { readonly changes: CommandChanges }> {
     const processes = await this.#load();
@@ -176,7 +177,7 @@ export class Commands {
   }
 
   /** What a command changes is found by looking before and after it, unless it cannot write to the roots at all. */
-  async #lookBefore(call: CallFacts & Pick<WatchRequest, "background">): Promise<CommandLook> {
+  async #lookBefore(call: CallFacts & Pick<WatchRequest, "background" | "opens" | "closes">): Promise<CommandLook> {
     const { level } = await (await this.#load()).sandbox();
     if (level !== "none" && isReadOnlyCall(call)) return NO_LOOK;
     const watch = await (this.#watch ??= this.#openWatch());

@@ -41,6 +41,8 @@ export interface CommandChanges {
   readonly undo_id?: string;
   readonly taken_back: readonly CommandIntrusion[];
   readonly taken_back_more?: number;
+  /** Undoing it brings back what was set aside. */
+  readonly set_aside_id?: string;
   /** Folders that were not looked into, and why: the first of them, and how many more there are. */
   readonly left_out: readonly { readonly path: string; readonly why: string }[];
   readonly left_out_more: number;

@@ -69,7 +69,7 @@ sandboxed(
 
     const stopped = await folder.call("background_stop", { background_id: id });
 
-    expect(stopped.payload?.stderr).toMatch(/\.envrc: it was removed again, for it runs later/);
+    expect(stopped.payload?.stderr).toMatch(/\.envrc: set aside: it runs later/);
     expect(stopped.artifacts.files_changed).toEqual(["ok.txt"]);
     expect(existsSync(join(folder.path, "root/.envrc"))).toBe(false);
     expect(readFileSync(join(folder.path, "root/.npmrc"), "utf8")).toBe("old\n");

@@ -1,11 +1,10 @@
-import { execFileSync } from "node:child_process";
-import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { scratch } from "../../../../test/support/scratch.ts";
 
 const hasSandbox = spawnSync("bwrap", ["--version"]).status === 0;
@@ -207,7 +206,7 @@ test.skipIf(!hasSandbox)(
 
     const { payload } = await call("bash", { cmd: "sh plant.sh" });
 
-    expect(payload?.stderr).toMatch(/hooks.*(removed again|taken back)/);
+    expect(payload?.stderr).toMatch(/hooks.*set aside/);
     expect(existsSync(join(path, "root/.git/hooks/pre-commit"))).toBe(false);
     expect(existsSync(join(path, "root/ok.txt"))).toBe(true);
   },
@@ -280,3 +279,35 @@ test("limits that no command can live with are refused at once", async () => {
     /"command_limits\.processes" has to be a whole number of at least 8, not 0/,
   );
 });
+
+test.skipIf(!hasSandbox)(
+  `what a person edits while a command runs stays theirs; what appears is set aside and can be restored${needs}`,
+  async () => {
+    const shown: unknown[] = [];
+    const { call, runtime, path, make, read } = await scratch({
+      onApproval: () => ({ answer: "grant" as const }),
+      onEvent: ({ type, payload }) => void (type === "display" && shown.push(payload)),
+    });
+    await make({ "root/.vscode/settings.json": "{}", "root/.envrc": "old", "root/a.txt": "a" });
+
+    const running = call("bash", { cmd: "echo own > own.txt; until [ -e done.txt ]; do sleep 0.05; done" });
+    await vi.waitFor(() => readFileSync(join(path, "root/own.txt")), { timeout: 30_000 });
+    writeFileSync(join(path, "root/.vscode/settings.json"), '{"mine":1}');
+    writeFileSync(join(path, "root/new.envrc"), "mine");
+    renameSync(join(path, "root/new.envrc"), join(path, "root/.envrc"));
+    writeFileSync(join(path, "root/lefthook.yml"), "new");
+    writeFileSync(join(path, "root/done.txt"), "");
+    const { artifacts, payload } = await running;
+
+    expect(await read("root/.vscode/settings.json")).toBe('{"mine":1}');
+    expect(await read("root/.envrc")).toBe("mine");
+    expect(artifacts.files_changed).not.toContain(".envrc");
+    expect(artifacts.files_changed).not.toContain(".vscode/settings.json");
+    expect(existsSync(join(path, "root/lefthook.yml"))).toBe(false);
+    expect(payload?.stderr).toMatch(/lefthook\.yml: set aside/);
+    expect(shown).toHaveLength(1);
+    const [, undo_id = ""] = /Restore: autonous undo (undo_\w+)/.exec(JSON.stringify(shown)) ?? [];
+    expect((await runtime.undo(undo_id)).error).toBeNull();
+    expect(await read("root/lefthook.yml")).toBe("new");
+  },
+);

@@ -4,7 +4,7 @@ import type { CommandEnd, OutputStream } from "../contract/processes.ts";
 import { defineTool } from "../contract/tool.ts";
 import type { ToolOutput } from "../contract/tool.ts";
 import { ToolError } from "../protocol/errors.ts";
-import { keepOutput, presentCommand } from "./command-output.ts";
+import { keepOutput, presentCommand, tellSetAside } from "./command-output.ts";
 
 /** Spec 2: at most so long, whatever a call asks for. */
 const MAX_SECONDS = 600;
@@ -73,6 +73,7 @@ async function runToEnd(given: Args, context: ToolContext): Promise<Output> {
     return await processes.run(command, { timeout_ms, signal, onOutput });
   });
   const { exit_code, ended_by, sandbox, changes, connections } = end;
+  await tellSetAside(changes, context);
   const presented = presentCommand({ command: cmd, changes, printed, failure: failureOf(end, printed) });
   const reached = connections.length === 0 ? {} : { connections: connections.slice(0, MAX_CONNECTIONS) };
   return {

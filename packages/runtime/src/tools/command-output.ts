@@ -1,5 +1,5 @@
 import type { CommandChanges } from "../contract/command-changes.ts";
-import type { Transcript, TranscriptEnd } from "../contract/context.ts";
+import type { ToolContext, Transcript, TranscriptEnd } from "../contract/context.ts";
 import type { OutputStream } from "../contract/processes.ts";
 import type { ToolOutput } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
@@ -59,6 +59,22 @@ export function presentCommand({ command, changes, printed, failure }: Presented
   };
 }
 
+/** What was set aside is told to the person too: it may have been theirs. */
+export async function tellSetAside(changes: CommandChanges, { display }: Pick<ToolContext, "display">): Promise<void> {
+  const { taken_back, taken_back_more = 0, set_aside_id } = changes;
+  if (taken_back.length === 0) return;
+  const named = taken_back
+    .slice(0, MAX_NOTES)
+    .map(({ path, why, outcome }) => `${path}: ${SET_ASIDE[outcome]} (${why})`);
+  const more = further(taken_back.length - MAX_NOTES, taken_back_more, "files");
+  const undo = set_aside_id === undefined ? [] : [`Restore: autonous undo ${set_aside_id}`];
+  await display({
+    level: "warning",
+    title: "A file that runs later appeared while a command ran",
+    content: [...named, ...more, ...undo].map(makeVisible).join("\n"),
+  });
+}
+
 /** What a result names of the files that a command changed. */
 export function tellChanges(changes: CommandChanges) {
   const { files, undo_id } = changes;
@@ -84,7 +100,7 @@ export function noteOn(changes: CommandChanges, isBackground = false): string {
   const notes = [
     ...taken_back
       .slice(0, MAX_NOTES)
-      .map(({ path, why, outcome }) => `${path}: ${TAKEN_BACK[outcome]}, for it runs later or is closed (${why})`),
+      .map(({ path, why, outcome }) => `${path}: ${SET_ASIDE[outcome]}: it runs later or is closed (${why})`),
     ...further(taken_back.length - MAX_NOTES, taken_back_more, "files that run later or are closed"),
     ...stays
       .slice(0, MAX_NOTES)
@@ -102,10 +118,10 @@ function further(unnamed: number, unkept: number, what: string): readonly string
   return count === 0 ? [] : [`${count} more ${what}`];
 }
 
-const TAKEN_BACK = {
-  restored: "the change was taken back",
-  removed: "it was removed again",
-  stays: "it could not be taken back",
+const SET_ASIDE = {
+  restored: "the change was set aside",
+  removed: "set aside",
+  stays: "could not be set aside",
 } as const;
 
 const OVERLAPPED =

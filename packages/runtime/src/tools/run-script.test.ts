@@ -241,7 +241,7 @@ test.skipIf(!hasSandbox)(`what runs later and was planted by a script is taken b
 
   const { payload, artifacts } = await run();
 
-  expect(payload?.stderr).toMatch(/\.envrc: it was removed again, for it runs later/);
+  expect(payload?.stderr).toMatch(/\.envrc: set aside: it runs later/);
   expect(artifacts.files_changed).toEqual(["fine.txt"]);
   expect((await readdir(join(path, "root"))).toSorted()).toEqual(["fine.txt"]);
 });

@@ -6,7 +6,7 @@ import { defineTool } from "../contract/tool.ts";
 import type { ToolOutput } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
 import { ToolError } from "../protocol/errors.ts";
-import { keepOutput, presentCommand } from "./command-output.ts";
+import { keepOutput, presentCommand, tellSetAside } from "./command-output.ts";
 
 /** As the system can take them with room to spare: it allows 128 KB for one argument, and 2 MB with the environment. */
 // oxfmt-ignore
@@ -81,10 +81,11 @@ export const runScript = defineTool({
   deadline_ms: TIMEOUT.most_seconds * 1000 + 30_000, // it is copied first, and ended by its own limit
   search_hint: "run execute skill script program",
 
-  async execute(given, { skills, openTranscript }) {
+  async execute(given, { skills, openTranscript, display }) {
     const script = await skills.openScript(referenceOf(given), given.relative_path);
     try {
       const { end, printed } = await keepOutput(openTranscript(), async (keep) => await runTo(keep, script, given));
+      await tellSetAside(end.changes, { display });
       return present({ given, script, end, printed });
     } finally {
       script.close();

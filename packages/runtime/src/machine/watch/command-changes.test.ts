@@ -25,7 +25,7 @@ async function scratchWatch(options: { limits?: Partial<TreeLimits>; sandbox?: s
     home: "/none",
     state_dirs: [state_dir],
     checkpoint_handler: false,
-    sandbox: options.sandbox ?? "test",
+    sandbox: options.sandbox ?? "none",
   };
   const changer = createFileChanger({ state_dir, clock: Date.now, workspace });
   const watch = createCommandWatch({

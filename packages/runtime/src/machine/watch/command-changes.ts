@@ -1,20 +1,18 @@
 import type { WorkspaceContext } from "../../policy/decide.ts";
-import { isInside, pathFor } from "../../paths/inside.ts";
-import { ToolError } from "../../protocol/errors.ts";
+import { pathFor } from "../../paths/inside.ts";
+import type { Command } from "../../contract/processes.ts";
 import { decodeKey } from "../search/keys.ts";
 import type { CommandChanges, CommandLook } from "../../contract/command-changes.ts";
 import { compareLooks } from "./compare-looks.ts";
-import type { Difference, Differences } from "./compare-looks.ts";
+import type { Difference } from "./compare-looks.ts";
 import { describeChanges, isDoneBy } from "./describe-changes.ts";
-import type { Described } from "./describe-changes.ts";
 import type { FileChanger } from "../files/file-changer.ts";
-import { describeTaken, findIntruders } from "./find-intruders.ts";
+import { describeTaken, findIntruders, isOutOfReach } from "./find-intruders.ts";
 import { KeptContents } from "./kept-contents.ts";
 import { statsOf } from "./list-folder.ts";
 import { lookAtTree } from "./look-at-tree.ts";
-import type { OthersChange, Recorded, RecordRequest } from "../files/record-change.ts";
-import { reasonOf } from "../files/system-error.ts";
-import type { Intruder, TakenBack } from "../files/take-back.ts";
+import { recordChanges } from "./record-changes.ts";
+import { setAside } from "./set-aside.ts";
 import { isFileVersion } from "../../contract/versions.ts";
 import { TouchedFiles } from "./touched-files.ts";
 import type { TouchedFile } from "./touched-files.ts";
@@ -40,6 +38,10 @@ export interface WatchRequest {
   readonly recorded: () => Promise<void>;
   /** It goes on after the call: what changes is listed, and cannot be undone. */
   readonly background?: boolean;
+  /** What of the files that run later the command may change. All others are read-only for it in a sandbox. */
+  readonly opens?: Command["opens"];
+  /** What rules close to it. */
+  readonly closes?: Command["closes"];
   /** A person agreed that it changes files that run later, or makes files that are closed: they are left as they are. */
   readonly confirmed?: boolean;
 }
@@ -179,20 +181,24 @@ class Watch implements CommandWatch {
     const found = compareLooks(before, after);
     const touched = this.#touched.since(own.position);
     // What another call did is told by that one.
-    const differences = found.entries.filter(({ key, after: now }) => !isDoneBy(touched, decodeKey(key), now));
+    const differences = found.entries.filter(
+      (each) => !isDoneBy(touched, decodeKey(each.key), each.after) && !isOutOfReach(each, request, workspace),
+    );
     const intruders =
       request.confirmed === true
         ? []
         : findIntruders(differences, { ...found, before, after, roots: workspace.roots, contents: this.#contents });
-    const taken = await this.#takeBack(
-      intruders.filter(({ key }) => !touched.has(decodeKey(key))),
-      found,
-    );
+    const parts = { ...this.#options, contents: this.#contents };
+    const { taken, set_aside_id } = await setAside(parts, request, {
+      intruders: intruders.filter(({ key }) => !touched.has(decodeKey(key))),
+      folders_made: found.folders_made,
+    });
     const takenKeys = new Set(taken.map(({ intruder }) => intruder.key));
     const isThere = ({ key, after: now }: Difference): boolean =>
       now?.kind !== "directory" || statsOf(key) !== undefined;
     const rest = differences.filter((each) => !takenKeys.has(each.key) && (taken.length === 0 || isThere(each)));
-    const told = await this.#record(
+    const told = await recordChanges(
+      this.#options.changer,
       request,
       describeChanges(rest, { ...this.#describing(request), touched, before, after }),
     );
@@ -212,6 +218,7 @@ class Watch implements CommandWatch {
     return {
       ...told,
       taken_back: taken.map((each) => describeTaken(each, { workspace, cwd })),
+      ...(set_aside_id === undefined ? {} : { set_aside_id }),
       left_out: leftOut.slice(0, MAX_LEFT_OUT).map(([key, why]) => ({ path: pathFor(decodeKey(key), cwd), why })),
       left_out_more: Math.max(0, leftOut.length - MAX_LEFT_OUT),
       overlapped: own.overlapped,
@@ -223,57 +230,6 @@ class Watch implements CommandWatch {
     const { cwd } = this.#options;
     return { cwd, contents: this.#contents, limits: this.#limits, keeps: background !== true };
   }
-
-  async #takeBack(intruders: readonly Intruder[], { folders_made }: Differences): Promise<readonly TakenBack[]> {
-    if (intruders.length === 0) return [];
-    const { changer, workspace } = this.#options;
-    const rootOf = (key: string): string => innermost(workspace.roots, decodeKey(key));
-    try {
-      return await changer.takeBack(intruders, { contents: this.#contents, folders_made, rootOf });
-    } catch (error) {
-      if (!(error instanceof ToolError)) throw error;
-      return intruders.map((intruder) => ({ intruder, outcome: "stays", problem: error.message }));
-    }
-  }
-
-  /** What cannot be put on record is told as what cannot be undone: the command has run, and what it did is to be known. */
-  async #record(request: WatchRequest, described: readonly Described[]) {
-    const undos = described.flatMap(({ undo }) => (undo === undefined ? [] : [undo]));
-    const lost = described.flatMap(({ change: { path, why_not } }) =>
-      why_not === undefined ? [] : [{ path, why: why_not }],
-    );
-    const {
-      undo_id,
-      files,
-      problem = "its old content is not there any more",
-    } = await this.#tryToRecord(recordOf(request, lost), undos);
-    const recorded = new Set(files.map(({ real }) => real));
-    const listed = described.filter(({ isListed }) => isListed);
-    const told = listed.map(({ change }) =>
-      change.undoable && !recorded.has(change.real) ? { ...change, undoable: false, why_not: problem } : change,
-    );
-    return { files: told, ...(undo_id === undefined ? {} : { undo_id }) };
-  }
-
-  async #tryToRecord(request: RecordRequest, undos: readonly OthersChange[]): Promise<Recorded & { problem?: string }> {
-    if (undos.length === 0) return { undo_id: undefined, files: [] };
-    try {
-      return await this.#options.changer.record(request, undos);
-    } catch (error) {
-      if (!(error instanceof ToolError)) throw error;
-      const reason = reasonOf(error.cause ?? error);
-      return { undo_id: undefined, files: [], problem: `what takes it back could not be kept (${reason})` };
-    }
-  }
-}
-
-/** As many as a record should name. */
-const MAX_LOST = 100;
-
-function recordOf({ run_id, tool_call_id }: WatchRequest, lost: NonNullable<RecordRequest["lost"]>): RecordRequest {
-  const own = { run_id, tool_call_id, by_command: true as const };
-  if (lost.length === 0) return own;
-  return { ...own, lost: lost.slice(0, MAX_LOST), lost_more: Math.max(0, lost.length - MAX_LOST) };
 }
 
 function bytesOf({ before, after }: Difference): number {
@@ -291,10 +247,4 @@ function laterContents({ folders }: TreeLook): readonly string[] {
   return [...folders.values()].flatMap(({ entries }) =>
     [...entries.values()].flatMap(({ place, sha256 }) => (place === "later" && sha256 !== undefined ? [sha256] : [])),
   );
-}
-
-function innermost(roots: readonly string[], real: string): string {
-  return roots
-    .filter((root) => isInside(root, real))
-    .reduce((one, other) => (other.length > one.length ? other : one), "/");
 }

@@ -74,7 +74,7 @@ function undoOf(
   };
 }
 
-function versionOf(entry: TreeEntry | undefined): Version | null {
+export function versionOf(entry: TreeEntry | undefined): Version | null {
   if (entry === undefined) return null;
   const { kind, mode, sha256 = "", size, target = "" } = entry;
   const owner = ownerOf(entry);

@@ -1,7 +1,11 @@
-import { pathFor } from "../../paths/inside.ts";
-import { judgeSensitivity, runsLater } from "../../policy/check-path.ts";
+import { isInside, pathFor } from "../../paths/inside.ts";
+import { findLaterPlace, judgeSensitivity, runsLater } from "../../policy/check-path.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
-import { decodeKey } from "../search/keys.ts";
+import type { OthersChange } from "../files/record-change.ts";
+import { decodeKey, folderOf, keyOf } from "../search/keys.ts";
+import type { WatchRequest } from "./command-changes.ts";
+import { versionOf } from "./describe-changes.ts";
+import type { KeptContents } from "./kept-contents.ts";
 import { laterBehind } from "./closed-names.ts";
 import type { CommandIntrusion } from "../../contract/command-changes.ts";
 import type { Difference } from "./compare-looks.ts";
@@ -31,6 +35,50 @@ export function findIntruders(differences: readonly Difference[], looks: KnownLo
   });
   const known = new Set(byPlace.map(({ key }) => key));
   return [...byPlace, ...findInBareRepositories(differences, looks).filter(({ key }) => !known.has(key))];
+}
+
+/**
+ * Whether a change cannot be the command's: in a sandbox it gets files that run later, and what rules close, read-only or
+ * not at all. It is somebody else's then, and theirs to keep.
+ */
+export function isOutOfReach(
+  { key, before, after }: Difference,
+  { opens, closes, confirmed }: Pick<WatchRequest, "opens" | "closes" | "confirmed">,
+  { sandbox, roots }: WorkspaceContext,
+): boolean {
+  if (sandbox === "none") return false;
+  const real = decodeKey(key);
+  if (closes !== undefined && isClosed(key, closes, roots)) return true;
+  const isLaterFile = before?.place === "later" && before.kind !== "directory" && after !== undefined;
+  if (!isLaterFile || confirmed === true || findLaterPlace(real, roots)?.rewritten === true) return false;
+  const isGit = /\/[^/]*\.git(?:\/|$)/.test(real);
+  return !(isGit && opens?.git !== undefined) && opens?.paths.some((path) => isInside(path, real)) !== true;
+}
+
+/** Rules are asked from the roots down, and what lies in a closed folder is closed with it. */
+function isClosed(key: string, closes: NonNullable<WatchRequest["closes"]>, roots: readonly string[]): boolean {
+  for (let at = key; at !== "" && !roots.includes(decodeKey(at)); at = folderOf(at)) {
+    if (closes.judge(decodeKey(at), at !== key) !== undefined) return true;
+  }
+  return false;
+}
+
+/** What brings a file back that is set aside. Nothing for one that is closed to every tool: it is never read. */
+export function setAsideOf(
+  { key, before, after }: Intruder,
+  cwd: string,
+  contents: Pick<KeptContents, "read">,
+): readonly OthersChange[] {
+  if (after.place === "sensitive" || after.kind === "directory") return [];
+  if (after.kind === "file" && after.sha256 === undefined) return [];
+  const real = decodeKey(key);
+  const bytes = keyOf(real) === key ? {} : { key };
+  return [
+    {
+      file: { path: pathFor(real, cwd), real, ...bytes, before: versionOf(after), after: versionOf(before) },
+      content: () => (after.sha256 === undefined ? undefined : contents.read(after.sha256)),
+    },
+  ];
 }
 
 export function describeTaken(

@@ -1,0 +1,52 @@
+import type { CommandChanges } from "../../contract/command-changes.ts";
+import { ToolError } from "../../protocol/errors.ts";
+import type { FileChanger } from "../files/file-changer.ts";
+import type { OthersChange, Recorded, RecordRequest } from "../files/record-change.ts";
+import { reasonOf } from "../files/system-error.ts";
+import type { Described } from "./describe-changes.ts";
+
+type Changer = Pick<FileChanger, "record">;
+
+/** As many as a record should name. */
+const MAX_LOST = 100;
+
+/** What cannot be put on record is told as what cannot be undone: the command has run, and what it did is to be known. */
+export async function recordChanges(
+  changer: Changer,
+  { run_id, tool_call_id }: Pick<RecordRequest, "run_id" | "tool_call_id">,
+  described: readonly Described[],
+): Promise<Pick<CommandChanges, "files" | "undo_id">> {
+  const undos = described.flatMap(({ undo }) => (undo === undefined ? [] : [undo]));
+  const lost = described.flatMap(({ change: { path, why_not } }) =>
+    why_not === undefined ? [] : [{ path, why: why_not }],
+  );
+  const request = {
+    run_id,
+    tool_call_id,
+    by_command: true as const,
+    ...(lost.length === 0 ? {} : { lost: lost.slice(0, MAX_LOST), lost_more: Math.max(0, lost.length - MAX_LOST) }),
+  };
+  const { undo_id, files, problem = "its old content is no longer there" } = await tryToRecord(changer, request, undos);
+  const recorded = new Set(files.map(({ real }) => real));
+  const told = described
+    .filter(({ isListed }) => isListed)
+    .map(({ change }) =>
+      change.undoable && !recorded.has(change.real) ? { ...change, undoable: false, why_not: problem } : change,
+    );
+  return { files: told, ...(undo_id === undefined ? {} : { undo_id }) };
+}
+
+export async function tryToRecord(
+  changer: Changer,
+  request: RecordRequest,
+  undos: readonly OthersChange[],
+): Promise<Recorded & { readonly problem?: string }> {
+  if (undos.length === 0) return { undo_id: undefined, files: [] };
+  try {
+    return await changer.record(request, undos);
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error;
+    const reason = reasonOf(error.cause ?? error);
+    return { undo_id: undefined, files: [], problem: `what undoes it could not be kept (${reason})` };
+  }
+}
