@@ -1,4 +1,5 @@
 import { CODE, isIn, isSpace, SETS, setOf } from "./characters.ts";
+import type { Decoded } from "./encoded.ts";
 import type { Tail } from "./extent.ts";
 import type { Shape, SplitShape } from "./shapes.ts";
 import { codeAt, codeBefore, leftOf, rightOf, runEnd } from "./view.ts";
@@ -16,6 +17,8 @@ export interface Found extends Span {
   readonly before?: readonly Span[];
   /** Other secrets may stand before and between these: reading goes on after the word that was noticed. */
   readonly isBeside?: true;
+  /** The text around, decoded: secrets are to be looked for in it. */
+  readonly decoded?: Decoded;
 }
 
 /** How much of a shape's characters its `check` sees. */

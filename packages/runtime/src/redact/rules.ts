@@ -10,6 +10,7 @@ import { findUrlPassword } from "./urls.ts";
 import { findFedSecret, findProgramSecrets } from "./find-program.ts";
 import { PROGRAM_WORDS } from "./program-options.ts";
 import { DER_BEGINNINGS, findDerKey } from "./der-keys.ts";
+import { ESCAPE_WORDS, findEncoded } from "./encoded.ts";
 import { findKeyLine, keepPublicBlock } from "./key-lines.ts";
 import { findPgpass, PGPASS_PORTS } from "./pgpass.ts";
 import { isStandIn } from "./stand-ins.ts";
@@ -66,6 +67,7 @@ export const RULES: readonly Rule[] = [
   { word: "echo ",              find: (view, { start, end }) => findFedSecret(view, { start, end: end - 1 }) },
   { word: "printf ",            find: (view, { start, end }) => findFedSecret(view, { start, end: end - 1 }) },
   ...PGPASS_PORTS.map((word): Rule => ({ word, find: findPgpass })),
+  ...ESCAPE_WORDS.map((word): Rule => ({ word, find: findEncoded })),
   // Keys
   { word: "-----begin",         find: findPrivateKey },
   { word: "private-lines",      find: findPuttyKey },

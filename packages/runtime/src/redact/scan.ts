@@ -1,3 +1,5 @@
+import { encodedSpans } from "./encoded.ts";
+import type { Decoded } from "./encoded.ts";
 import { extend } from "./extent.ts";
 import type { Tail } from "./extent.ts";
 import type { Found, Span } from "./find-shape.ts";
@@ -48,6 +50,10 @@ export function scan(view: View, from: number, { spans, borders }: { spans: Span
       return { settled: Math.max(settled, at - HOLD), open: undefined };
     }
     if (found === undefined) continue;
+    if (found.decoded !== undefined) {
+      spans.push(...scanDecoded(found.decoded));
+      continue;
+    }
     if (found.isBeside === true) {
       spans.push(...(found.before ?? []), { start: found.start, end: found.end });
       continue;
@@ -66,6 +72,12 @@ export function scan(view: View, from: number, { spans, borders }: { spans: Span
   const last = view.final ? findLastKeyLine(view) : undefined;
   if (last !== undefined) addSpans(spans, last, { end: last.end, floor });
   return { settled: view.final ? text.length : Math.max(settled, lastBorder(text)), open: undefined };
+}
+
+function scanDecoded(decoded: Decoded): readonly Span[] {
+  const spans: Span[] = [];
+  scan({ text: decoded.text, final: true, floor: -1, short: false, isDecoded: true }, 0, { spans });
+  return encodedSpans(decoded, spans);
 }
 
 /** Moves the floor up to the last known value that ends before the word that was found. */

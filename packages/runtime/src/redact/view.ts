@@ -13,6 +13,10 @@ export interface View {
   floor: number;
   /** A rule looked past the end of a text that may go on: its answer does not count yet. */
   short: boolean;
+  /** The text is one that was decoded: it is not decoded again. */
+  readonly isDecoded?: true;
+  /** Up to here what is escaped was decoded and looked at. */
+  decodedTo?: number;
   /** Up to here lines of base64 are those of a certificate, a public key or a message. */
   plainEnd?: number;
   /** Up to here a line was one of a private key. */
