@@ -2,6 +2,7 @@ import { CODE, isIn, isSpace, SETS, setOf } from "./characters.ts";
 import type { Decoded } from "./encoded.ts";
 import type { Tail } from "./extent.ts";
 import type { Shape, SplitShape } from "./shapes.ts";
+import { joinWrapped } from "./wrapped.ts";
 import { codeAt, codeBefore, leftOf, rightOf, runEnd } from "./view.ts";
 import type { View } from "./view.ts";
 
@@ -31,10 +32,22 @@ export function findShape(view: View, anchor: Span, shape: Shape): Found | undef
   if (shape.alone !== undefined && !standsAlone(view, start, shape.alone)) return undefined;
   const window = shape.check === undefined ? (shape.most ?? shape.least - 1) + 1 : CHECK_WINDOW;
   const stop = runEnd(view, end, { of: shape.of, window });
+  const joined = joinShape(view, { end, stop, shape });
+  if (joined !== undefined) return { start: shape.keepPrefix === true ? end : start, end: joined };
+  if (view.short) return undefined;
   const count = stop - end;
   if (count < shape.least || count > (shape.most ?? Infinity)) return undefined;
   if (shape.check !== undefined && !shape.check.test(view.text.slice(end, stop))) return undefined;
   return { start: shape.keepPrefix === true ? end : start, end: stop, tail: { kind: "run", set: shape.of } };
+}
+
+/** Where a token of this shape ends that is broken over lines. */
+function joinShape(view: View, { end, stop, shape }: { end: number; stop: number; shape: Shape }): number | undefined {
+  const { of, least, most = Infinity, size = Infinity, check } = shape;
+  if (stop === end || stop - end >= size) return undefined;
+  const joined = joinWrapped(view, { from: end, at: stop, of, isWhole: stop - end >= least });
+  if (joined === undefined || joined.text.length < least || joined.text.length > most) return undefined;
+  return check === undefined || check.test(joined.text.slice(0, CHECK_WINDOW)) ? joined.end : undefined;
 }
 
 export function findSplitShape(view: View, anchor: Span, shape: SplitShape): Found | undefined {
@@ -59,6 +72,10 @@ export function findAwsKey(view: View, { start, end }: Span): Found | undefined 
   const prefix = view.text.slice(start, end);
   if ((prefix !== "AKIA" && prefix !== "ASIA") || !standsAlone(view, start)) return undefined;
   const stop = runEnd(view, end, { of: UPPER_DIGITS, window: 21 });
+  if (stop > end && stop - end < 16) {
+    const joined = joinWrapped(view, { from: end, at: stop, of: UPPER_DIGITS, isWhole: false });
+    return joined?.text.length === 16 ? { start, end: joined.end } : undefined;
+  }
   if (stop - end < 16 || stop - end > 20 || isIn(SETS.word, codeAt(view, stop))) return undefined;
   const secret = TO_AWS_SECRET.exec(rightOf(view, stop, 96));
   if (secret === null || !/\d/.test(secret[1] ?? "")) return { start, end: stop };
@@ -72,6 +89,10 @@ const PART_WINDOW = 2048;
 /** A JSON Web Token: base64url of `{"`, a dot, and so on. */
 export function findJwt(view: View, { start, end }: Span): Found | undefined {
   if (!view.text.startsWith("eyJ", start) || !standsAlone(view, start)) return undefined;
+  const whole = runEnd(view, end, { of: SETS.dotted, window: PART_WINDOW });
+  const joined = joinWrapped(view, { from: start, at: whole, of: SETS.dotted, isWhole: false });
+  if (joined !== undefined && /^eyJ[\w-]{7,}\.[\w-]{8,}\.[\w-]*/.test(joined.text)) return { start, end: joined.end };
+  if (view.short) return undefined;
   const header = runEnd(view, end, { of: SETS.url64, window: PART_WINDOW });
   if (header - start < 10 || codeAt(view, header) !== CODE.dot) return undefined;
   const found: Found = { start, end: header + 1, tail: { kind: "run", set: SETS.dotted } };

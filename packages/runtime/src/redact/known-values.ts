@@ -60,6 +60,7 @@ function formsOf(value: string): readonly string[] {
     url.replaceAll("%20", "+"),
     url.replaceAll(/%[0-9A-F]{2}/g, (each) => each.toLowerCase()),
     ...base64Forms(value),
+    ...hexForms(value),
     ...(lines.length > 1 ? lines : []),
   ];
 }
@@ -77,6 +78,14 @@ function base64Forms(value: string): readonly string[] {
   });
   const long = forms.filter((form) => form.length >= 8);
   return [...long, ...long.map((form) => form.replaceAll("+", "-").replaceAll("/", "_"))];
+}
+
+/** Hex, in both cases, run together or as dumps and escapes separate it. */
+function hexForms(value: string): readonly string[] {
+  const bytes = Array.from(new TextEncoder().encode(value), (byte) => byte.toString(16).padStart(2, "0"));
+  const forms = [bytes.join(""), bytes.join(" "), bytes.join(":"), bytes.map((byte) => `\\x${byte}`).join("")];
+  const lower = [...forms, bytes.map((byte) => `%${byte}`).join("")];
+  return [...lower, ...lower.map((form) => form.toUpperCase().replaceAll("\\X", "\\x"))];
 }
 
 function piecesOf(form: string): readonly string[] {

@@ -11,6 +11,8 @@ export interface Shape {
   readonly least: number;
   /** More than this, and it is something else. */
   readonly most?: number;
+  /** How many follow in a whole one, where that is fixed: then nothing of the next line belongs to it. */
+  readonly size?: number;
   /** The prefix also occurs inside other words and data: no letter or digit may stand before it; no "-" or "_" either. */
   readonly alone?: "letter" | "word";
   /** The prefix is the public part, as in an address, and stays. */
@@ -37,11 +39,11 @@ const CRYPT = /^(?:rounds=\d+\$)?[A-Za-z0-9./]{0,16}\$[A-Za-z0-9./]{16}/;
 // oxfmt-ignore
 export const SHAPES: readonly Shape[] = [
   // Code hosting and packages
-  { service: "GitHub personal token",     prefix: "ghp_",         of: dotted,       least: 20, alone: "letter", check: LONG_RUN },
-  { service: "GitHub OAuth token",        prefix: "gho_",         of: dotted,       least: 20, alone: "letter", check: LONG_RUN },
-  { service: "GitHub user token",         prefix: "ghu_",         of: dotted,       least: 20, alone: "letter", check: LONG_RUN },
-  { service: "GitHub server token",       prefix: "ghs_",         of: dotted,       least: 20, alone: "letter", check: LONG_RUN },
-  { service: "GitHub refresh token",      prefix: "ghr_",         of: dotted,       least: 20, alone: "letter", check: LONG_RUN },
+  { service: "GitHub personal token",     prefix: "ghp_",         of: dotted,       least: 20, size: 36, alone: "letter", check: LONG_RUN },
+  { service: "GitHub OAuth token",        prefix: "gho_",         of: dotted,       least: 20, size: 36, alone: "letter", check: LONG_RUN },
+  { service: "GitHub user token",         prefix: "ghu_",         of: dotted,       least: 20, size: 36, alone: "letter", check: LONG_RUN },
+  { service: "GitHub server token",       prefix: "ghs_",         of: dotted,       least: 20, size: 36, alone: "letter", check: LONG_RUN },
+  { service: "GitHub refresh token",      prefix: "ghr_",         of: dotted,       least: 20, size: 36, alone: "letter", check: LONG_RUN },
   { service: "GitHub fine-grained token", prefix: "github_pat_",  of: word,         least: 20 },
   { service: "GitLab personal token",     prefix: "glpat-",       of: dotted,       least: 16 },
   { service: "GitLab deploy token",       prefix: "gldt-",        of: dotted,       least: 16 },
@@ -58,7 +60,7 @@ export const SHAPES: readonly Shape[] = [
   { service: "Bitbucket app password",    prefix: "ATBB",         of: alphanumeric, least: 24, alone: "word" },
   { service: "Atlassian token",           prefix: "ATATT",        of: base64,       least: 30, alone: "word" },
   { service: "Atlassian access token",    prefix: "ATCTT",        of: base64,       least: 30, alone: "word" },
-  { service: "npm token",                 prefix: "npm_",         of: alphanumeric, least: 30 },
+  { service: "npm token",                 prefix: "npm_",         of: alphanumeric, least: 30, size: 36 },
   { service: "PyPI token",                prefix: "pypi-",        of: url64,        least: 40, check: LONG_RUN },
   { service: "RubyGems key",              prefix: "rubygems_",    of: alphanumeric, least: 32 },
   { service: "NuGet key",                 prefix: "oy2",          of: alphanumeric, least: 43, most: 43, alone: "word" },
@@ -72,7 +74,7 @@ export const SHAPES: readonly Shape[] = [
   { service: "Docker organisation token", prefix: "dckr_oat_",    of: url64,        least: 20 },
   { service: "Sourcegraph token",         prefix: "sgp_",         of: word,         least: 36, check: LONG_RUN },
   // Clouds and infrastructure
-  { service: "Google API key",            prefix: "AIza",         of: url64,        least: 32, alone: "word" },
+  { service: "Google API key",            prefix: "AIza",         of: url64,        least: 32, size: 35, alone: "word" },
   { service: "Google OAuth token",        prefix: "ya29.",        of: dotted,       least: 20 },
   { service: "Google client secret",      prefix: "GOCSPX-",      of: url64,        least: 20 },
   { service: "Google refresh token",      prefix: "1//0",         of: url64,        least: 30, alone: "word" },
@@ -154,7 +156,7 @@ export const SHAPES: readonly Shape[] = [
   { service: "SHA of Apache",             prefix: "{SHA}",        of: base64,       least: 20 },
   // Models
   { service: "OpenAI or Anthropic key",   prefix: "sk-",          of: url64,        least: 20, alone: "word", check: SOLID },
-  { service: "Hugging Face token",        prefix: "hf_",          of: alphanumeric, least: 30, alone: "word" },
+  { service: "Hugging Face token",        prefix: "hf_",          of: alphanumeric, least: 30, size: 34, alone: "word" },
   { service: "Hugging Face org token",    prefix: "api_org_",     of: alphanumeric, least: 30 },
   { service: "Replicate token",           prefix: "r8_",          of: alphanumeric, least: 32, alone: "word" },
   { service: "Groq key",                  prefix: "gsk_",         of: alphanumeric, least: 40, alone: "word" },

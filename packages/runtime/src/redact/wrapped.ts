@@ -1,0 +1,59 @@
+import { CODE, isNewline, isQuote } from "./characters.ts";
+import type { CharacterSet } from "./characters.ts";
+import { codeAt, rightOf, runEnd } from "./view.ts";
+import type { View } from "./view.ts";
+
+/** Where a line is broken: by a backslash, by "=" as mail has it, between the quotes of two strings, or by itself. */
+const MARKED_BREAK =
+  /^(?:[\\=]\r?\n[ \t]{0,40}|["'`][ \t]{0,3}[+.&]?[ \t]{0,3}\\?\r?\n[ \t]{0,40}[+.&]?[ \t]{0,3}["'`]|["'] ?[+.] ?["'])/;
+const PLAIN_BREAK = /^\r?\n[ \t>|#]{0,40}/;
+const BREAK_WINDOW = 56;
+const MOST_PIECES = 40;
+const PIECE_WINDOW = 512;
+
+interface Joined {
+  /** Without the breaks. */
+  readonly text: string;
+  readonly end: number;
+}
+
+/**
+ * What a token is that is broken over lines: its characters from `from` on, with `at` where the first line ends.
+ * Undefined where it is not broken there. `isWhole`: it could end there, so that more has to look like its rest.
+ */
+export function joinWrapped(
+  view: View,
+  { from, at, of, isWhole }: { from: number; at: number; of: CharacterSet; isWhole: boolean },
+): Joined | undefined {
+  let text = view.text.slice(from, at);
+  let end = at;
+  for (let count = 0; count < MOST_PIECES; count++) {
+    const next = nextPiece(view, end, of);
+    if (next === undefined || view.short) break;
+    const piece = view.text.slice(next.start, next.end);
+    if (!next.isMarked && !isRest(view, piece, { end: next.end, isWhole: isWhole || count > 0 })) break;
+    text += piece;
+    ({ end } = next);
+  }
+  return end > at ? { text, end } : undefined;
+}
+
+function nextPiece(view: View, at: number, of: CharacterSet) {
+  const code = codeAt(view, at);
+  if (!isNewline(code) && !isQuote(code) && code !== CODE.backslash && code !== CODE.equals) return undefined;
+  const rest = rightOf(view, at, BREAK_WINDOW);
+  const marked = MARKED_BREAK.exec(rest);
+  const gap = marked ?? PLAIN_BREAK.exec(rest);
+  if (gap === null) return undefined;
+  const start = at + gap[0].length;
+  const end = runEnd(view, start, { of, window: PIECE_WINDOW });
+  return end > start ? { start, end, isMarked: marked !== null } : undefined;
+}
+
+/** The rest of a token is letters and digits mixed, alone on its line, and no token of its own. */
+function isRest(view: View, piece: string, { end, isWhole }: { end: number; isWhole: boolean }): boolean {
+  const isMixed = /\d/.test(piece) && /[A-Za-z]/.test(piece) && !/^[A-Za-z]{2,12}[_-]|^\d+[a-z]{0,3}$/.test(piece);
+  if (!isMixed || piece.length < 4) return false;
+  const code = codeAt(view, end);
+  return !isWhole || code < 0 || isNewline(code) || isQuote(code) || code === CODE.backslash || code === CODE.equals;
+}
