@@ -11,16 +11,18 @@ export interface Decoded {
 }
 
 /** Escapes that a secret, or the sign before it, may be written with where it need not be. */
+// oxfmt-ignore
 export const ESCAPE_WORDS: readonly string[] = [
-  ...["\\u", "\\x", "\\0", "\\1", "&#", "&quot;"],
-  ...["%3d", "%3a", "%22", "%25", "%2d", "%2e", "%30", "%31", "%32", "%33", "%34", "%35", "%36", "%37", "%38", "%39"],
-  ...["%4", "%5", "%6", "%7"],
+  "\\u", "\\x", "\\0", "\\1", "&#", "&quot;",
+  "%3d", "%3a", "%22", "%25", "%2d", "%2e", "%30", "%31", "%32", "%33", "%34", "%35", "%36", "%37", "%38", "%39",
+  "%4", "%5", "%6", "%7",
 ];
 
 const ESCAPE =
   /\\+u\{([0-9a-fA-F]{1,6})\}|\\+u([0-9a-fA-F]{4})|\\+U([0-9a-fA-F]{8})|\\+x([0-9a-fA-F]{2})|\\+([01][0-7]{2})|&#[xX]([0-9a-fA-F]{1,6});|&#(\d{1,7});|&(quot|apos|amp|lt|gt|equals|colon|lowbar|num|percnt);|%([0-9a-fA-F]{2})/g;
+// oxfmt-ignore
 const NAMED: Readonly<Record<string, string>> = {
-  ...{ quot: '"', apos: "'", amp: "&", lt: "<", gt: ">", equals: "=", colon: ":", lowbar: "_", num: "#", percnt: "%" },
+  quot: '"', apos: "'", amp: "&", lt: "<", gt: ">", equals: "=", colon: ":", lowbar: "_", num: "#", percnt: "%",
 };
 /** How much around an escape is decoded, within its line. A secret is found from either end of it. */
 const BEFORE = 400;

@@ -89,8 +89,9 @@ const PART_WINDOW = 2048;
 /** A JSON Web Token: base64url of `{"`, a dot, and so on. */
 export function findJwt(view: View, { start, end }: Span): Found | undefined {
   if (!view.text.startsWith("eyJ", start) || !standsAlone(view, start)) return undefined;
-  const whole = runEnd(view, end, { of: SETS.dotted, window: PART_WINDOW });
-  const joined = joinWrapped(view, { from: start, at: whole, of: SETS.dotted, isWhole: false });
+  const whole = jwtEnd(view, end);
+  const joined =
+    whole === undefined ? undefined : joinWrapped(view, { from: start, at: whole, of: SETS.dotted, isWhole: false });
   if (joined !== undefined && /^eyJ[\w-]{7,}\.[\w-]{8,}\.[\w-]*/.test(joined.text)) return { start, end: joined.end };
   if (view.short) return undefined;
   const header = runEnd(view, end, { of: SETS.url64, window: PART_WINDOW });
@@ -101,6 +102,18 @@ export function findJwt(view: View, { start, end }: Span): Found | undefined {
   // An encrypted one has an empty second part, or a key there.
   if (codeAt(view, body) !== CODE.dot || body - header === 2) return undefined;
   return runEnd(view, body + 1, { of: SETS.url64, window: 8 }) - body > 8 ? found : undefined;
+}
+
+/** Where the three parts of a token end on this line; undefined where they are too short to be those of one. */
+function jwtEnd(view: View, from: number): number | undefined {
+  let end = from;
+  for (let part = 0; part < 3; part++) {
+    const stop = runEnd(view, end, { of: SETS.url64, window: PART_WINDOW });
+    if (view.text.charCodeAt(stop) !== CODE.dot) return stop;
+    if (stop - end < 7) return undefined;
+    end = stop + 1;
+  }
+  return undefined;
 }
 
 const BASE64 = setOf("A-Za-z0-9+/=");

@@ -20,6 +20,7 @@ const PREFIX_REACH = 180;
  * end of a private key, not of a certificate), or else by its width and look. `anchor` is the end of the line.
  */
 export function findKeyLine(view: View, { start: lineEnd }: Span): Found | undefined {
+  if (!mayEndBody(view.text, lineEnd)) return undefined;
   const end = bodyEnd(view, lineEnd);
   if (!isIn(BODY, codeBefore(view, end))) return undefined;
   const start = bodyStart(view, end);
@@ -40,6 +41,22 @@ export function findKeyLine(view: View, { start: lineEnd }: Span): Found | undef
 function keyLine(view: View, { start, end }: Span): Found {
   view.keyEnd = end;
   return { start, end, tail: { kind: "key-body" } };
+}
+
+/** A quick look that tells most lines: four characters of base64, with a digit or sign or both cases among the last. */
+function mayEndBody(text: string, lineEnd: number): boolean {
+  let end = lineEnd - 1;
+  for (let i = 0; i < 16 && end >= 0; i++, end--) {
+    const code = text.charCodeAt(end);
+    if (
+      !isIn(BEHIND, code) &&
+      code !== CODE.plus &&
+      !(code === LETTER_N && text.charCodeAt(end - 1) === CODE.backslash)
+    )
+      break;
+  }
+  for (let i = 0; i < 4; i++) if (!isIn(BODY, text.charCodeAt(end - i))) return false;
+  return true;
 }
 
 /** Whether nothing stands before a line's body that would make it part of something else. */
@@ -97,7 +114,9 @@ function goesOn({ text }: View, last: number | undefined, start: number): boolea
 
 function isPlace(line: string): boolean {
   PLACE.lastIndex = 0;
-  return PLACE.test(line);
+  if (!PLACE.test(line)) return false;
+  const rest = line.slice(PLACE.lastIndex);
+  return !/[A-Za-z]/.test(rest) || HEADER.test(rest);
 }
 
 /** The rest of a block up to its last line is read no further than this. */

@@ -1,3 +1,4 @@
+import { CODE, isNewline } from "./characters.ts";
 import type { Span } from "./find-shape.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import type { View } from "./view.ts";
@@ -167,6 +168,21 @@ function findAll(view: View, from: number, { tree, starts, spans }: Search): num
   return text.length;
 }
 
+/** Indentation of the rest of a value that is broken over lines. Its first characters are not broken. */
+const MOST_INDENT = 40;
+
+/** Past a line end, with a backslash or "=" before it and blanks after it; `at` where there is none. */
+function skipBreak(text: string, at: number): number {
+  let end = at;
+  const code = text.charCodeAt(end);
+  if ((code === CODE.backslash || code === CODE.equals) && isNewline(text.charCodeAt(end + 1))) end++;
+  if (!isNewline(text.charCodeAt(end))) return at;
+  end += text.charCodeAt(end) === CODE.return && text.charCodeAt(end + 1) === CODE.newline ? 2 : 1;
+  const limit = end + MOST_INDENT;
+  while (end < limit && (text.charCodeAt(end) === CODE.space || text.charCodeAt(end) === CODE.tab)) end++;
+  return end;
+}
+
 /** The length of the longest value that begins at `start`; `isCut`: the text ended where a longer one was possible. */
 function longestAt(tree: Branch, text: string, start: number): { length: number; isCut: boolean } {
   let branch = tree;
@@ -174,10 +190,48 @@ function longestAt(tree: Branch, text: string, start: number): { length: number;
   for (let at = start; ;) {
     if (branch.isEnd) length = at - start;
     if (at >= text.length) return { length, isCut: branch.edges.size > 0 };
-    const edge = branch.edges.get(text[at] ?? "");
-    if (edge === undefined) return { length, isCut: false };
-    if (!text.startsWith(edge.label, at)) return { length, isCut: edge.label.startsWith(text.slice(at)) };
-    at += edge.label.length;
+    const mayBreak = at - start >= HASHED;
+    const edge = branch.edges.get(text[at] ?? "") ?? (mayBreak ? edgeAfterBreak(branch, text, at) : undefined);
+    if (edge === undefined) return { length, isCut: mayBreak && branch.edges.size > 0 && isHalfBreak(text, at) };
+    const end = labelEnd(text, at, { label: edge.label, start });
+    if (end < 0) return { length, isCut: end === CUT };
+    at = end;
     branch = edge.to;
   }
+}
+
+function edgeAfterBreak(branch: Branch, text: string, at: number): { label: string; to: Branch } | undefined {
+  const next = skipBreak(text, at);
+  return next === at ? undefined : (branch.edges.get(text[next] ?? "") ?? branch.edges.get(" "));
+}
+
+/** A sign that a line end may follow, at the end of the text. */
+function isHalfBreak(text: string, at: number): boolean {
+  const next = skipBreak(text, at);
+  if (next > at) return next >= text.length;
+  return at === text.length - 1 && (text[at] === "\\" || text[at] === "=");
+}
+
+const CUT = -1;
+const OTHER = -2;
+
+/** Where a label ends that stands at `at`, perhaps broken over lines; `CUT` where the text ends first. */
+function labelEnd(text: string, from: number, { label, start }: { label: string; start: number }): number {
+  if (text.startsWith(label, from)) return from + label.length;
+  let at = from;
+  for (let i = 0; i < label.length;) {
+    if (at >= text.length) return CUT;
+    if (text.charCodeAt(at) === label.charCodeAt(i)) {
+      at++;
+      i++;
+      continue;
+    }
+    if (at - start < HASHED) return OTHER;
+    const next = skipBreak(text, at);
+    if (next === at) return isHalfBreak(text, at) ? CUT : OTHER;
+    at = next;
+    // Where words are wrapped the line end stands for the blank.
+    if (label[i] === " ") i++;
+  }
+  return at;
 }

@@ -91,9 +91,14 @@ function isQuotedSecret(candidate: Candidate): boolean {
   if (isKind(text, candidate)) return false;
   if (!/\s/.test(text)) return isUpper || !isLabel(text, noun);
   if (isUpper && sign === "=" && !isSpaced) return true;
+  if (/passphrase/i.test(candidate.name) && !LABEL_WORDS.test(text)) return true;
   if (noun === "token" || noun === "key" || noun === "auth") return isUpper && !isProse(text);
   return !isProse(text);
 }
+
+/** What forms and messages about a passphrase say, and passphrases do not. */
+const LABEL_WORDS =
+  /\b(?:enter|your|please|pass(?:phrase|word|code)s?|required?|invalid|must|optional|wrong|characters|key)\b|[?:]$/i;
 
 /** `"password": "Password"`, `"token": "auth.token.title"`: a word or a dotted name for people or programs. */
 function isLabel(text: string, noun: Noun): boolean {
