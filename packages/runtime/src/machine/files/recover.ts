@@ -3,9 +3,12 @@ import { basename, dirname, join } from "node:path";
 import type { UndoRecord } from "../../contract/undo.ts";
 import { judgePlace } from "../../policy/check-path.ts";
 import type { Places } from "../../policy/facts.ts";
+import { isFileVersion } from "../../contract/versions.ts";
 import { closedPath, isUnsound, parseLines, parseLogName } from "./change-log.ts";
 import type { LogLine, Outcome, StagedFacts } from "./change-log.ts";
+import { finishRestore } from "./finish-restore.ts";
 import { procPath } from "./handle.ts";
+import { openKept } from "./kept-reader.ts";
 import { leaveLocks, ownerOf, takeAway, tryLockAnew, unlock } from "./lock-files.ts";
 import { readPacked } from "./pack.ts";
 import type { Packed } from "./pack.ts";
@@ -108,6 +111,12 @@ function isLeftBehind(path: string): boolean {
   return ageMs > UNSEEN_IDLE_MS || (ageMs > UNSEEN_UNFINISHED_MS && readState(path).unfinished.length > 0);
 }
 
+interface ChangeLine {
+  readonly change: UndoRecord;
+  readonly staged: readonly StagedFacts[];
+  readonly restoring?: true;
+}
+
 interface LogState {
   readonly isUnsound: boolean;
   /** Nothing, or the end of a last line that a power cut took, so that the next line begins anew. */
@@ -115,7 +124,7 @@ interface LogState {
   readonly folders: readonly string[];
   readonly madeInVain: readonly string[];
   readonly packed: ReadonlyMap<string, Packed>;
-  readonly unfinished: readonly { readonly change: UndoRecord; readonly staged: readonly StagedFacts[] }[];
+  readonly unfinished: readonly ChangeLine[];
   /** Inodes of files that were put back from the store, by undo_id and path. */
   readonly putBack: ReadonlyMap<string, string>;
 }
@@ -159,12 +168,15 @@ async function recoverLocked(path: string, { state_dir, workspace }: RecoveryPla
   };
   const prefix = temporaryPrefix(log);
   const outcomes: { readonly change: UndoRecord; readonly outcome: Outcome }[] = [];
-  for (const { change, staged } of state.unfinished) {
-    const outcome = await putInOrder(change, staged, { contentOf, prefix, append, putBack: state.putBack });
+  for (const { change, staged, restoring } of state.unfinished) {
+    const outcome =
+      restoring === true
+        ? await finish(change, { place: { state_dir, workspace }, prefix, append })
+        : await putInOrder(change, staged, { contentOf, prefix, append, putBack: state.putBack });
     outcomes.push({ change, outcome });
   }
   // Only now: backups are temporary files too, and temporary files keep folders from being removed.
-  sweep(state.folders, prefix);
+  sweep(readState(path).folders, prefix);
   const failed = outcomes.filter(({ outcome }) => outcome === "failed").flatMap(({ change }) => change.files);
   removeFolders([...state.madeInVain, ...failed.flatMap(({ folders_made = [] }) => folders_made)]);
   for (const { change, outcome } of outcomes) append({ ended: change.undo_id, outcome });
@@ -172,6 +184,31 @@ async function recoverLocked(path: string, { state_dir, workspace }: RecoveryPla
   const left = outcomes.filter(({ outcome }) => outcome === "left").map(({ change }) => toldOf(change, CHANGED));
   return { changes: outcomes.length - left.length, left };
 }
+
+interface Finishing {
+  readonly place: RecoveryPlace;
+  readonly prefix: string;
+  readonly append: (line: LogLine) => void;
+}
+
+async function finish(change: UndoRecord, { place, prefix, append }: Finishing): Promise<Outcome> {
+  const hashes = new Set(change.files.flatMap(({ after }) => (isFileVersion(after) ? [after.sha256] : [])));
+  const kept = openKept(place.state_dir, new UndoObjects(place.state_dir), hashes);
+  let count = 0;
+  // Where temporary files may be is on record before one is made, as with any other change.
+  const temporaryName = (folder: string): string => {
+    append({ folder });
+    return `${prefix}${RECOVERY_NUMBER + ++count}.tmp`;
+  };
+  try {
+    return await finishRestore(change, { places: place.workspace, kept, log: { temporaryName } });
+  } finally {
+    kept.close();
+  }
+}
+
+/** No process makes as many temporary files. */
+const RECOVERY_NUMBER = 1_000_000_000;
 
 function toldOf({ undo_id, run_id, tool_call_id, files }: UndoRecord, why: string): LeftChange {
   return { undo_id, run_id, tool_call_id, files: files.map(({ real }) => real), why };

@@ -30,7 +30,7 @@ export interface StepProblem {
 export interface StepOptions {
   readonly folders: KeyFolders;
   readonly kept: KeptReader;
-  readonly log: ChangeLog;
+  readonly log: Pick<ChangeLog, "temporaryName">;
 }
 
 type Path = string | Buffer;

@@ -44,7 +44,7 @@ function isChangedFile(value: unknown): boolean {
 
 // oxfmt-ignore
 const VERSIONS: Readonly<Record<string, (version: Record<string, unknown>) => boolean>> = {
-  file:   ({ sha256, size, mode }) => isHash(sha256) && isCount(size) && isCount(mode),
+  file:   ({ sha256, size, mode }) => isContent(sha256) && isCount(size) && isCount(mode),
   link:   ({ target }) => isText(target),
   folder: ({ mode }) => isCount(mode),
   other:  () => true,
@@ -64,6 +64,11 @@ function isStaged(value: unknown): boolean {
 
 function isPacked(value: unknown): boolean {
   return isObject(value) && isHash(value["sha256"]) && isCount(value["at"]) && isCount(value["size"]);
+}
+
+/** A large file is told apart by its inode, size and time. */
+function isContent(value: unknown): boolean {
+  return isHash(value) || (typeof value === "string" && /^identity:[0-9:]+$/.test(value));
 }
 
 function isHash(value: unknown): boolean {

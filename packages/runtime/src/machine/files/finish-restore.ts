@@ -1,0 +1,44 @@
+import type { RestoreItem, UndoRecord } from "../../contract/undo.ts";
+import { isSameContent, isSameVersion } from "../../contract/versions.ts";
+import type { Places } from "../../policy/facts.ts";
+import { keyOf } from "../search/keys.ts";
+import type { Outcome } from "./change-log.ts";
+import { NOTHING, stateAt } from "./entry-state.ts";
+import type { KeptReader } from "./kept-reader.ts";
+import { KeyFolders } from "./key-folders.ts";
+import { applySteps } from "./restore-steps.ts";
+import type { RestoreStep, StepOptions } from "./restore-steps.ts";
+
+export interface FinishOptions {
+  /** Nothing outside of them is restored. */
+  readonly places: Places;
+  readonly kept: KeptReader;
+  readonly log: StepOptions["log"];
+}
+
+/**
+ * Finishes a restore that was cut short: what is still as it was before it is restored, what is restored already stays.
+ * `left` where others have changed a path since, or where a path could not be restored.
+ */
+export async function finishRestore(change: UndoRecord, { places, kept, log }: FinishOptions): Promise<Outcome> {
+  const folders = new KeyFolders(places);
+  try {
+    const steps: RestoreStep[] = [];
+    let isLeft = false;
+    for (const { path, real, key: bytes, before, after } of change.files) {
+      const key = bytes ?? keyOf(real);
+      const at = folders.at(key);
+      const now = at === undefined ? NOTHING : await stateAt(at, new AbortController().signal);
+      if (isSameVersion(now.version, after)) continue;
+      const item: RestoreItem = { path, real, from: before, to: after, not_kept: false, broken: false, folders: [] };
+      // A mode is set last, so that a content that is in place may still have another one.
+      const isOurs = isSameContent(now.version, before) || isSameContent(now.version, after) || now.version === null;
+      if (isOurs) steps.push({ item, key, now });
+      else isLeft = true;
+    }
+    const problems = await applySteps(steps, { folders, kept, log });
+    return isLeft || problems.some(({ is_of_use }) => !is_of_use) ? "left" : "done";
+  } finally {
+    folders.close();
+  }
+}
