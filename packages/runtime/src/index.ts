@@ -4,6 +4,8 @@ export { inspectSandbox, listSkills } from "./inspect.ts";
 export type { SandboxReport } from "./inspect.ts";
 export type { EventFilter, Explanation, Runtime, RuntimeOptions } from "./runtime-options.ts";
 export { openApprovals } from "./lazy-approvals.ts";
+export { adoptOldState, findOldState, migrateState, migrationText, orphanedStates } from "./migrate-state.ts";
+export type { Migration } from "./migrate-state.ts";
 export { checkState, isUnusedState, locateState, openState } from "./state-place.ts";
 export type { StateCheck, StateWish } from "./state-place.ts";
 export type { ToolInfo } from "./tool-info.ts";

@@ -10,6 +10,8 @@ import { isInside } from "./paths/inside.ts";
 import { judgePlace } from "./policy/check-path.ts";
 import type { WorkspaceContext } from "./policy/decide.ts";
 import { ToolError } from "./protocol/errors.ts";
+import { migrateState, migrationText } from "./migrate-state.ts";
+import type { Migration } from "./migrate-state.ts";
 import { checkState, locateState, openState } from "./state-place.ts";
 
 export interface StartOptions {
@@ -62,6 +64,7 @@ export function prepareStart(options: StartOptions): Started {
   problems.push(...closedRoots(workspace(wanted)));
   // Nothing is made for a start that cannot be.
   if (problems.length === 0) {
+    if (options.looking !== true) tellMigration(migrateState({ ...wish, roots }));
     const problem = options.looking === true ? checkState({ ...wish, roots }) : openState({ ...wish, roots }).problem;
     if (problem !== undefined) problems.push(problem);
   }
@@ -71,6 +74,11 @@ export function prepareStart(options: StartOptions): Started {
     if (problem !== undefined) throw cannotStart([problem]);
   };
   return { workspace: workspace(wanted), cwd, state_dir: wanted, heads, makeState };
+}
+
+/** The host has no other ear for it. */
+function tellMigration(migration: Migration | undefined): void {
+  if (migration !== undefined) process.emitWarning(migrationText(migration), "AutonousWarning");
 }
 
 function cannotStart(problems: readonly string[]): ToolError {

@@ -147,7 +147,8 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "state adopt",
-    summary: "Mark the state folder in a workspace as your own",
+    summary: "Mark a state folder as your own, or move an old one",
+    args: [{ name: "[folder]", meaning: "old state to move to where the state of this workspace is now" }],
     options: [{ name: "--yes", meaning: "without a question: you know where the folder comes from" }],
     workspace: true,
     example: "autonous state adopt --state-dir .state",

@@ -1,6 +1,16 @@
 import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { createRuntime, findProgram, headsFolder, inspectSandbox, PROGRAMS } from "@autonous/runtime";
+import {
+  createRuntime,
+  findOldState,
+  findProgram,
+  headsFolder,
+  inspectSandbox,
+  isUnusedState,
+  migrationText,
+  orphanedStates,
+  PROGRAMS,
+} from "@autonous/runtime";
 import type { ProgramName, SandboxReport } from "@autonous/runtime";
 import { unknownVariables } from "../config/load.ts";
 import type { ConfigurationFile } from "../config/load.ts";
@@ -122,7 +132,7 @@ function howRead({ owner, trusted, read }: ConfigurationFile): string {
   return trusted ? "is read and trusted" : "is read and not trusted: it can only narrow";
 }
 
-function checkRootsAndState({ roots, state_dir, state_problem }: Workplace): CheckResult {
+function checkRootsAndState({ roots, opened, state_dir, state_problem, state_is_named }: Workplace): CheckResult {
   if (state_problem !== undefined) return { check: "workspace", outcome: "failed", message: state_problem };
   try {
     accessSync(nearestExisting(state_dir), constants.R_OK | constants.W_OK);
@@ -133,7 +143,31 @@ function checkRootsAndState({ roots, state_dir, state_problem }: Workplace): Che
       message: `the state folder "${state_dir}" cannot be written (${(error as NodeJS.ErrnoException).code}); set AUTONOUS_STATE_DIR to one that can`,
     };
   }
-  return { check: "workspace", outcome: "ok", message: `roots ${roots.join(", ")}; state in ${state_dir}` };
+  const more = state_is_named === true ? [] : [...oldState(opened), ...movedState(state_dir)];
+  return {
+    check: "workspace",
+    outcome: more.length === 0 ? "ok" : "warning",
+    message: [`roots ${roots.join(", ")}`, `state in ${state_dir}`, ...more].join("; "),
+  };
+}
+
+/** Of an earlier version, in the workspace. */
+function oldState(roots: readonly string[]): readonly string[] {
+  const found = findOldState({ workspace: process.cwd(), roots });
+  if (found === undefined) return [];
+  return [
+    found.left === undefined ? `the next command moves the state in "${found.from}" there` : migrationText(found),
+  ];
+}
+
+/** A workspace that was moved or renamed has another state folder. */
+function movedState(state_dir: string): readonly string[] {
+  if (!isUnusedState(state_dir)) return [];
+  const orphans = orphanedStates();
+  if (orphans.length === 0) return [];
+  return [
+    `nothing is recorded here yet. If this workspace was moved, its state may be in ${orphans.join(", ")}, whose workspace is gone: autonous state adopt <that folder>`,
+  ];
 }
 
 function checkHeads(): CheckResult {

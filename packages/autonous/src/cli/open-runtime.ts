@@ -1,6 +1,15 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { checkRoots, checkState, createRuntime, isInside, locateState, makeVisible } from "@autonous/runtime";
+import {
+  checkRoots,
+  checkState,
+  createRuntime,
+  isInside,
+  locateState,
+  makeVisible,
+  migrateState,
+  migrationText,
+} from "@autonous/runtime";
 import type { CommandLimits, Runtime, RuntimeOptions } from "@autonous/runtime";
 import { loadConfiguration } from "../config/load.ts";
 import type { Configuration } from "../config/load.ts";
@@ -23,9 +32,18 @@ export interface Workplace {
   readonly state_dir: string;
   /** Why the state folder may not be read, with what to do. */
   readonly state_problem?: string | undefined;
+  /** A person has chosen the state folder. */
+  readonly state_is_named?: boolean;
 }
 
-type Given = Pick<CommandInput, "options">;
+type Given = Pick<CommandInput, "options"> & Partial<Pick<CommandInput, "print">>;
+
+const told = new Set<string>();
+
+function tellOnce(text: string, print: Print | undefined): void {
+  if (!told.has(text)) print?.note(makeVisible(text));
+  told.add(text);
+}
 
 /**
  * The options of the command line first, then the configuration; the current folder where neither names a root. Makes
@@ -33,6 +51,8 @@ type Given = Pick<CommandInput, "options">;
  */
 export function findWorkplace(given: Given): Workplace {
   const place = lookForWorkplace(given);
+  const migration = place.state_is_named ? undefined : migrateState({ workspace: process.cwd(), roots: place.opened });
+  if (migration !== undefined) tellOnce(migrationText(migration), given.print);
   if (place.state_problem !== undefined) throw new UsageError(`Cannot work there: ${place.state_problem}`);
   return place;
 }
@@ -62,6 +82,7 @@ export function lookForWorkplace({ options }: Given): Workplace {
     opened,
     cwd: placeIn(here, roots),
     state_dir: locateState(wish),
+    state_is_named: stateDir !== undefined,
     state_problem: checkState({ ...wish, roots: opened }),
   };
 }

@@ -31,9 +31,12 @@ const LEFT_OUT: readonly string[] = [
   "your own configuration and trust ($XDG_CONFIG_HOME/autonous), keys in the environment",
 ];
 
-/** Beside the database, the runs and what undo needs. The project's own configuration lies in the default state folder. */
+/** Beside the database, the runs and what undo needs. In a state folder that is named `.agent` lies the project's configuration. */
 const FOLDERS = ["pruned", "open-approvals"] as const;
 const FILES = ["grants.json", "config.json"] as const;
+
+/** All that a backup holds. What else lies in its folder was not put there by one, and is not restored. */
+export const BACKED_UP: readonly string[] = ["autonous.db", "runs", "undo", ...FOLDERS, ...FILES];
 
 export interface BackupReport extends Pick<Manifest, "made_at" | "runs" | "records" | "problems" | "left_out"> {
   readonly folder: string;

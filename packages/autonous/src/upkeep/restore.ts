@@ -11,8 +11,9 @@ import {
 } from "@autonous/runtime";
 import type { RestoredPayload, RuntimeEvent } from "@autonous/runtime";
 import { databaseFile, openStore } from "../store/open-store.ts";
+import { BACKED_UP } from "./backup.ts";
 import { copyTree } from "./copy-tree.ts";
-import { CannotBackUp, MANIFEST, problemLine, putHeads, readManifest } from "./manifest.ts";
+import { CannotBackUp, problemLine, putHeads, readManifest } from "./manifest.ts";
 import type { Manifest } from "./manifest.ts";
 import { inPartial, passingFolder } from "./partial.ts";
 import type { PartialFolder } from "./partial.ts";
@@ -71,7 +72,7 @@ interface PutBack {
 async function putBack({ manifest, backup, place, partial: { made, keep } }: PutBack): Promise<Gone> {
   const { state_dir, clock } = place;
   const heads = passingFolder(made, "heads");
-  await copyTree(backup, made, (name) => name !== MANIFEST);
+  await copyTree(backup, made, (name) => BACKED_UP.includes(name));
   putHeads(heads, manifest, made);
   await check(made, { heads, clock }, manifest);
   const gone = whatIsLost(manifest, place);

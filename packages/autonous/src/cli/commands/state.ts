@@ -1,10 +1,12 @@
 import { existsSync } from "node:fs";
-import { isRunByCall, openState } from "@autonous/runtime";
+import { resolve } from "node:path";
+import { adoptOldState, isRunByCall, openState } from "@autonous/runtime";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { lookForWorkplace } from "../open-runtime.ts";
+import type { Workplace } from "../open-runtime.ts";
 import { readTypedLine } from "../standard-input.ts";
 
 /** `autonous state show`: the path alone, for scripts. Makes nothing. */
@@ -21,7 +23,9 @@ export async function showState(input: CommandInput): Promise<ExitCode> {
 /** `autonous state adopt`: a person says that a state folder without a mark is theirs. All other checks stay. */
 export async function adoptState(input: CommandInput): Promise<ExitCode> {
   const { print } = input;
-  const { state_dir, opened, state_problem } = lookForWorkplace(input);
+  const place = lookForWorkplace(input);
+  const { state_dir, opened, state_problem } = place;
+  if (input.args[0] !== undefined) return await adoptOld(resolve(input.args[0]), place, input);
   if (state_problem === undefined) {
     if (print.json) print.document({ ok: true, state_dir, adopted: false });
     print.note(`Nothing to adopt: "${state_dir}" can be used as it is`);
@@ -33,6 +37,24 @@ export async function adoptState(input: CommandInput): Promise<ExitCode> {
   if (problem !== undefined) throw new UsageError(`Cannot adopt it: ${problem}`);
   if (print.json) print.document({ ok: true, state_dir, adopted: true });
   print.note(`Adopted "${state_dir}": it is bound to this user and machine`);
+  return EXIT.done;
+}
+
+/** Moves old state: of an earlier version, or of a workspace that was moved. */
+async function adoptOld(
+  from: string,
+  { state_dir, opened, state_is_named }: Workplace,
+  input: CommandInput,
+): Promise<ExitCode> {
+  const { print } = input;
+  if (isRunByCall()) throw new UsageError("Cannot adopt a state folder from inside a tool call: only a person can");
+  if (!existsSync(from)) throw new UsageError(`There is no folder "${from}"`);
+  if (!(await isAgreed(from, input))) return EXIT.approval_needed;
+  const named = state_is_named === true ? { state_dir } : {};
+  const problem = adoptOldState(from, { workspace: process.cwd(), roots: opened, ...named });
+  if (problem !== undefined) throw new UsageError(`Cannot adopt "${from}": ${problem}`);
+  if (print.json) print.document({ ok: true, state_dir, adopted: true });
+  print.note(`Moved the state from "${from}" to "${state_dir}"`);
   return EXIT.done;
 }
 

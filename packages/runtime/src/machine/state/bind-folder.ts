@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { hasMark, MARK_FILE, writeMark } from "./mark.ts";
 
 /** Names the workspace whose state this is, for people and `doctor`. */
-export const WORKSPACE_FILE = "workspace";
+const WORKSPACE_FILE = "workspace";
 
 /** What binding a folder puts into it: no state yet. */
 export const BINDING: readonly string[] = [MARK_FILE, WORKSPACE_FILE, ".gitignore"];
@@ -49,4 +49,9 @@ export function removeUnused(folder: string): void {
   if (!existsSync(folder)) return;
   for (const name of BINDING) rmSync(join(folder, name), { force: true });
   rmdirSync(folder);
+}
+
+/** The workspace that a folder was made for. */
+export function workspaceOf(folder: string): string | undefined {
+  return readIfThere(join(folder, WORKSPACE_FILE))?.replace(/\n$/, "");
 }

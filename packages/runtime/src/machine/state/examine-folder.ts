@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { BINDING } from "./bind-folder.ts";
 
 /** missing, or without content of ours (`unused`), or with some. */
-export type FolderUse = "missing" | "unused" | "used";
+type FolderUse = "missing" | "unused" | "used";
 
 export type Examined = { readonly use: FolderUse } | { readonly problem: string };
 

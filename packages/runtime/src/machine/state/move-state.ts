@@ -1,0 +1,58 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** What a state folder holds. `config.json` and `skills` beside it are the project's own, and stay with it. */
+const STATE_NAMES: ReadonlySet<string> = new Set(
+  "runs undo background open-approvals pruned logs locks sandbox grants.json cursor.key http.token serve.lock serve.pid upkeep.lock".split(
+    " ",
+  ),
+);
+
+/** The database has files beside it: its log, and copies that a migration kept. */
+const DATABASE = "autonous.db";
+
+/** The names in a folder that are state of ours. None where there is no such folder. */
+export function stateNamesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).filter((name) => STATE_NAMES.has(name) || name.startsWith(DATABASE));
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return [];
+    throw error;
+  }
+}
+
+/** Says in the new folder that a move is under way, and from where: one that was cut short is resumed. */
+const MOVING_FILE = "moving";
+
+/** Moves state, name by name; each is moved whole or not at all, and nothing is overwritten. */
+export function moveState(from: string, to: string): void {
+  mkdirSync(to, { recursive: true, mode: 0o700 });
+  writeFileSync(join(to, MOVING_FILE), from, { mode: 0o600 });
+  for (const name of stateNamesIn(from)) if (!existsSync(join(to, name))) moveOne(join(from, name), join(to, name));
+}
+
+export function isMoving(from: string, to: string): boolean {
+  try {
+    return readFileSync(join(to, MOVING_FILE), "utf8") === from;
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return false;
+    throw error;
+  }
+}
+
+export function endMoving(to: string): void {
+  rmSync(join(to, MOVING_FILE), { force: true });
+}
+
+function moveOne(source: string, target: string): void {
+  try {
+    renameSync(source, target);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
+    const partial = `${target}.part`;
+    rmSync(partial, { recursive: true, force: true });
+    cpSync(source, partial, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
+    renameSync(partial, target);
+    rmSync(source, { recursive: true, force: true });
+  }
+}
