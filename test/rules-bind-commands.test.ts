@@ -1,8 +1,14 @@
 /** Rules on paths and permissions, held by real commands in the real sandbox. */
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { RuntimeOptions } from "@autonous/runtime";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { scratch } from "./support/scratch.ts";
 import type { Scratch } from "./support/scratch.ts";
+
+const hasSandbox = spawnSync("bwrap", ["--version"]).status === 0;
+const needs = hasSandbox ? "" : " (skipped: needs bwrap, apt-get install bubblewrap)";
 
 type Rules = NonNullable<NonNullable<RuntimeOptions["config"]>["rules"]>;
 
@@ -47,6 +53,101 @@ test.each(NAMING)(
     expect(await read("root/secrets/key")).toBe("CANARY-1\n");
   },
 );
+
+describe.skipIf(!hasSandbox)(`what words do not show, the sandbox closes${needs}`, () => {
+  test("a path that may not be read is hidden, also from background commands", async () => {
+    const { call, path } = await place([
+      DENY,
+      { effect: "deny", path: "conf/deep/**" },
+      { effect: "deny", path: "*.key" },
+    ]);
+    const { payload, artifacts } = await call("bash", {
+      cmd: "bash run.sh; find . -type f -exec cat {} + 2>/dev/null; true",
+    });
+    const shown = `${payload?.stdout} ${payload?.stderr}`;
+    expect(shown).toContain("plain");
+    expect(shown).not.toMatch(/CANARY/);
+    expect(existsSync(join(path, "root/secrets/new"))).toBe(false);
+    expect(JSON.stringify(artifacts)).not.toContain("secrets/");
+    const started = await call("bash", { cmd: "bash run.sh", is_background: true });
+    const background_id = String((started.payload?.data as { background_id?: string } | undefined)?.background_id);
+    const outputs: string[] = [];
+    const read = async (): Promise<string> => {
+      outputs.push((await call("background_output", { background_id })).payload?.stdout ?? "");
+      return outputs.join("");
+    };
+    await expect.poll(read, { timeout: 30_000 }).toContain("plain");
+    expect(outputs.join("")).not.toMatch(/CANARY/);
+  });
+
+  test("a path that may not be changed is read-only", async () => {
+    const { call, read, path } = await place([{ effect: "deny", permission: "fs.write", path: "secrets/**" }]);
+    const { payload } = await call("bash", { cmd: "bash run.sh" });
+    expect(payload?.stdout).toMatch(/CANARY-1/);
+    expect(existsSync(join(path, "root/secrets/new"))).toBe(false);
+    expect(await read("root/secrets/key")).toBe("CANARY-1\n");
+  });
+
+  test("a folder that holds a closed one cannot be moved away with it", async () => {
+    const { call, read } = await place([{ effect: "deny", path: "conf/deep/**" }]);
+    await call("bash", { cmd: 'd=co; eval "mv ${d}nf other"; true' });
+    await call("bash", { cmd: 'python3 -c \'import os; os.rename("con" + "f", "oth" + "er")\'; true' });
+    await call("bash", { cmd: "node -e 'fs.renameSync([`con`, `f`].join(``), `oth` + `er`)'; true" });
+    expect(await read("root/conf/deep/token")).toBe("CANARY-2\n");
+  });
+
+  test("what a person changes in a hidden folder meanwhile is not told to whoever ran a command", async () => {
+    const { call, path, make, read } = await place([DENY]);
+    const running = call("bash", { cmd: "touch begun; while [ ! -e go ]; do sleep 0.05; done; echo x > out" });
+    await expect.poll(() => existsSync(join(path, "root/begun")), { timeout: 30_000 }).toBe(true);
+    await make({ "root/secrets/key": "CANARY-4\n", "root/secrets/more": "CANARY-5\n", "root/go": "" });
+    const { payload, artifacts } = await running;
+    expect(artifacts.files_changed).toContain("out");
+    expect(JSON.stringify([payload, artifacts])).not.toMatch(/secrets|CANARY/);
+    expect(await read("root/secrets/key")).toBe("CANARY-4\n");
+  });
+
+  test("what a rule asks for is closed until a person says yes", async () => {
+    const rules: Rules = [{ effect: "confirm", path: "secrets/**" }];
+    const unasked = await place(rules);
+    expect((await unasked.call("bash", { cmd: "bash run.sh" })).payload?.stdout).not.toMatch(/CANARY/);
+    expect((await unasked.call("bash", { cmd: "cat secrets/key" })).error?.code).toBe("ApprovalRequired");
+    const asked = await place(rules, { onApproval: () => Promise.resolve({ answer: "grant" }) });
+    expect((await asked.call("bash", { cmd: "cat secrets/key" })).payload?.stdout).toBe("CANARY-1\n");
+  });
+
+  test("what a closer rule allows stays open", async () => {
+    const { call } = await place([DENY, { effect: "allow", path: "secrets/open/**" }]);
+    const { payload } = await call("bash", { cmd: "find . -type f -exec cat {} + 2>/dev/null; true" });
+    expect(payload?.stdout).toMatch(/NOTE/);
+    expect(payload?.stdout).not.toMatch(/CANARY-1/);
+  });
+
+  test("a project that nobody trusts can close, and not open", async () => {
+    const projects = [{ configuration: { rules: [DENY, { effect: "allow", path: "conf/**" } as const], quotas: [] } }];
+    const { call } = await place([{ effect: "deny", path: "conf/deep/**" }], { projects });
+    const { payload } = await call("bash", { cmd: "find . -type f -exec cat {} + 2>/dev/null; true" });
+    expect(payload?.stdout).toMatch(/plain/);
+    expect(payload?.stdout).not.toMatch(/CANARY-[12]/);
+  });
+
+  test("programs that are not known cannot write where no command may, nor change the repository", async () => {
+    const writing = await place([{ effect: "deny", permission: "fs.write" }]);
+    await writing.call("bash", {
+      cmd: "python3 -c 'open(\"new\", \"w\")' || node -e 'fs.writeFileSync(`new`, ``)'; true",
+    });
+    expect(existsSync(join(writing.path, "root/new"))).toBe(false);
+    const git = await place([{ effect: "deny", permission: "git.write" }]);
+    spawnSync("git", ["init", "-q", join(git.path, "root")]);
+    const { ok } = await git.call("bash", {
+      cmd: "node -e 'fs.writeFileSync(`.git/x`, ``)' || python3 -c 'open(\".git/x\", \"w\")'",
+    });
+    expect(ok).toBe(false);
+    expect(existsSync(join(git.path, "root/.git/x"))).toBe(false);
+    expect((await git.call("bash", { cmd: "git commit -m x" })).error?.code).toBe("ToolNotAllowed");
+    expect((await git.call("bash", { cmd: "node -e 'fs.writeFileSync(`y`, ``)'" })).ok).toBe(true);
+  });
+});
 
 test("without a sandbox a command that could read there unseen is asked for", async () => {
   const { call } = await place([DENY], { sandbox: "off", profile: "autonomous" });

@@ -110,8 +110,8 @@ export class Commands {
     return async (command, options) =>
       await this.#runWatched(call, async (processes) => {
         const given = { ...options, call_id: call.tool_call_id };
-        const closes = await call.closedPaths();
-        return await processes.run({ ...command, network: "loopback", ...(closes && { closes }) }, given);
+        const closed = closedBy(await call.closedPaths(), false);
+        return await processes.run({ ...command, network: "loopback", ...closed }, given);
       });
   }
 
@@ -126,10 +126,11 @@ export class Commands {
     const connections: WatchedEnd["connections"][number][] = [];
     const opens = await this.#opensFor(call);
     const closes = await call.closedPaths();
+    const closed = closedBy(closes, isReadOnlyCall(call));
     const watched = { ...call, ...(opens && { opens }), ...(closes && { closes }) };
     const end = await this.#runWatched(watched, async (processes) => {
       return await processes.run(
-        { ...command, ...(opens && { opens }), ...(closes && { closes }), read_only: isReadOnlyCall(call) },
+        { ...command, ...(opens && { opens }), ...closed },
         {
           ...options,
           call_id: call.tool_call_id,
@@ -168,8 +169,8 @@ export class Commands {
     const background = await (await this.#load()).background();
     const look = await this.#lookBefore({ ...call, background: true });
     try {
-      const closes = await call.closedPaths();
-      return await background.start({ ...command, ...(closes && { closes }), read_only: isReadOnlyCall(call) }, look);
+      const closed = closedBy(await call.closedPaths(), isReadOnlyCall(call));
+      return await background.start({ ...command, ...closed }, look);
     } catch (error) {
       look.drop();
       throw error;
@@ -181,7 +182,9 @@ export class Commands {
     const { level } = await (await this.#load()).sandbox();
     if (level !== "none" && isReadOnlyCall(call)) return NO_LOOK;
     const watch = await (this.#watch ??= this.#openWatch());
-    return await watch.before(call);
+    const look = await watch.before(call);
+    const closes = level === "none" ? undefined : await call.closedPaths();
+    return closes === undefined ? look : withoutHidden(look, closes);
   }
 
   async #openWatch(): Promise<CommandWatch> {
@@ -215,6 +218,27 @@ const NO_LOOK: CommandLook = { after: () => Promise.resolve(NO_CHANGES), drop() 
 /** By its words. In a sandbox the roots are mounted read-only for it, so that nothing rests on them. */
 function isReadOnlyCall({ commands }: CallFacts): boolean {
   return commands.length > 0 && commands.every(({ read_only }) => read_only);
+}
+
+/** What rules close to a command; nothing below the roots may be written where they say so, or it writes nothing. */
+function closedBy(closes: ClosedPaths | undefined, read_only: boolean): Pick<Command, "closes" | "read_only"> {
+  return closes === undefined ? { read_only } : { closes, read_only: read_only || closes.read_only };
+}
+
+/** What a rule hides from a sandboxed command cannot be its change, and is not named to whoever may not read it. */
+function withoutHidden(look: CommandLook, closes: ClosedPaths): CommandLook {
+  const isShown = ({ real }: { readonly real: string }): boolean => closes.judge(real, false) !== "hide";
+  return {
+    async after() {
+      const changes = await look.after();
+      return {
+        ...changes,
+        files: changes.files.filter(isShown),
+        taken_back: changes.taken_back.filter(isShown),
+      };
+    },
+    drop: () => look.drop(),
+  };
 }
 
 /** The redactor for bytes that come in pieces. */

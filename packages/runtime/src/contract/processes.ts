@@ -38,6 +38,8 @@ export interface PlaceJudge {
   /** Differs where the answers differ: answers are remembered by it. */
   readonly key: string;
   judge(real: string, isFolder: boolean): "hide" | "read_only" | undefined;
+  /** Whether something below a folder could be closed. Asked for folders that are not looked through otherwise. */
+  mayCloseBelow(folder: string): boolean;
 }
 
 export interface Command {

@@ -81,6 +81,26 @@ test("a closed folder in which a rule opens something is looked through", () => 
   expect(closed?.judge("/work/a/b/c/e", false)).toBe("hide");
 });
 
+test("which folders have to be looked through is known", () => {
+  const below = (given: Given, folder: string): boolean | undefined => closedFor(given)?.mayCloseBelow(folder);
+  const rules: PolicyRule[] = [
+    { effect: "deny", path: "a/b/**" },
+    { effect: "allow", path: "c/**" },
+  ];
+  expect(["/work", "/work/a", "/work/a/b", "/work/c", "/srv"].map((each) => below({ rules }, each))).toEqual([
+    true,
+    true,
+    true,
+    false,
+    false,
+  ]);
+  expect(below({ rules: [{ effect: "deny", path: "*.key" }] }, "/work/node_modules")).toBe(true);
+  expect(below({ rules: [{ effect: "deny", path: "/srv/x/**" }] }, "/srv")).toBe(true);
+  expect(below({ rules: [{ effect: "deny", permission: "fs.write" }] }, "/work/any")).toBe(true);
+  expect(below({ rules: [{ effect: "deny", permission: "fs.delete" }] }, "/work/any")).toBe(true);
+  expect(below({ rules: [{ effect: "deny", permission: "git.write" }] }, "/work/node_modules")).toBe(false);
+});
+
 test("the workspace as a whole is read-only where nothing in it may be changed", () => {
   const deny: PolicyRule = { effect: "deny", permission: "fs.write" };
   expect(closedFor({ rules: [deny] })?.read_only).toBe(true);

@@ -57,7 +57,10 @@ export function closedPaths(
   const all = closing.flatMap(({ rules }) => rules);
   const mayOpenBelow = (folder: string): boolean =>
     all.some((rule) => !closes(rule) && rule.mayCoverBelow?.(folder, roots) === true);
+  const isEverywhere = closing.some(({ permissions }) => permissions.has("fs.write") || permissions.has("fs.delete"));
   return {
+    mayCloseBelow: (folder) =>
+      isEverywhere || all.some((rule) => closes(rule) && rule.mayCoverBelow?.(folder, roots) === true),
     key: keyOf(call, closing, confirmed),
     read_only: roots.every((root) => isReadOnly(root) && !mayOpenBelow(root)),
     judge(real, isFolder) {

@@ -13,11 +13,12 @@ async function workspace(files: Readonly<Record<string, string>>) {
   const finder = new PlaceFinder({ roots: [at("root")], home: at("home"), state_dirs: [at("state")] });
   const shorten = (path: string): string => path.replace(`${folder.path}/`, "");
   const find = (judge?: PlaceJudge) => {
-    const { hidden, read_only, pinned, left_out } = finder.find(judge);
+    const { hidden, read_only, ruled, pinned, left_out } = finder.find(judge);
     const ours = hidden.filter(({ path }) => path.startsWith(folder.path));
     return {
       hidden: ours.map(({ path, kind }) => `${shorten(path)} (${kind})`).sort(),
       read_only: read_only.map(shorten).sort(),
+      ruled: ruled.map(shorten),
       pinned: pinned.map(shorten).sort(),
       left_out,
     };
@@ -28,7 +29,7 @@ async function workspace(files: Readonly<Record<string, string>>) {
 test("only what is there is hidden or made read-only", async () => {
   const { find } = await workspace({});
 
-  expect(find()).toEqual({ hidden: ["state (folder)"], read_only: [], pinned: [], left_out: 0 });
+  expect(find()).toEqual({ hidden: ["state (folder)"], read_only: [], ruled: [], pinned: [], left_out: 0 });
 });
 
 test("sensitive places are found in the root, at any depth, and by their names in the home folder", async () => {
@@ -140,6 +141,8 @@ test("rules hide places and make them read-only besides the tables", async () =>
     "root/generated/b.txt": "",
     "root/src/c.secret": "",
     "root/src/d.txt": "",
+    "root/node_modules/x/e.secret": "",
+    "root/node_modules/x/.envrc": "",
   });
   const judge = (path: string) =>
     path.endsWith("/secrets") || path.endsWith(".secret")
@@ -148,9 +151,20 @@ test("rules hide places and make them read-only besides the tables", async () =>
         ? ("read_only" as const)
         : undefined;
 
-  expect(find({ key: "1", judge })).toMatchObject({
+  expect(find({ key: "1", judge, mayCloseBelow: () => true })).toMatchObject({
+    hidden: [
+      "root/node_modules/x/e.secret (file)",
+      "root/secrets (folder)",
+      "root/src/c.secret (file)",
+      "state (folder)",
+    ],
+    read_only: [],
+    ruled: ["root/generated"],
+    pinned: ["root/node_modules", "root/node_modules/x", "root/src"],
+  });
+  expect(find({ key: "2", judge, mayCloseBelow: () => false })).toMatchObject({
     hidden: ["root/secrets (folder)", "root/src/c.secret (file)", "state (folder)"],
-    read_only: ["root/generated"],
+    pinned: ["root/src"],
   });
   expect(find()).toMatchObject({ hidden: ["state (folder)"], read_only: [] });
 });

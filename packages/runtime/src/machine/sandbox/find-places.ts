@@ -15,6 +15,8 @@ import { entriesOf, existing, listeningSockets, lstat, namedOutside, TOP_FOLDERS
 export interface FoundPlaces {
   readonly hidden: readonly HiddenPlace[];
   readonly read_only: readonly string[];
+  /** To be read only by a rule: nothing that a command is opened for opens these. */
+  readonly ruled: readonly string[];
   readonly pinned: readonly string[];
   /** Read-only places beyond the number that a sandbox takes. What is hidden is never left out. */
   readonly left_out: number;
@@ -44,8 +46,11 @@ interface SeenFolder {
   readonly isSettled: boolean;
   readonly hidden: readonly HiddenPlace[];
   readonly read_only: readonly string[];
+  readonly ruled: readonly string[];
   readonly pinned: readonly string[];
   readonly folders: readonly string[];
+  /** A rule closes something in it. */
+  readonly isRuled: boolean;
 }
 
 const NOTHING: readonly never[] = [];
@@ -104,7 +109,9 @@ export class PlaceFinder {
     const seen = new Map<string, SeenFolder>();
     const hidden: HiddenPlace[] = [];
     const read_only: string[] = [];
+    const ruled: string[] = [];
     const pinned: string[] = [];
+    const above = new Set<string>();
     // The list grows while it is walked.
     for (const folder of folders) {
       if (seen.has(folder)) continue;
@@ -113,12 +120,17 @@ export class PlaceFinder {
       seen.set(folder, found);
       hidden.push(...found.hidden);
       read_only.push(...found.read_only);
+      ruled.push(...found.ruled);
       pinned.push(...found.pinned);
+      if (found.isRuled) for (const each of foldersAbove(folder, this.#workspace.roots)) above.add(each);
       for (const each of found.folders) folders.push(each);
     }
     this.#seen = seen;
+    if (ruled.length > MOST_READ_ONLY) throw tooManyRuled(ruled.length);
     const left_out = Math.max(0, read_only.length - MOST_READ_ONLY);
-    return { hidden, read_only: read_only.slice(0, MOST_READ_ONLY), pinned: pinned.slice(0, MOST_READ_ONLY), left_out };
+    // A folder comes before those in it: what is mounted there already comes along.
+    const pins = [...new Set([...pinned.slice(0, MOST_READ_ONLY), ...above])].sort();
+    return { hidden, read_only: read_only.slice(0, MOST_READ_ONLY), ruled, pinned: pins, left_out };
   }
 
   #look(
@@ -141,25 +153,42 @@ export class PlaceFinder {
   }
 }
 
-const NO_RULES: Pick<PlaceJudge, "judge"> = { judge: () => undefined };
+type Judging = Pick<PlaceJudge, "judge" | "mayCloseBelow">;
+
+const NO_RULES: Judging = { judge: () => undefined, mayCloseBelow: () => false };
+
+/** The folder and those above it, below the roots: renamed, they would take along what a rule closes in them. */
+function foldersAbove(folder: string, roots: readonly string[]): readonly string[] {
+  const above: string[] = [];
+  for (let each = folder; each !== "/" && !roots.includes(each); each = dirname(each)) above.push(each);
+  return above;
+}
 
 function isSame(one: SeenFolder["stats"], other: SeenFolder["stats"]): boolean {
   return one.ino === other.ino && one.mtimeNs === other.mtimeNs && one.ctimeNs === other.ctimeNs;
+}
+
+/** What is found in one folder. */
+interface Lists {
+  readonly hidden: HiddenPlace[];
+  readonly read_only: string[];
+  readonly ruled: string[];
+  readonly pinned: string[];
+  readonly folders: string[];
 }
 
 function judgeEntries(
   folder: string,
   entries: readonly Dirent[],
   workspace: Places,
-  { judge }: Pick<PlaceJudge, "judge">,
+  { judge, mayCloseBelow }: Judging,
 ): Omit<SeenFolder, "stats" | "isSettled"> {
-  const hidden: HiddenPlace[] = [];
-  const read_only: string[] = [];
-  const pinned: string[] = [];
-  const folders: string[] = [];
+  const lists: Lists = { hidden: [], read_only: [], ruled: [], pinned: [], folders: [] };
   let isUnnamed = false;
+  let isRuled = false;
   const isRepository = looksLikeRepository(new Set(entries.map(({ name }) => name)));
   const start = folder === "/" ? "/" : `${folder}/`;
+  const isPackages = isInPackages(folder, workspace);
   for (const entry of entries) {
     const { name } = entry;
     // A link holds no secret: what it leads to is judged where it is.
@@ -170,26 +199,61 @@ function judgeEntries(
       isUnnamed ||= isHiddenName(folder, name, workspace) || entry.isSocket() || isFolder;
       continue;
     }
-    const ruled = judge(path, isFolder);
-    if (ruled === "hide" || entry.isSocket() || isHiddenName(folder, name, workspace)) {
-      hidden.push({ path, kind: isFolder ? "folder" : "file" });
+    const closed = judge(path, isFolder);
+    isRuled ||= closed !== undefined;
+    const isLater = (): boolean =>
+      !isPackages && (isFixed(path, entry, workspace) || (isRepository && REPOSITORY_SETTINGS.has(name)));
+    if (closed === "hide" || entry.isSocket() || isHiddenName(folder, name, workspace)) {
+      lists.hidden.push({ path, kind: isFolder ? "folder" : "file" });
+    } else if (closed === "read_only") {
+      lists.ruled.push(path);
+    } else if (isLater()) {
+      lists.read_only.push(path);
     } else if (
-      ruled === "read_only" ||
-      isFixed(path, entry, workspace) ||
-      (isRepository && REPOSITORY_SETTINGS.has(name))
+      isFolder &&
+      (name !== PACKAGES || mayCloseBelow(path)) &&
+      !(isRepository && STORES.has(name)) &&
+      !MACHINE.has(path)
     ) {
-      read_only.push(path);
-    } else if (isFolder && name !== PACKAGES && !(isRepository && STORES.has(name)) && !MACHINE.has(path)) {
-      folders.push(path);
-      if (leadsToLater(path, workspace)) pinned.push(path);
+      lists.folders.push(path);
+      if (!isPackages && leadsToLater(path, workspace)) lists.pinned.push(path);
     }
   }
+  if (!isUnnamed) return { ...keptOf(lists), isRuled };
   // What has a name that cannot be passed on cannot be hidden by itself. Its folder can.
-  if (isUnnamed && !workspace.roots.includes(folder)) {
-    return { hidden: [{ path: folder, kind: "folder" }], read_only: NOTHING, pinned: NOTHING, folders: NOTHING };
-  }
-  if (isUnnamed) throw unnamed(folder);
-  return { hidden: kept(hidden), read_only: kept(read_only), pinned: kept(pinned), folders: kept(folders) };
+  if (workspace.roots.includes(folder)) throw unnamed(folder);
+  return { ...NO_LISTS, hidden: [{ path: folder, kind: "folder" }], isRuled };
+}
+
+const NO_LISTS = { hidden: NOTHING, read_only: NOTHING, ruled: NOTHING, pinned: NOTHING, folders: NOTHING } as const;
+
+function keptOf({
+  hidden,
+  read_only,
+  ruled,
+  pinned,
+  folders,
+}: Lists): Omit<SeenFolder, "stats" | "isSettled" | "isRuled"> {
+  return {
+    hidden: kept(hidden),
+    read_only: kept(read_only),
+    ruled: kept(ruled),
+    pinned: kept(pinned),
+    folders: kept(folders),
+  };
+}
+
+/** Looked into for the sake of rules only. A root may itself lie among packages. */
+function isInPackages(folder: string, { roots }: Places): boolean {
+  return roots.some((root) => isInside(root, folder) && `${folder.slice(root.length)}/`.includes(`/${PACKAGES}/`));
+}
+
+function tooManyRuled(count: number): ToolError {
+  return new ToolError(
+    "SandboxUnavailable",
+    `Cannot run the command: rules make ${count} paths read-only, and a sandbox takes at most ${MOST_READ_ONLY}`,
+    { hint: "Deny writing to folders instead of single files: docs/** instead of docs/*.md." },
+  );
 }
 
 function tooLarge(roots: readonly string[]): ToolError {

@@ -154,8 +154,10 @@ export class SandboxLauncher {
     const { found, variables } = openPlaces(parts.finder.find(command.closes, moved), opens, parts);
     const identity = parts.identity.get();
     const isSeen = parts.view.shows(parts.bash) || parts.roots.some((root) => isInside(root, parts.bash));
+    const { ruled, ...places } = found;
     const facts: SandboxFacts = {
-      ...found,
+      ...places,
+      read_only: [...found.read_only, ...ruled],
       roots: parts.roots,
       writes: command.read_only !== true,
       cwd: command.cwd,
