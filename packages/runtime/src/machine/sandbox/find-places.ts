@@ -227,20 +227,9 @@ function judgeEntries(
 
 const NO_LISTS = { hidden: NOTHING, read_only: NOTHING, ruled: NOTHING, pinned: NOTHING, folders: NOTHING } as const;
 
-function keptOf({
-  hidden,
-  read_only,
-  ruled,
-  pinned,
-  folders,
-}: Lists): Omit<SeenFolder, "stats" | "isSettled" | "isRuled"> {
-  return {
-    hidden: kept(hidden),
-    read_only: kept(read_only),
-    ruled: kept(ruled),
-    pinned: kept(pinned),
-    folders: kept(folders),
-  };
+function keptOf({ hidden, read_only, ...more }: Lists): Omit<SeenFolder, "stats" | "isSettled" | "isRuled"> {
+  const [ruled, pinned, folders] = [kept(more.ruled), kept(more.pinned), kept(more.folders)];
+  return { hidden: kept(hidden), read_only: kept(read_only), ruled, pinned, folders };
 }
 
 /** Looked into for the sake of rules only. A root may itself lie among packages. */
