@@ -81,6 +81,8 @@ export interface CommandEnd {
   readonly signal: string | null;
   readonly ended_by: "itself" | "timeout" | "cancel" | "limit";
   readonly limit_reached?: LimitReached;
+  /** It was stopped because another process replaced this file, which the sandbox could not protect from then on. */
+  readonly unprotected?: string;
   readonly duration_ms: number;
   /** The name of the sandbox it ran in, or "none". */
   readonly sandbox: string;

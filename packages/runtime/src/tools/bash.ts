@@ -112,6 +112,13 @@ function failureOf(end: CommandEnd, output: Pick<TranscriptEnd, "stdout" | "stde
       },
     );
   }
+  if (end.unprotected !== undefined) {
+    return new ToolError(
+      "Cancelled",
+      `The command was stopped: another process replaced "${end.unprotected}" while it ran, which the sandbox could not protect from then on`,
+      { path: end.unprotected, hint: "Run it again: what it printed and changed until then is listed." },
+    );
+  }
   if (ended_by === "cancel") {
     return new ToolError("Cancelled", "The command was cancelled; what it printed and changed until then is given");
   }
@@ -140,12 +147,12 @@ const RUN_INTO = [
     hint: 'It seems to need the network; "network": true asks for what is on the allowlist, and a person has to confirm.',
   },
   {
-    words: /read-only file system|EROFS/i,
-    hint: "Only the workspace and /tmp can be written to. For a command that is known to only look, the workspace is read-only too; files that other programs run later always are.",
-  },
-  {
     words: /could not (?:write|lock) config file/i,
     hint: "Git's configuration is closed to commands that nobody confirmed, and while other commands run.",
+  },
+  {
+    words: /read-only file system|EROFS/i,
+    hint: "Only the workspace and /tmp can be written to. For a command that is known to only look, the workspace is read-only too; files that other programs run later always are.",
   },
 ] as const;
 

@@ -33,6 +33,8 @@ export interface ChildEnd {
   readonly exit_code: number;
   readonly signal: string | null;
   readonly limit_reached?: LimitReached;
+  /** The file that was replaced by somebody and then open to it. */
+  readonly unprotected?: string;
 }
 
 export interface Child {
@@ -56,35 +58,31 @@ export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildO
   const marked: Marked = { mark, pid, began: performance.now() };
   const tree = launch.sandbox === "none" ? bareTree(marked) : sandboxTree(pid, { launch, cutLifeline });
   let limit_reached: LimitReached | undefined;
+  let unprotected: string | undefined;
   let isStopping = false;
   let grace: NodeJS.Timeout | undefined;
-  let complaint = "";
-  const errors = new StartComplaint((piece) => onOutput("stderr", piece));
-  if (launch.sandbox === "none") errors.release();
-  outputs.stdout?.on("data", (piece: Buffer) => {
-    errors.release(); // a sandbox says nothing there
-    onOutput("stdout", piece);
-  });
-  outputs.stderr?.on("data", (piece: Buffer) => {
-    if (complaint.length < COMPLAINT_LENGTH) complaint += piece.toString("utf8", 0, COMPLAINT_LENGTH);
-    errors.push(piece);
-  });
+  const { errors, complaint } = passOutputs(outputs, { launch, onOutput });
   const onReached = (reached: LimitReached): void => {
     limit_reached = reached;
     tree.kill();
   };
+  const stopGuarding = launch.guard?.((path) => {
+    unprotected ??= path;
+    tree.kill();
+  });
   const memory = new PrivateMemory(launch.memory_folders);
   const stopWatching = watch({ ...tree, memory, inner: () => launch.inner(), limits, onReached });
   const conclude = async (): Promise<ChildEnd> => {
     try {
       const raw = await endOf(child, Object.values(outputs), tree);
-      if (limit_reached === undefined && !isStopping && !launch.wasBegun()) throw cannotStart(complaint);
+      const wasEnded = limit_reached !== undefined || unprotected !== undefined || isStopping;
+      if (!wasEnded && !launch.wasBegun()) throw cannotStart(complaint());
       errors.release();
-      const end = exitOf(raw, launch);
-      return limit_reached === undefined ? end : { ...end, limit_reached };
+      return { ...exitOf(raw, launch), ...(limit_reached && { limit_reached }), ...(unprotected && { unprotected }) };
     } finally {
       isStopping = true; // its number may be another process's from now on
       stopWatching();
+      stopGuarding?.();
       clearTimeout(grace);
       release();
     }
@@ -102,6 +100,25 @@ export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildO
       grace = setTimeout(() => tree.kill(), GRACE_MS);
     },
   };
+}
+
+/** Passes on what the command prints, less what the sandbox says where it does not start. */
+function passOutputs(
+  outputs: Spawned["outputs"],
+  { launch, onOutput }: Pick<ChildOptions, "onOutput"> & { readonly launch: Launch },
+): { readonly errors: StartComplaint; readonly complaint: () => string } {
+  let complaint = "";
+  const errors = new StartComplaint((piece) => onOutput("stderr", piece));
+  if (launch.sandbox === "none") errors.release();
+  outputs.stdout?.on("data", (piece: Buffer) => {
+    errors.release(); // a sandbox says nothing there
+    onOutput("stdout", piece);
+  });
+  outputs.stderr?.on("data", (piece: Buffer) => {
+    if (complaint.length < COMPLAINT_LENGTH) complaint += piece.toString("utf8", 0, COMPLAINT_LENGTH);
+    errors.push(piece);
+  });
+  return { errors, complaint: () => complaint };
 }
 
 interface Spawned {

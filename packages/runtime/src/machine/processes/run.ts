@@ -25,7 +25,10 @@ export async function runCommand(launch: () => Launch, options: RunOptions): Pro
     const end = await child.ended;
     return {
       ...end,
-      ended_by: end.limit_reached === undefined ? (stopped_by ?? "itself") : "limit",
+      ended_by:
+        end.limit_reached === undefined
+          ? (stopped_by ?? (end.unprotected === undefined ? "itself" : "cancel"))
+          : "limit",
       duration_ms: performance.now() - began,
       sandbox: child.launch.sandbox,
       ...(child.launch.left_out === 0 ? {} : { left_out_places: child.launch.left_out }),

@@ -5,12 +5,14 @@ const planted = {
   state_file: "/var/it's/state",
   secret: "secret-words",
   key_file: "/root/key.pem",
+  home_file: "/home/file",
   new_files: ["/home/new"],
   pid: 4711,
   process_word: "process-word",
   port: 4712,
   abstract_socket: "abstract-name",
   named_socket: "/tmp/named",
+  renamed_socket: "/root/renamed",
   left_word: "left-word",
 } as const;
 

@@ -8,6 +8,8 @@ export interface Planted {
   readonly secret: string;
   /** A file in a root that is closed by its name, and says the same. */
   readonly key_file: string;
+  /** A file in the home that no tool needs, and says the same. */
+  readonly home_file: string;
   /** Files outside the roots that must not come into being. */
   readonly new_files: readonly string[];
   /** A process outside: its number, and a word in its command line. */
@@ -17,6 +19,8 @@ export interface Planted {
   readonly port: number;
   readonly abstract_socket: string;
   readonly named_socket: string;
+  /** Listening in a root, by another name than it was made with. */
+  readonly renamed_socket: string;
   /** A word in the command line of a process that an attempt leaves behind. */
   readonly left_word: string;
   readonly architecture: Architecture;
@@ -75,6 +79,11 @@ export const ATTEMPTS: readonly Attempt[] = [
     script: ({ state_file }) => `echo x > ${quote(state_file)}; rm -f ${quote(state_file)}`,
   },
   { attempt: "read a closed file in the workspace", script: ({ key_file }) => `cat ${quote(key_file)}` },
+  { attempt: "read a file of the home", script: ({ home_file }) => `cat ${quote(home_file)}` },
+  {
+    attempt: "reach a socket in the workspace that was renamed",
+    script: ({ renamed_socket }) => connects('""', renamed_socket),
+  },
   {
     attempt: "read the runtime's state through /proc",
     script: ({ state_file, pid }) =>

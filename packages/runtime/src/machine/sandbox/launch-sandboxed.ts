@@ -17,6 +17,7 @@ import type { GitIdentity } from "./git-identity.ts";
 import { KnownFolders } from "./known-folders.ts";
 import { writableMounts } from "./old-root.ts";
 import { openPlaces } from "./open-places.ts";
+import { inodeOf, PlaceGuard } from "./place-guard.ts";
 import { PROXY_VARIABLES, relayLines } from "./relay.ts";
 import { seccompProgram } from "./seccomp.ts";
 import type { Architecture, Sockets } from "./seccomp.ts";
@@ -65,6 +66,7 @@ export class SandboxLauncher {
   readonly #parts: SandboxParts;
   readonly #filters = new Map<Sockets, number>();
   readonly #known = new KnownFolders();
+  readonly #guard = new PlaceGuard();
   #closed: SandboxFacts["closed"] | undefined;
   /** Commands that were launched and have not ended. */
   #running = 0;
@@ -92,6 +94,7 @@ export class SandboxLauncher {
     const variables = { ...facts.variables, BASH_ENV: `/dev/fd/${prologueFd}` };
     const filter = reopen(this.#filter(SOCKETS[command.network ?? "none"]));
     const status = anonymousFile(parts.folder, Buffer.alloc(0));
+    const inodes = inodesOf(facts);
     this.#running++;
     return {
       program: parts.bwrap,
@@ -107,6 +110,7 @@ export class SandboxLauncher {
       sandbox: "bwrap",
       left_out,
       memory_folders: foldersInMemory(parts),
+      guard: (onOpened) => this.#guard.watch(inodes, onOpened),
       inner: () => numberIn(status, /"child-pid": (\d+)/),
       // Told only for a command that was really executed, not where the sandbox, its check or its way out failed.
       wasBegun: () => numberIn(status, /"exit-code": (\d+)/) !== undefined && /^ready$/m.test(textOf(status)),
@@ -184,6 +188,7 @@ export class SandboxLauncher {
 
   close(): void {
     this.#known.close();
+    this.#guard.close();
     for (const fd of this.#filters.values()) closeSync(fd);
     this.#filters.clear();
   }
@@ -201,6 +206,17 @@ interface Prepared {
   readonly facts: SandboxFacts;
   readonly check: InsideCheck;
   readonly left_out: number;
+}
+
+/** Single files that are protected. A folder is so with all that comes into it. */
+function inodesOf({ hidden, read_only, writes }: SandboxFacts): ReadonlyMap<string, bigint> {
+  const files = hidden.filter(({ kind }) => kind === "file").map(({ path }) => path);
+  const inodes = new Map<string, bigint>();
+  for (const path of [...files, ...(writes ? read_only : [])]) {
+    const inode = inodeOf(path);
+    if (inode !== undefined) inodes.set(path, inode);
+  }
+  return inodes;
 }
 
 /** Git refreshes its index where it can, which is no more than a convenience. */

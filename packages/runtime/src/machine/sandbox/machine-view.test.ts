@@ -41,8 +41,8 @@ async function home(files: Readonly<Record<string, string>> = {}, options: Parti
     const printed = keepPrinted();
     const { onOutput } = printed;
     const signal = new AbortController().signal;
-    const { exit_code } = await runCommand(launch, { timeout_ms: 30_000, signal, call_id: "t", limits, onOutput });
-    return { said: printed.stdout(), complained: printed.stderr(), exit_code };
+    const end = await runCommand(launch, { timeout_ms: 30_000, signal, call_id: "t", limits, onOutput });
+    return { said: printed.stdout(), complained: printed.stderr(), unprotected: end.unprotected };
   };
   return { ...folder, at, run };
 }
@@ -187,3 +187,18 @@ sandboxed(
     expect((await running).said).toBe("over\n");
   },
 );
+
+/** Files that stand alone in a folder that commands have to write to. */
+const ALONE = [".envrc", ".git/config", "keys/server.pem"] as const;
+
+for (const file of ALONE) {
+  sandboxed(`a command is stopped when another process replaces ${file}, which was protected${needs}`, async () => {
+    const { run, at } = await home({ [`home/work/root/${file}`]: "old", "home/work/root/.git/HEAD": "" });
+    const running = run("touch begun; while :; do sleep 0.02; done");
+    await vi.waitFor(() => expect(existsSync(at("work/root/begun"))).toBe(true), { timeout: 20_000 });
+    writeFileSync(at("work/new"), "new");
+    renameSync(at("work/new"), at(`work/root/${file}`));
+
+    expect((await running).unprotected).toBe(at(`work/root/${file}`));
+  });
+}

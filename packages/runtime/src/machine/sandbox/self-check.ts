@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo, Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CommandLimits } from "../../contract/processes.ts";
+import { isInside } from "../../paths/inside.ts";
 import { handoverFolder } from "../processes/launch.ts";
 import { allPids, isAlive, signalProcess } from "../processes/process-tree.ts";
 import { runCommand } from "../processes/run.ts";
@@ -92,19 +93,23 @@ async function plant({ roots, home, state_dir }: SelfCheckOptions): Promise<Gard
   const folder = handoverFolder(state_dir);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const keys = roots[0] ?? home;
-  sweepCanaries([folder, keys, SOCKETS]);
+  const hiddenHome = isHiddenHome(home, roots) ? home : folder;
+  sweepCanaries([folder, keys, hiddenHome, SOCKETS]);
   const planted = {
     state_file: join(folder, newCanary()),
     secret: newCanary(),
     key_file: join(keys, `${newCanary()}.pem`),
+    home_file: join(hiddenHome, newCanary()),
     new_files: [home, "/var/tmp", tmpdir(), state_dir].map((each) => join(each, newCanary())),
     process_word: newCanary(),
     abstract_socket: newCanary(),
     named_socket: join(SOCKETS, newCanary()),
+    renamed_socket: join(keys, newCanary()),
     left_word: newCanary(),
     architecture: process.arch === "arm64" ? ("arm64" as const) : ("x64" as const),
   };
-  for (const file of [planted.state_file, planted.key_file]) writeFileSync(file, planted.secret, { mode: 0o600 });
+  const files = [planted.state_file, planted.key_file, planted.home_file];
+  for (const file of files) writeFileSync(file, planted.secret, { mode: 0o600 });
   // It reads from a pipe that only this process holds, so that it ends with it, however that ends. Not a program by its
   // name: a workspace may have one of that name.
   const neighbour = spawn(process.execPath, ["-e", "process.stdin.resume()"], {
@@ -122,8 +127,10 @@ async function plant({ roots, home, state_dir }: SelfCheckOptions): Promise<Gard
     );
     return server;
   };
-  const places = [undefined, `\0${planted.abstract_socket}`, planted.named_socket];
+  const firstName = join(keys, newCanary());
+  const places = [undefined, `\0${planted.abstract_socket}`, planted.named_socket, firstName];
   const servers = await Promise.all(places.map(listen));
+  renameSync(firstName, planted.renamed_socket);
   const { port = 0 } = (servers[0]?.address() ?? {}) as Partial<AddressInfo>;
   return {
     planted: { ...planted, pid: neighbour.pid ?? 0, port },
@@ -131,11 +138,21 @@ async function plant({ roots, home, state_dir }: SelfCheckOptions): Promise<Gard
     clear() {
       for (const server of servers) server.close();
       neighbour.kill("SIGKILL");
-      const { state_file, key_file, new_files } = planted;
-      for (const file of [state_file, key_file, ...new_files]) rmSync(file, { force: true });
+      for (const file of [...files, planted.renamed_socket, ...planted.new_files]) rmSync(file, { force: true });
       for (const pid of carriers(planted.left_word)) signalProcess(pid, "SIGKILL");
     },
   };
+}
+
+/** Whether something can be planted in the home that no command may see. */
+function isHiddenHome(home: string, roots: readonly string[]): boolean {
+  if (roots.some((root) => isInside(root, home))) return false;
+  try {
+    accessSync(home, constants.W_OK);
+    return true;
+  } catch {
+    return false; // not there, or not ours
+  }
 }
 
 function damageTo(
