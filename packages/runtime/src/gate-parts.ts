@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { ownActor } from "./actor.ts";
 import type { Commands } from "./commands.ts";
 import type { ApprovalKeeper } from "./contract/approvals.ts";
 import type { Clock } from "./contract/host.ts";
@@ -21,6 +22,7 @@ import { pathFor } from "./paths/inside.ts";
 import { checkConfiguration } from "./policy/check-configuration.ts";
 import type { DecisionSettings } from "./policy/decide.ts";
 import { findIdleRules } from "./policy/idle-rules.ts";
+import type { Actor } from "./protocol/audit.ts";
 import { canonicalJson } from "./protocol/canonical.ts";
 import type { PolicyConfiguration } from "./protocol/configuration.ts";
 import { ToolError } from "./protocol/errors.ts";
@@ -63,6 +65,7 @@ export function sharedParts(options: RuntimeOptions, made: Made): DecidingParts 
     policyVersion: () => versionOf(settings),
     approvals,
     session: options.session,
+    actor: redactor.redactValue(ownActor(options.actor)).value as Actor,
     keeps_results: options.keeps_results === true,
     memory: options.memory,
     quotas: new Quotas({ quotas: configuration.quotas, keeper, clock }),

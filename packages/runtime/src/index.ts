@@ -21,7 +21,7 @@ export type { SkillEntry, SkillIdentity, SkillIndex } from "./contract/skills.ts
 export type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "./contract/host.ts";
 export type { ApprovalFilter, ApprovalKeeper } from "./contract/approvals.ts";
 export type { MemoryEntry, MemoryKeeper, MemoryPage } from "./contract/memory.ts";
-export type { AppendOptions, Journal, OpenJournal, StartCommit } from "./contract/journal.ts";
+export type { AppendOptions, CallState, Journal, OpenJournal, StartCommit } from "./contract/journal.ts";
 export { COUNTED } from "./protocol/counted.ts";
 export type { Counts, QuotaHolder, QuotaKeeper, QuotaUse } from "./contract/quotas.ts";
 export { APPROVAL_STATES, canBecome } from "./protocol/approval-states.ts";
@@ -40,7 +40,7 @@ export { runtimeEvent } from "./protocol/event-record.ts";
 export type { EventDraft, RuntimeEvent } from "./protocol/event-record.ts";
 export type { EventType } from "./protocol/events.ts";
 export { auditRecord } from "./protocol/audit.ts";
-export type { AuditRecord } from "./protocol/audit.ts";
+export type { Actor, AuditRecord } from "./protocol/audit.ts";
 export { approvalAnswer, approvalRequest, reverseThinking } from "./protocol/approval.ts";
 export type {
   Approval,
@@ -100,6 +100,7 @@ export { findOnPath, findProgram, PROGRAMS } from "./machine/processes/programs.
 export type { ProgramName } from "./machine/processes/programs.ts";
 export { isInside } from "./paths/inside.ts";
 export { nearestNames } from "./gate/nearest.ts";
+export { interruptedEnd } from "./gate/interrupted.ts";
 export { isParked } from "./gate/parked.ts";
 export { isToolSearch, toolsFoundBy } from "./tools/tool-search.ts";
 export { showPlainly } from "./output/look-alikes.ts";

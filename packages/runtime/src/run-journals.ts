@@ -2,29 +2,31 @@ import type { Journal, OpenJournal } from "./contract/journal.ts";
 import type { LeftChange } from "./machine/files/recover.ts";
 import type { RuntimeEvent } from "./protocol/event-record.ts";
 import { makeId, makeTraceId } from "./protocol/ids.ts";
+import type { Redactor } from "./redact/redact.ts";
 import type { ToolCallResult } from "./protocol/result.ts";
 
 interface LeftOptions {
   readonly journal: Journal;
   readonly now: number;
-  readonly redact: (text: string) => string;
+  readonly redactor: Pick<Redactor, "redact">;
 }
 
-/** What a killed process left half done and others have changed since is for a person to look at. */
-export async function tellLeft(left: readonly LeftChange[], { journal, now, redact }: LeftOptions): Promise<void> {
-  const about = { trace_id: makeTraceId(), task_id: null, run_id: journal.run_id, parent_id: null };
-  const drafts = left.map(({ undo_id, tool_call_id, files, why }) => {
-    const content = redact(
+/** What a killed process left half done and others have changed since, in words. */
+export function leftTexts(left: readonly LeftChange[]): readonly string[] {
+  return left.map(
+    ({ undo_id, tool_call_id, files, why }) =>
       `A change that was cut short (${undo_id}, call ${tool_call_id}) was left as it is: ${why}${files.length === 0 ? "" : `: ${namesOf(files)}`}`,
-    );
-    const ts = new Date(now).toISOString();
-    return {
-      event_id: makeId("evt", now),
-      ts,
-      type: "display",
-      ...about,
-      payload: { level: "warning", content },
-    } as const;
+  );
+}
+
+/** What a killed process left is for a person to look at. */
+export async function tellLeft(left: readonly string[], { journal, now, redactor }: LeftOptions): Promise<void> {
+  if (left.length === 0) return;
+  const about = { trace_id: makeTraceId(), task_id: null, run_id: journal.run_id, parent_id: null };
+  const ts = new Date(now).toISOString();
+  const drafts = left.map((text) => {
+    const payload = { level: "warning", content: redactor.redact(text).text };
+    return { event_id: makeId("evt", now), ts, type: "display", ...about, payload } as const;
   });
   await journal.append(drafts);
 }
@@ -53,6 +55,7 @@ export function telling(openJournal: OpenJournal, onEvent: OnEvent | undefined):
         return events;
       },
       ...(journal.sync === undefined ? {} : { sync: journal.sync.bind(journal) }),
+      ...(journal.callState === undefined ? {} : { callState: journal.callState.bind(journal) }),
       read: (after) => journal.read(after),
       close: () => journal.close(),
     };

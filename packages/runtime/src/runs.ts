@@ -1,4 +1,5 @@
 import type { Journal, OpenJournal, RunFolder } from "./contract/journal.ts";
+import type { OpenRuns } from "./open-runs.ts";
 import { makeRunFolder, openRunFolder, runPath } from "./journal/run-folder.ts";
 
 /** What one run has of its own. */
@@ -6,6 +7,8 @@ export interface Run {
   readonly run_id: string;
   readonly journal: Journal;
   readonly folder: RunFolder;
+  /** Ids of its calls that are under way. */
+  readonly calls: Set<string>;
 }
 
 /** Journals that are held open at a time. Another run's is opened again when it is needed. */
@@ -17,13 +20,16 @@ const USES_A_TURN = 32;
 export class Runs {
   readonly #state_dir: string;
   readonly #openJournal: OpenJournal;
+  readonly #marks: OpenRuns | undefined;
   readonly #open = new Map<string, Promise<Run>>();
   readonly #busy = new Map<string, number>();
   #uses = 0;
 
-  constructor(state_dir: string, openJournal: OpenJournal) {
+  /** `marks`: where it is told which runs are open; undefined where the journals are not files of this folder. */
+  constructor(state_dir: string, openJournal: OpenJournal, marks?: OpenRuns) {
     this.#state_dir = state_dir;
     this.#openJournal = openJournal;
+    this.#marks = marks;
   }
 
   /** Keeps the run open while `work` is under way. */
@@ -53,14 +59,15 @@ export class Runs {
   async close(): Promise<void> {
     const runs = [...this.#open.values()];
     this.#open.clear();
-    for (const run of await Promise.allSettled(runs)) if (run.status === "fulfilled") await run.value.journal.close();
+    for (const run of await Promise.allSettled(runs)) if (run.status === "fulfilled") await this.#close(run.value);
   }
 
   async #make(run_id: string): Promise<Run> {
     const path = runPath(this.#state_dir, run_id);
     makeRunFolder(path);
     const journal = await this.#openJournal(run_id);
-    return { run_id, journal, folder: openRunFolder(path) };
+    this.#marks?.enter(run_id);
+    return { run_id, journal, folder: openRunFolder(path), calls: new Set() };
   }
 
   async #closeIdle(): Promise<void> {
@@ -70,7 +77,13 @@ export class Runs {
       if (this.#busy.has(run_id)) continue;
       this.#open.delete(run_id);
       const opened = await run.catch(() => undefined); // whoever asked for it was told why it cannot be opened
-      await opened?.journal.close();
+      if (opened !== undefined) await this.#close(opened);
     }
+  }
+
+  /** A run that is closed under a call keeps its mark: the end of that call cannot be recorded any more. */
+  async #close({ run_id, journal }: Run): Promise<void> {
+    await journal.close();
+    if (!this.#busy.has(run_id)) this.#marks?.leave(run_id);
   }
 }

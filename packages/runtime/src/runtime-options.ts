@@ -11,6 +11,7 @@ import type { RecordedCall, Redecided } from "./gate/decide-again.ts";
 import type { IsTrusted } from "./machine/skills/load.ts";
 import type { Decision, PolicyLayer, RuleOrigin } from "./policy/decide.ts";
 import type { Suggestion } from "./policy/suggest.ts";
+import type { Actor } from "./protocol/audit.ts";
 import type { ToolCallInput } from "./protocol/call.ts";
 import type { PolicyConfiguration, ProfileName, SandboxMode } from "./protocol/configuration.ts";
 import type { RuntimeEvent } from "./protocol/event-record.ts";
@@ -72,6 +73,8 @@ export interface RuntimeOptions {
   readonly clock?: Clock;
   /** Told of each event right after it was recorded, for live views; with the result of the call that it ends. */
   readonly onEvent?: OnEvent;
+  /** Who asks, for the record, where a call does not say. Default: this process's user and host, channel `library`. */
+  readonly actor?: Partial<Actor>;
   /** Whether `onEvent` keeps results whole: then the record has the sha256 of each. Default: false. */
   readonly keeps_results?: boolean;
   /** What the command of a `replay` needs beside the call, word by word: `--root`, `/srv/work`. */
@@ -93,6 +96,8 @@ export interface Explanation extends Decision {
 export interface Runtime {
   readonly run_id: string;
   readonly state_dir: string;
+  /** Who asks where a call does not say. */
+  readonly actor: Actor;
   /** Makes one governed call. Never throws: every outcome is a result. */
   call(request: ToolCallInput, options?: CallOptions): Promise<ToolCallResult>;
   /** Makes several: neighbours that may run beside others do so, the rest in order; results in the order asked. */

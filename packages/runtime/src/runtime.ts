@@ -1,10 +1,11 @@
+import { callOnce } from "./call-claims.ts";
 import { Commands } from "./commands.ts";
 import type { OpenJournal } from "./contract/journal.ts";
 import type { Tool } from "./contract/tool.ts";
 import type { Replay } from "./gate/decide-again.ts";
 import { batchesOf } from "./gate/batches.ts";
 import type { CallOptions, DecidingParts } from "./gate/call.ts";
-import { explainCall, runGate } from "./gate/gate.ts";
+import { explainCall } from "./gate/gate.ts";
 import { openCall } from "./gate/open-call.ts";
 import type { Opened } from "./gate/open-call.ts";
 import { isParked, waitBehind } from "./gate/parked.ts";
@@ -24,7 +25,8 @@ import type { ToolCallResult } from "./protocol/result.ts";
 import { ToolError } from "./protocol/errors.ts";
 import { makeId } from "./protocol/ids.ts";
 import { createRedactor } from "./redact/redact.ts";
-import { lazyJournal, telling, tellLeft } from "./run-journals.ts";
+import { endInterrupted, OpenRuns } from "./open-runs.ts";
+import { lazyJournal, leftTexts, telling, tellLeft } from "./run-journals.ts";
 import { Runs } from "./runs.ts";
 import type { Explanation, Runtime, RuntimeOptions } from "./runtime-options.ts";
 import { secretsOf } from "./secrets.ts";
@@ -38,7 +40,7 @@ import { updateMemory } from "./tools/update-memory.ts";
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const clock = options.clock ?? Date.now;
   const started = prepareStart({ ...options, checkpoint_handler: options.onCheckpoint !== undefined });
-  const { state_dir, heads } = started;
+  const { state_dir } = started;
   const left = mayWrite(options) ? await recoverLeft(started) : [];
   const changer = new LazyChanger({ state_dir, clock, workspace: started.workspace });
   const registry = registryOf(options);
@@ -47,13 +49,12 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const skills = new LazySkills({ ...started, isTrustedSkill: options.isTrustedSkill });
   const first = { started, clock, changer, configuration, redactor, skills };
   const commands = await openCommands(options, first);
-  const openFile: OpenJournal = (run_id) => openJsonl({ state_dir, run_id, heads }, clock);
-  const runs = new Runs(state_dir, telling(options.openJournal ?? openFile, options.onEvent));
+  const { runs, unended } = await openRuns(options, { started, clock, registry });
   const approvals = options.approvals ?? openApprovals({ state_dir, clock });
   const shared = sharedParts(options, { ...first, registry, commands, approvals });
   const run_id = options.run_id ?? makeId("run", clock());
   const journal = lazyJournal(run_id, async () => (await runs.get(run_id)).journal);
-  if (left.length > 0) await tellLeft(left, { journal, now: clock(), redact: (text) => redactor.redact(text).text });
+  await tellLeft([...leftTexts(left), ...unended], { journal, now: clock(), redactor });
 
   const open = (request: unknown): Opened => openIn(request, { run_id, now: clock() });
   let replay: Replay | undefined;
@@ -61,7 +62,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const opened = open(request);
     try {
       if (options.looking === true) throw onlyLooking();
-      return await runs.use(opened.request.run_id, (run) => runGate(opened, callOptions, { ...shared, ...run }));
+      return await runs.use(opened.request.run_id, (run) => callOnce(opened, callOptions, { ...shared, ...run }));
     } catch (error) {
       return unopenedResult(opened, error, shared.redactor); // the gate itself never throws
     }
@@ -70,6 +71,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   return {
     run_id,
     state_dir,
+    actor: shared.actor,
     journal,
     approvals,
     charge: async (counts, holder = {}) => await shared.quotas.use({ run_id, ...holder }, counts),
@@ -103,6 +105,19 @@ function mayWrite({ looking = false, profile }: RuntimeOptions): boolean {
 
 function onlyLooking(): ToolError {
   return new ToolError("InvalidArguments", 'Cannot call a tool: the runtime was created with "looking"');
+}
+
+/** The runs of this runtime, after those that killed processes left were closed. */
+async function openRuns(
+  { openJournal, onEvent, looking = false }: RuntimeOptions,
+  { started: { state_dir, heads }, clock, registry }: Pick<Made, "started" | "clock" | "registry">,
+): Promise<{ readonly runs: Runs; readonly unended: readonly string[] }> {
+  const openFile: OpenJournal = (run_id) => openJsonl({ state_dir, run_id, heads }, clock);
+  const marks = openJournal === undefined ? new OpenRuns(state_dir) : undefined;
+  const runs = new Runs(state_dir, telling(openJournal ?? openFile, onEvent), marks);
+  const findTool = (name: string): Tool | undefined => registry.get(name);
+  const unended = looking ? [] : await endInterrupted({ state_dir, heads, clock, findTool });
+  return { runs, unended };
 }
 
 /** A tool for what the host has no place for is not one of them. */

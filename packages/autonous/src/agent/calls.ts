@@ -3,6 +3,7 @@ import type { AskedCall } from "./reply.ts";
 import { recordUnmade, resultOfEvent } from "./recorded-result.ts";
 import type { RecordedCall } from "./resume.ts";
 import type { Run } from "./run.ts";
+import { whoAsks } from "./who-asks.ts";
 
 interface CallRound {
   readonly calls: readonly AskedCall[];
@@ -40,8 +41,7 @@ async function makeCalls(run: Run, calls: readonly AskedCall[], parent_id: strin
   const { trace_id, task_id, signal } = run;
   const about = { trace_id, task_id, parent_id, run_id: runtime.run_id };
   const requests = calls.map(({ tool_call_id, name, arguments: args }) => ({ tool_call_id, name, args, ...about }));
-  const { chat, user } = run.options.task;
-  const who = { ...(chat === undefined ? {} : { chat }), ...(user === undefined ? {} : { user }) };
+  const who = whoAsks(run);
   const { onProgress, callSignal } = run.options;
   const told = onProgress === undefined ? {} : { onProgress };
   const stops = callSignal === undefined ? [signal] : [signal, callSignal()];
@@ -61,7 +61,7 @@ function need(result: ToolCallResult | undefined, tool_call_id: string): ToolCal
 async function settleUnmade(run: Run, call: AskedCall, round: CallRound): Promise<ToolCallResult | undefined> {
   const { parent_id, isFromRecord } = round;
   const past: RecordedCall = run.record.calls.get(call.tool_call_id) ?? {};
-  if (past.ended !== undefined) {
+  if (past.ended !== undefined && !(round.isFromRecord && mayRunAgain(run, call, past))) {
     return (await run.options.storedResult?.(call.tool_call_id)) ?? resultOfEvent(past.ended);
   }
   if (call.problem !== undefined) {
@@ -71,6 +71,12 @@ async function settleUnmade(run: Run, call: AskedCall, round: CallRound): Promis
   const reason = isFromRecord ? whyNotNow(run, call, past) : undefined;
   if (reason === undefined) return undefined;
   return await recordUnmade(run, { call, past, parent_id, reason, code: "Interrupted" });
+}
+
+/** A start that closed what a killed process left says `Interrupted` of calls that may be run again all the same. */
+function mayRunAgain(run: Run, call: AskedCall, { started, ended }: RecordedCall): boolean {
+  const code = (ended?.payload["error"] as { readonly code?: unknown } | undefined)?.code;
+  return code === "Interrupted" && started !== undefined && whyNotNow(run, call, { started }) === undefined;
 }
 
 function whyNotNow(run: Run, { name, redacted }: AskedCall, { started }: RecordedCall): string | undefined {

@@ -1,8 +1,9 @@
 import { ERRORS } from "@autonous/runtime";
-import type { AuditRecord, CallError, ErrorCode, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { Actor, AuditRecord, CallError, ErrorCode, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import type { AskedCall } from "./reply.ts";
 import type { RecordedCall } from "./resume.ts";
 import type { Run } from "./run.ts";
+import { whoAsks } from "./who-asks.ts";
 
 type Payload = NonNullable<ToolCallResult["payload"]>;
 
@@ -97,6 +98,12 @@ function toolNameOf({ name }: AskedCall, started: RuntimeEvent | undefined): str
   return typeof recorded === "string" ? recorded : name;
 }
 
+function actorOf(run: Run): Actor {
+  const { user, chat, channel, model } = whoAsks(run);
+  const own = run.options.runtime.actor;
+  return { ...own, user: user ?? own.user, chat: chat ?? own.chat, channel: channel ?? own.channel, model };
+}
+
 /** The audit record that every call yields (spec 1, Events). The policy's word on it is lost with the process that asked. */
 function auditOf(run: Run, { call, code, past: { started } }: Unmade, result: ToolCallResult): AuditRecord {
   const name = toolNameOf(call, started);
@@ -115,6 +122,7 @@ function auditOf(run: Run, { call, code, past: { started } }: Unmade, result: To
     params: started?.payload["arguments"] ?? call.arguments,
     result: { ok: false, exit_code: result.payload?.exit_code ?? null, error_code: code, stdout_ref: null },
     policy: { decision: null, rule: null, approved: null, approval_scope: null, approved_by: null },
+    actor: (started?.payload["actor"] as Actor | undefined) ?? actorOf(run),
     sandbox: "unknown",
     hashes: {},
     artifacts: result.artifacts,

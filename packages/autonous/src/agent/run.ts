@@ -31,6 +31,8 @@ interface AgentTask {
   /** Where the task comes from and who asked: rules and quotas may speak of them. */
   readonly chat?: string;
   readonly user?: string;
+  /** The way that it came by, such as `telegram`: for the record. */
+  readonly channel?: string;
   /** What was said before in the same conversation, oldest first: `messages` of an earlier outcome. Redacted already. */
   readonly history?: readonly Message[];
   /** What of the history was shown, and in short what was not: `window` of the same outcome. Default: all of it is shown. */
@@ -41,7 +43,10 @@ interface AgentTask {
 
 export interface AgentOptions {
   /** What calls are made with, and where the record is kept. The caller closes it. */
-  readonly runtime: Pick<Runtime, "run_id" | "callAll" | "tools" | "journal" | "redact" | "redactValue" | "charge">;
+  readonly runtime: Pick<
+    Runtime,
+    "run_id" | "callAll" | "tools" | "journal" | "redact" | "redactValue" | "charge" | "actor"
+  >;
   readonly provider: ModelProvider;
   readonly task: AgentTask;
   readonly limits: AgentLimits;

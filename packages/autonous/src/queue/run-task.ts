@@ -52,6 +52,7 @@ async function askAgent(lease: Lease, signal: AbortSignal, options: RunTaskOptio
         task_id: task.task_id,
         trace_id: task.trace_id,
         chat: task.lane,
+        channel: task.source,
         ...(task.user === null ? {} : { user: task.user }),
         ...(await parentOf(lease, store)),
         history: await readHistory(lease, store),

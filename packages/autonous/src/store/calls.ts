@@ -1,4 +1,5 @@
-import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import { ToolError } from "@autonous/runtime";
+import type { CallState, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import type { Database, Queries } from "./database.ts";
 import type { Calls } from "./store.ts";
 
@@ -13,6 +14,7 @@ const ENDED = `insert into tool_calls (run_id, id, task_id, tool_name, status, o
   on conflict (run_id, id) do update set status = excluded.status, output_text = excluded.output_text,
     error = excluded.error, finished_at = excluded.finished_at`;
 
+const STATE = "select status, error from tool_calls where run_id = ? and id = ?";
 const RESULT = `select output_text from tool_calls where run_id = ? and id = ? and status in ('done', 'failed')`;
 
 /** Keeps `tool_calls` in step with the events that start and end a call. */
@@ -22,9 +24,14 @@ export async function recordCall(queries: Queries, event: RuntimeEvent, result?:
   if (event.type === "tool_call.failed") return await recordEnd(queries, event, { status: "failed", result });
 }
 
+/** An id is used once. One that a crash cut short may be started again: whether its tool allows that is the gate's to say. */
 async function recordStart(queries: Queries, event: RuntimeEvent): Promise<void> {
   const { run_id, task_id, payload, ts } = event;
   const { id, toolName } = identify(event);
+  if ((await stateOfCall(queries, run_id, id)) === "ended")
+    throw new ToolError("InvalidArguments", `Cannot run "${toolName}" as "${id}": that call of this run has ended`, {
+      field: "tool_call_id",
+    });
   const args = JSON.stringify(payload["arguments"] ?? null);
   await queries.run(STARTED, [run_id, id, task_id, toolName, args, Date.parse(ts)]);
 }
@@ -40,6 +47,14 @@ async function recordEnd(queries: Queries, event: RuntimeEvent, { status, result
   const output = result?.tool_call_id === id ? JSON.stringify(result) : null;
   const error = payload["error"] === undefined ? null : asText(payload["error"]);
   await queries.run(ENDED, [run_id, id, task_id, toolName, status, output, error, Date.parse(ts)]);
+}
+
+/** What is on record of a call; undefined: nothing. */
+export async function stateOfCall(queries: Queries, run_id: string, id: string): Promise<CallState | undefined> {
+  const row = await queries.one<{ readonly status: string; readonly error: string | null }>(STATE, [run_id, id]);
+  if (row === undefined) return undefined;
+  if (row.status === "running" || row.status === "queued") return "open";
+  return row.error?.includes('"code":"Interrupted"') === true ? "interrupted" : "ended";
 }
 
 function identify({ event_id, type, payload }: RuntimeEvent): { readonly id: string; readonly toolName: string } {

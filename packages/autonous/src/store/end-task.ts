@@ -1,6 +1,7 @@
 import { appendTaskEvent } from "./append-events.ts";
 import type { Queries } from "./database.ts";
 import { rememberExchange } from "./history.ts";
+import { endOpenCalls } from "./open-calls.ts";
 import { putReply } from "./outbox.ts";
 import type { Task } from "./store.ts";
 import { canMove } from "./task-states.ts";
@@ -50,6 +51,7 @@ export async function endTask(queries: Queries, task: Task, ending: Ending): Pro
     requireMove({ task_id: task.task_id, state }, next);
     state = next;
   }
+  await endOpenCalls(queries, task, now);
   if (reply !== undefined) await putReply(queries, task, { body: reply, token, now });
   const { attempts, crashes } = task;
   const payload = { attempts, crashes, ...(error === null ? {} : { error }), ...details };

@@ -1,8 +1,17 @@
 import { ToolError } from "@autonous/runtime";
-import type { AppendOptions, EventDraft, Journal, RuntimeEvent, StartCommit, UnreadableEvent } from "@autonous/runtime";
+import type {
+  AppendOptions,
+  CallState,
+  EventDraft,
+  Journal,
+  RuntimeEvent,
+  StartCommit,
+  UnreadableEvent,
+} from "@autonous/runtime";
 import { appendEvents } from "./append-events.ts";
 import { useApproval } from "./approvals.ts";
 import { findAudits } from "./audits.ts";
+import { stateOfCall } from "./calls.ts";
 import type { Database, Queries, SqlValue } from "./database.ts";
 import { requireLease } from "./lanes.ts";
 import { charge } from "./quotas.ts";
@@ -91,6 +100,12 @@ export class TableJournal implements Journal {
 
   async *read(after = 0): AsyncIterable<RuntimeEvent> {
     for await (const row of rowsOf(this.#database, this.run_id, after)) yield recordedEvent(row).event;
+  }
+
+  callState(tool_call_id: string): Promise<CallState | undefined> {
+    return this.#database.read(`look for call "${tool_call_id}"`, (queries) =>
+      stateOfCall(queries, this.run_id, tool_call_id),
+    );
   }
 
   /** There is nothing to close: the connection is the store's. */

@@ -21,6 +21,8 @@ export interface StartCommit {
   readonly quota?: { readonly holder: QuotaHolder; readonly counts: Counts };
 }
 
+export type CallState = "open" | "interrupted" | "ended";
+
 /** The record of one run. Makers: a file (library), a table (service). */
 export interface Journal {
   readonly run_id: string;
@@ -36,6 +38,11 @@ export interface Journal {
    * do.
    */
   sync?(): Promise<void>;
+  /**
+   * What is on record of a call of this run. `open`: started and not ended. Left out by journals that do not know: then
+   * only calls that run at the same time are told apart.
+   */
+  callState?(tool_call_id: string): Promise<CallState | undefined>;
   /** The events recorded so far with `seq` above `after`, in order. */
   read(after?: number): AsyncIterable<RuntimeEvent>;
   close(): Promise<void>;

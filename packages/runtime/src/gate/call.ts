@@ -17,6 +17,8 @@ import type {
   WorkspaceContext,
 } from "../policy/decide.ts";
 import type { Scope } from "../protocol/decision.ts";
+import { boundActor } from "../protocol/audit.ts";
+import type { Actor } from "../protocol/audit.ts";
 import type { ReverseThinking } from "../protocol/approval.ts";
 import type { Risk, ToolCallRequest } from "../protocol/call.ts";
 import type { EventDraft } from "../protocol/event-record.ts";
@@ -46,6 +48,8 @@ export interface GateParts {
   /** Whose grants count beside those of the run. Undefined: the run's own. */
   readonly session: string | undefined;
   readonly quotas: Quotas;
+  /** Who asks where a call does not say, without secrets. */
+  readonly actor: Actor;
   /** The host keeps results whole, so the record has the sha256 of each. */
   readonly keeps_results: boolean;
   /** Undefined: nothing is kept for later runs. */
@@ -108,6 +112,9 @@ export interface CallOptions {
   readonly onProgress?: (progress: Progress) => void;
   readonly chat?: string;
   readonly user?: string;
+  /** The way that the request came by, such as `telegram`, and the model that asked: for the record. */
+  readonly channel?: string;
+  readonly model?: string;
 }
 
 export interface Progress {
@@ -181,6 +188,18 @@ export function draftEvent(call: GateCall, type: EventType, payload: EventDraft[
     parent_id: call.started ?? request.parent_id ?? null,
     payload,
   };
+}
+
+/** Who asked for this call, without secrets and within bounds. */
+export function actorOf(
+  { options }: Pick<GateCall, "options">,
+  { actor, redactor }: Pick<GateParts, "actor" | "redactor">,
+): Actor {
+  const { user, chat, channel, model } = options;
+  if (user === undefined && chat === undefined && channel === undefined && model === undefined) return actor;
+  const told = { user: user ?? actor.user, chat: chat ?? actor.chat, channel: channel ?? actor.channel };
+  const named = { ...told, model: model ?? actor.model, host: actor.host };
+  return boundActor(redactor.redactValue(named).value as Actor);
 }
 
 /** A step before may not have run only where the list of steps is wrong. */

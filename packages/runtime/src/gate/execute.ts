@@ -2,7 +2,7 @@ import type { StartCommit } from "../contract/journal.ts";
 import type { Counts } from "../contract/quotas.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { GateCall, GateParts } from "./call.ts";
-import { draftEvent, need } from "./call.ts";
+import { actorOf, draftEvent, need } from "./call.ts";
 import { createContext } from "./context.ts";
 import { shortenParams } from "./params.ts";
 import { onlyLooks } from "./permit.ts";
@@ -16,7 +16,12 @@ export async function recordStart(call: GateCall, parts: GateParts): Promise<voi
   const isDurable = needsDisk(call);
   const isLater = isDurable && tool.changes_by_handle && parts.journal.sync !== undefined;
   try {
-    const payload = { tool_call_id, tool_name: tool.name, arguments: shortenParams(call, parts) };
+    const payload = {
+      tool_call_id,
+      tool_name: tool.name,
+      arguments: shortenParams(call, parts),
+      actor: actorOf(call, parts),
+    };
     const draft = draftEvent(call, "tool_call.started", payload, parts.clock());
     await parts.quotas.charge(call, async (counts) => {
       const commit = await useUp(call, parts, counts);

@@ -10,6 +10,8 @@ const FIELD_CHARACTERS = 100;
 
 export interface Opened {
   readonly request: ToolCallRequest;
+  /** The caller chose the `tool_call_id`: it may have chosen it before. */
+  readonly is_id_given?: boolean;
   /** Set where what was given is no request at all. It is recorded like any other refusal. */
   readonly refusal?: ToolError;
 }
@@ -33,15 +35,18 @@ export function openCall(input: unknown, { run_id, now }: { readonly run_id: str
       `Cannot take the request: ${field === "" ? "" : `"${field}" `}${problem}`,
       { field },
     );
-    return { request: { ...made, ...salvage(input), name: nameOf(input), args: {} }, refusal };
+    const kept = salvage(input);
+    const is_id_given = kept.tool_call_id !== undefined;
+    return { request: { ...made, ...kept, name: nameOf(input), args: {} }, refusal, is_id_given };
   }
   const { args, ...given } = parsed.data;
   const named = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const request = { ...made, ...named, args: {} } as ToolCallRequest;
   try {
-    return { request: { ...request, args: copyPlainObject(args ?? {}) } };
+    const is_id_given = given.tool_call_id !== undefined;
+    return { request: { ...request, args: copyPlainObject(args ?? {}) }, is_id_given };
   } catch (error) {
-    if (error instanceof ToolError) return { request, refusal: error };
+    if (error instanceof ToolError) return { request, refusal: error, is_id_given: given.tool_call_id !== undefined };
     throw error;
   }
 }

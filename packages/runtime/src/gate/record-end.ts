@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
-import type { AuditRecord } from "../protocol/audit.ts";
+import type { Actor, AuditRecord } from "../protocol/audit.ts";
 import type { CallError, ToolCallResult } from "../protocol/result.ts";
 import { ERRORS } from "../protocol/errors.ts";
 import type { EventDraft } from "../protocol/event-record.ts";
 import type { Redactor } from "../redact/redact.ts";
 import type { GateCall, GateParts } from "./call.ts";
-import { draftEvent } from "./call.ts";
+import { actorOf, draftEvent } from "./call.ts";
 import { needsDisk, reasonOf } from "./execute.ts";
 import type { Opened } from "./open-call.ts";
 import { shortenParams } from "./params.ts";
@@ -35,6 +35,7 @@ function endEvent(call: GateCall, { result, cause }: Settled, parts: GateParts):
     now,
     sandbox: parts.workspace.sandbox,
     redactor: parts.redactor,
+    actor: actorOf(call, parts),
     keeps_results: parts.keeps_results || parts.journal.commits === true,
   });
   const { tool_call_id, payload, error } = result;
@@ -72,11 +73,12 @@ interface AuditOptions {
   readonly now: number;
   readonly sandbox: string;
   readonly redactor: Redactor;
+  readonly actor: Actor;
   readonly keeps_results: boolean;
 }
 
 function auditOf(call: GateCall, options: AuditOptions): AuditRecord {
-  const { result, tool_name, params, now, sandbox, redactor, keeps_results } = options;
+  const { result, tool_name, params, now, sandbox, redactor, actor, keeps_results } = options;
   const { payload, error } = result;
   const { tool, decision, approval, request } = call;
   return {
@@ -104,6 +106,7 @@ function auditOf(call: GateCall, options: AuditOptions): AuditRecord {
       approved_by: approval?.by ?? null,
     },
     ...placesOf(call, redactor),
+    actor,
     ...(call.options.chat === undefined ? {} : { chat: call.options.chat }),
     ...(call.options.user === undefined ? {} : { user: call.options.user }),
     sandbox,

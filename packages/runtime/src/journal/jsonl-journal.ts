@@ -12,9 +12,10 @@ import {
 import type { Stats } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../contract/host.ts";
-import type { AppendOptions, Journal } from "../contract/journal.ts";
+import type { AppendOptions, CallState, Journal } from "../contract/journal.ts";
 import type { EventDraft, RuntimeEvent } from "../protocol/event-record.ts";
 import { makeId, makeTraceId } from "../protocol/ids.ts";
+import { CallStates } from "./call-states.ts";
 import { chainEvents, lineOf, sealOf } from "./hash-chain.ts";
 import type { Tail } from "./hash-chain.ts";
 import { HeadFile, readHead } from "./heads.ts";
@@ -54,6 +55,7 @@ export class JsonlJournal implements Journal {
   readonly #inode: string;
   #tail: Tail;
   #size: number;
+  #calls: Promise<CallStates> | undefined;
   #folderSynced = false;
   #syncing: Promise<void> | undefined;
   #syncingNext: Promise<void> | undefined;
@@ -91,6 +93,10 @@ export class JsonlJournal implements Journal {
     this.#add(
       chained.map(({ line }) => line),
       events.at(-1),
+    );
+    this.#calls?.then(
+      (calls) => events.forEach((event) => calls.add(event)),
+      () => undefined, // told to whoever asks
     );
     if (options.durable !== true) return events;
     // With nobody else waiting for the disk there is nothing to share, and a trip through the thread pool is half the time.
@@ -154,6 +160,18 @@ export class JsonlJournal implements Journal {
       throw error;
     }
     this.#tail = { seq: last.seq, hash: last.hash };
+  }
+
+  /** Read from the file when it is first asked for: most callers let the runtime choose their ids. */
+  async callState(tool_call_id: string): Promise<CallState | undefined> {
+    this.#calls ??= this.#readCalls();
+    return (await this.#calls).get(tool_call_id);
+  }
+
+  async #readCalls(): Promise<CallStates> {
+    const calls = new CallStates();
+    for await (const event of this.read()) calls.add(event);
+    return calls;
   }
 
   async *read(after = 0): AsyncIterable<RuntimeEvent> {

@@ -3,6 +3,28 @@ import { RISKS } from "./call.ts";
 import { EFFECTS, SCOPES } from "./decision.ts";
 import { artifacts } from "./result.ts";
 
+/** Who asked for a call, and by what way. Null: there is none, or it is not known. */
+export const actor = z.strictObject({
+  user: z.string().nullable(),
+  chat: z.string().nullable(),
+  /** `library`, `terminal`, `cli`, `http`, `telegram`, or what a host calls its own. */
+  channel: z.string(),
+  model: z.string().nullable(),
+  host: z.string(),
+});
+export type Actor = z.infer<typeof actor>;
+
+/** Longer names say nothing more to a reader of the record. */
+const LONGEST_NAME = 200;
+
+export function boundActor({ user, chat, channel, model, host }: Actor): Actor {
+  return { user: bound(user), chat: bound(chat), channel: bound(channel), model: bound(model), host: bound(host) };
+}
+
+function bound<T extends string | null>(text: T): T {
+  return text === null ? text : (text.toWellFormed().slice(0, LONGEST_NAME) as T);
+}
+
 /** One record for every call, a refused one too (spec 1). It stands in the event that ends the call, so the chain covers it. */
 export const auditRecord = z.strictObject({
   trace_id: z.string(),
@@ -31,7 +53,8 @@ export const auditRecord = z.strictObject({
   }),
   /** Where the paths of the call led when it was judged; with it the decision can be made again over the record. */
   places: z.array(z.strictObject({ path: z.string(), real: z.string(), access: z.string() })).optional(),
-  /** Who asked, and where, if that is known. */
+  actor,
+  /** The same as in `actor`, where rules and quotas speak of them. */
   chat: z.string().optional(),
   user: z.string().optional(),
   sandbox: z.string(),

@@ -1,0 +1,51 @@
+import type { CallState } from "./contract/journal.ts";
+import type { CallOptions, GateParts } from "./gate/call.ts";
+import { runGate } from "./gate/gate.ts";
+import type { Opened } from "./gate/open-call.ts";
+import { ToolError } from "./protocol/errors.ts";
+import { makeId } from "./protocol/ids.ts";
+import type { ToolCallResult } from "./protocol/result.ts";
+import type { Run } from "./runs.ts";
+
+type Parts = GateParts & Pick<Run, "calls">;
+
+/**
+ * Makes a call under its id, once: an id that this run has used, or uses now, is refused. A call that waits for a person
+ * is made again under its id, and one that a crash cut short may be if its tool is idempotent.
+ */
+export async function callOnce(opened: Opened, options: CallOptions, parts: Parts): Promise<ToolCallResult> {
+  const { request, is_id_given = false } = opened;
+  const { tool_call_id, name } = request;
+  if (!is_id_given) return await runGate(opened, options, parts);
+  if (parts.calls.has(tool_call_id)) return await runGateRefused(opened, "running", { options, parts });
+  parts.calls.add(tool_call_id);
+  try {
+    const state = await parts.journal.callState?.(tool_call_id);
+    const mayRun = state === undefined || (state !== "ended" && parts.registry.get(name)?.idempotent === true);
+    if (!mayRun) return await runGateRefused(opened, state, { options, parts });
+    return await runGate(opened, options, parts);
+  } finally {
+    parts.calls.delete(tool_call_id);
+  }
+}
+
+const WHY: Readonly<Record<CallState | "running", string>> = {
+  running: "a call of this run with that id is running",
+  open: "a call of this run with that id has started, and its end is not on record",
+  interrupted: "a call of this run with that id was interrupted, and its tool may not be run twice",
+  ended: "a call of this run with that id has ended",
+};
+
+/** Recorded under an id of its own: the record of the first call stays as it is. */
+async function runGateRefused(
+  { request }: Opened,
+  state: CallState | "running",
+  { options, parts }: { readonly options: CallOptions; readonly parts: Parts },
+): Promise<ToolCallResult> {
+  const { tool_call_id, name } = request;
+  const why = `Cannot run ${JSON.stringify(name)} as "${tool_call_id}": ${WHY[state]}`;
+  const hint = "Use a new tool_call_id for each call, or leave it out.";
+  const refusal = new ToolError("InvalidArguments", why, { field: "tool_call_id", tool_call_id, hint });
+  const fresh = { ...request, tool_call_id: makeId("call", parts.clock()) };
+  return { ...(await runGate({ request: fresh, refusal }, options, parts)), tool_call_id };
+}

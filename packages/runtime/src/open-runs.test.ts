@@ -1,0 +1,164 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { createRuntime, defineTool, verifyAudit } from "@autonous/runtime";
+import type { AuditRecord, RuntimeEvent } from "@autonous/runtime";
+import { expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { scratchFolder } from "../../../test/support/scratch.ts";
+
+/** A process with a call that never ends. It says when the call has started. */
+async function hangingProcess(path: string): Promise<{ kill(): Promise<void> }> {
+  const program = `
+    import { createRuntime, defineTool } from "@autonous/runtime";
+    import { z } from "zod";
+    const runtime = await createRuntime({ roots: [${JSON.stringify(join(path, "root"))}], state_dir: ${JSON.stringify(join(path, "state"))}, run_id: "run_hang" });
+    runtime.register(defineTool({ name: "hang", version: "1.0.0", description: "Hang", args: z.strictObject({}), returns: z.strictObject({}),
+      required_permissions: [], side_effects: ["none"], risk: "low", permission_class: "readonly", execute: () => { console.log("started"); return new Promise(() => {}); } }));
+    setInterval(() => {}, 1000);
+    const result = await runtime.call({ name: "hang", args: {}, tool_call_id: "call_hang" }, { user: "anna", chat: "chat_7" });
+    throw new Error(JSON.stringify(result));
+  `;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+    cwd: import.meta.dirname,
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, NODE_OPTIONS: "--conditions=@autonous/source", NODE_COMPILE_CACHE: undefined },
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await once(child.stdout, "data");
+  return {
+    async kill() {
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+async function place() {
+  const { path, make } = await scratchFolder();
+  await make({ "root/a.txt": "a" });
+  const open = async (run_id?: string) => {
+    const runtime = await createRuntime({
+      roots: [join(path, "root")],
+      state_dir: join(path, "state"),
+      ...(run_id === undefined ? {} : { run_id }),
+    });
+    onTestFinished(() => runtime.close());
+    return runtime;
+  };
+  const ends = async (): Promise<RuntimeEvent[]> => {
+    const runtime = await open();
+    const events = await Array.fromAsync(runtime.events({ run_id: "run_hang" }));
+    await runtime.close();
+    return events.filter(({ type }) => type === "tool_call.failed");
+  };
+  return { path, state: join(path, "state"), open, ends };
+}
+
+test("a call that was killed with its process is ended as Interrupted by the next start, once, with its actor", async () => {
+  const { path, state, open, ends } = await place();
+  const child = await hangingProcess(path);
+  await child.kill();
+  await Promise.all([open(), open("run_hang"), open(), open()]);
+  await (await open()).close();
+  const [end, ...others] = await ends();
+  expect(others).toEqual([]);
+  expect(end?.payload).toMatchObject({ tool_call_id: "call_hang", tool_name: "hang", error: { code: "Interrupted" } });
+  const audit = end?.payload["audit"] as AuditRecord;
+  expect(audit).toMatchObject({ tool: "hang", result: { ok: false, error_code: "Interrupted" } });
+  expect(audit.actor).toMatchObject({ user: "anna", chat: "chat_7", channel: "library" });
+  expect(await verifyAudit(state)).toMatchObject({ ok: true });
+});
+
+test("a call that another process still runs is left alone", async () => {
+  const { path, open, ends } = await place();
+  const child = await hangingProcess(path);
+  await (await open()).close();
+  expect(await ends()).toEqual([]);
+  await child.kill();
+  expect(await ends()).toHaveLength(1);
+});
+
+test("starts in several processes at once end it once", async () => {
+  const { path, ends } = await place();
+  await (await hangingProcess(path)).kill();
+  const program = `
+    import { createRuntime } from "@autonous/runtime";
+    const runtime = await createRuntime({ roots: [${JSON.stringify(join(path, "root"))}], state_dir: ${JSON.stringify(join(path, "state"))} });
+    await runtime.call({ name: "ls", args: {} });
+    await runtime.close();
+  `;
+  const children = Array.from({ length: 3 }, () =>
+    spawn(process.execPath, ["--input-type=module", "-e", program], {
+      cwd: import.meta.dirname,
+      stdio: "inherit",
+      env: { ...process.env, NODE_OPTIONS: "--conditions=@autonous/source", NODE_COMPILE_CACHE: undefined },
+    }),
+  );
+  const codes = await Promise.all(children.map(async (child) => (await once(child, "exit"))[0] as number));
+  expect(codes).toEqual([0, 0, 0]);
+  expect(await ends()).toHaveLength(1);
+});
+
+test("a run that was closed leaves no mark, and one that is closed under a call keeps it", async () => {
+  const { state, open } = await place();
+  const runtime = await open("run_1");
+  await runtime.call({ name: "ls", args: {} });
+  expect(readdirSync(join(state, "open-runs"))).toHaveLength(1);
+  await runtime.close();
+  expect(readdirSync(join(state, "open-runs"))).toEqual([]);
+});
+
+const counted = () => {
+  const seen = { runs: 0 };
+  const tool = (idempotent: boolean) =>
+    defineTool({
+      name: "count",
+      version: "1.0.0",
+      description: "Count",
+      args: z.strictObject({}),
+      returns: z.strictObject({}),
+      required_permissions: [],
+      side_effects: ["none"],
+      risk: "low",
+      permission_class: "readonly",
+      idempotent,
+      async execute() {
+        seen.runs++;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        return { data: {} };
+      },
+    });
+  return { seen, tool };
+};
+
+test("a tool_call_id that is given twice runs once: at once, one after the other, and after the run was opened again", async () => {
+  const { state, open } = await place();
+  const { seen, tool } = counted();
+  const request = { name: "count", args: {}, tool_call_id: "call_1" };
+  const first = await open("run_twice");
+  first.register(tool(true));
+  const atOnce = await Promise.all([first.call(request), first.call(request)]);
+  expect(atOnce.filter(({ ok }) => ok)).toHaveLength(1);
+  const after = await first.call(request);
+  await first.close();
+  const second = await open("run_twice");
+  second.register(tool(true));
+  const again = await second.call(request);
+  for (const refused of [atOnce.find(({ ok }) => !ok), after, again])
+    expect(refused).toMatchObject({
+      tool_call_id: "call_1",
+      payload: null,
+      error: { code: "InvalidArguments", details: { field: "tool_call_id" } },
+    });
+  expect(seen.runs).toBe(1);
+  const events = await Array.fromAsync(second.events());
+  const ofFirst = events.filter(({ payload }) => payload["tool_call_id"] === "call_1").map(({ type }) => type);
+  expect(ofFirst).toEqual(["tool_call.started", "tool_call.completed"]);
+  expect(events.filter(({ type }) => type === "tool_call.failed")).toHaveLength(3);
+  expect((await second.call({ ...request, run_id: "run_other" })).ok, "an id is unique within its run").toBe(true);
+  await second.close();
+  expect(await verifyAudit(state)).toMatchObject({ ok: true });
+});

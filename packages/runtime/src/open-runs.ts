@@ -1,0 +1,135 @@
+import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Tool } from "./contract/tool.ts";
+import { interruptedEnd } from "./gate/interrupted.ts";
+import { openJsonl } from "./journal/jsonl-journal.ts";
+import { isRunId, runPath } from "./journal/run-folder.ts";
+import { pause } from "./machine/files/pause.ts";
+import { lifeOf, ownProcess } from "./machine/files/process-owner.ts";
+import type { EventDraft, RuntimeEvent } from "./protocol/event-record.ts";
+
+/**
+ * Which process has which run open: an empty file `open-runs/<run_id>@<process>`, made with the first use of a run and
+ * removed when it is closed. What is left belongs to a process that was killed: its calls are ended as `Interrupted`.
+ */
+export class OpenRuns {
+  readonly #folder: string;
+  #isMade = false;
+
+  constructor(state_dir: string) {
+    this.#folder = folderOf(state_dir);
+  }
+
+  enter(run_id: string): void {
+    if (!this.#isMade) mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    this.#isMade = true;
+    closeSync(openSync(join(this.#folder, `${run_id}@${ownProcess()}`), "w", 0o600));
+  }
+
+  leave(run_id: string): void {
+    rmSync(join(this.#folder, `${run_id}@${ownProcess()}`), { force: true });
+  }
+}
+
+function folderOf(state_dir: string): string {
+  return join(state_dir, "open-runs");
+}
+
+interface Recovery {
+  readonly state_dir: string;
+  readonly heads: string;
+  readonly clock: () => number;
+  readonly findTool: (name: string) => Tool | undefined;
+}
+
+const CLOSING = ".closing";
+const PAUSE_MS = 5;
+/** A process of another container cannot be seen: its run is given up when nothing was recorded for this time. */
+const UNSEEN_MS = 24 * 3_600_000;
+
+/**
+ * Ends the calls that killed processes left open, each once: whoever renames the file has the run, and others that start
+ * meanwhile wait until it is done. Gives what could not be ended, in words. Costs one look into a folder otherwise.
+ */
+export async function endInterrupted(recovery: Recovery): Promise<readonly string[]> {
+  const folder = folderOf(recovery.state_dir);
+  const problems: string[] = [];
+  for (const name of namesIn(folder)) {
+    const [run_id = "", rest = ""] = name.split("@");
+    if (!isRunId(run_id)) continue;
+    const owner = rest.endsWith(CLOSING) ? rest.slice(0, -CLOSING.length) : rest;
+    if (rest.endsWith(CLOSING)) await waitFor(join(folder, name), owner);
+    if (!isLeft(recovery.state_dir, run_id, owner)) continue;
+    const own = join(folder, `${run_id}@${ownProcess()}${CLOSING}`);
+    if (!tryRename(join(folder, name), own)) {
+      await waitForAny(folder, run_id); // another process has it, or had it
+      continue;
+    }
+    try {
+      await endCallsOf(run_id, recovery);
+    } catch (error) {
+      problems.push(`Calls of run "${run_id}" that were cut short cannot be ended: ${(error as Error).message}`);
+    }
+    rmSync(own, { force: true });
+  }
+  return problems;
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+async function waitForAny(folder: string, run_id: string): Promise<void> {
+  for (const name of namesIn(folder)) {
+    if (!name.startsWith(`${run_id}@`) || !name.endsWith(CLOSING)) continue;
+    await waitFor(join(folder, name), name.slice(run_id.length + 1, -CLOSING.length));
+  }
+}
+
+async function waitFor(path: string, owner: string): Promise<void> {
+  const never = new AbortController().signal;
+  while (lifeOf(owner) === "alive" && statSync(path, { throwIfNoEntry: false }) !== undefined)
+    await pause(PAUSE_MS, never);
+}
+
+function isLeft(state_dir: string, run_id: string, owner: string): boolean {
+  const life = lifeOf(owner);
+  if (life !== "unseen") return life === "gone";
+  const record = statSync(join(runPath(state_dir, run_id), "events.jsonl"), { throwIfNoEntry: false });
+  return record === undefined || Date.now() - record.mtimeMs > UNSEEN_MS;
+}
+
+function tryRename(from: string, to: string): boolean {
+  try {
+    renameSync(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw error;
+  }
+}
+
+async function endCallsOf(run_id: string, { state_dir, heads, clock, findTool }: Recovery): Promise<void> {
+  const file = join(runPath(state_dir, run_id), "events.jsonl");
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) return; // nothing was recorded, or it was pruned
+  const journal = await openJsonl({ state_dir, run_id, heads }, clock);
+  try {
+    const open = new Map<string, RuntimeEvent>();
+    for await (const event of journal.read()) {
+      const id = String(event.payload["tool_call_id"]);
+      if (event.type === "tool_call.started") open.set(id, event);
+      else if (event.type === "tool_call.completed" || event.type === "tool_call.failed") open.delete(id);
+    }
+    const drafts: EventDraft[] = [...open.values()].map((started) =>
+      interruptedEnd({ started, tool: findTool(String(started.payload["tool_name"])), now: clock() }),
+    );
+    if (drafts.length > 0) await journal.append(drafts, { durable: true });
+  } finally {
+    await journal.close();
+  }
+}
