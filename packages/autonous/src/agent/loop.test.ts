@@ -1,6 +1,6 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createRuntime, defineTool, ToolError } from "@autonous/runtime";
+import { createRuntime, defineTool, headsFolder, replaceHead, ToolError } from "@autonous/runtime";
 import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -606,6 +606,9 @@ test("on a real file: cut after any event, with half of the next one behind it, 
   for (let kept = 0; kept < lines.length; kept++) {
     const half = lines[kept]?.slice(0, 40) ?? "";
     await writeFile(file, [...lines.slice(0, kept), half].join("\n"));
+    await rm(join(headsFolder(), "run_1"), { force: true }); // as far as the record was, so was its head
+    const last = kept === 0 ? undefined : (JSON.parse(lines[kept - 1] ?? "") as RuntimeEvent);
+    if (last !== undefined) replaceHead(headsFolder(), { ...last, state_dir: options.state_dir });
     expect(await attempt()).toEqual(expected);
     const again = (await readFile(file, "utf8"))
       .trimEnd()

@@ -122,6 +122,7 @@ export function runtimeOptions({ configuration, roots, cwd, state_dir }: Workpla
     ...(settings.tool_bash_denylist === undefined ? {} : { bash_denylist: settings.tool_bash_denylist }),
     approval_timeout_ms: settings.approval_timeout_seconds * 1000,
     isTrustedSkill,
+    actor: { channel: process.stdin.isTTY ? "terminal" : "cli" },
     memory: memoryOf(state_dir),
   };
 }

@@ -11,8 +11,33 @@ export function outcomeOf({ result, policy }: Pick<AuditRecord, "result" | "poli
     : "failed";
 }
 
+/** Whom a call is asked for by, in each of the ways that an audit record names. */
+export interface ActorFilter {
+  /** A user, as any part of the actor names one. */
+  readonly actor?: string;
+  readonly channel?: string;
+  readonly chat?: string;
+}
+
+/** `actor` is a user, a model or a host: whichever of them the record has. */
+export function isBy({ actor }: Pick<AuditRecord, "actor">, wanted: ActorFilter): boolean {
+  // Records of before this version have none.
+  const {
+    user = null,
+    channel = "",
+    chat = null,
+    model = null,
+    host = "",
+  } = (actor as AuditRecord["actor"] | undefined) ?? {};
+  return (
+    (wanted.actor === undefined || [user, model, host].includes(wanted.actor)) &&
+    (wanted.channel === undefined || channel === wanted.channel) &&
+    (wanted.chat === undefined || chat === wanted.chat)
+  );
+}
+
 /** Which calls; times are when they began. */
-export interface AuditFilter {
+export interface AuditFilter extends ActorFilter {
   readonly tool?: string;
   readonly outcome?: AuditOutcome;
   readonly run_id?: string;

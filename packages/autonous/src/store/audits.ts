@@ -1,5 +1,5 @@
 import type { AuditRecord } from "@autonous/runtime";
-import { outcomeOf } from "./audit-filter.ts";
+import { isBy, outcomeOf } from "./audit-filter.ts";
 import type { AuditFilter, AuditPage } from "./audit-filter.ts";
 import type { Queries } from "./database.ts";
 
@@ -54,9 +54,11 @@ function auditIn(payload: string): AuditRecord | undefined {
   }
 }
 
-function matches(audit: AuditRecord, { tool, outcome, since, until }: AuditFilter): boolean {
+function matches(audit: AuditRecord, filter: AuditFilter): boolean {
+  const { tool, outcome, since, until } = filter;
   const startedMs = Date.parse(audit.ts_start);
   return (
+    isBy(audit, filter) &&
     (tool === undefined || audit.tool === tool) &&
     (outcome === undefined || outcomeOf(audit) === outcome) &&
     (since === undefined || startedMs >= since) &&

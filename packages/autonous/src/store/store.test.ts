@@ -516,6 +516,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
       const failed = draft("tool_call.failed", {
         payload: { tool_call_id: "call_1", tool_name: "ls", error: "NotFound" },
       });
+      const interrupted = { ...failed, payload: { ...failed.payload, error: { code: "Interrupted" } } };
 
       test("a call that has started and not ended has no result", async () => {
         const { store } = await scratch();
@@ -528,8 +529,17 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         { title: "a call that succeeded",     events: [started, completed], ok: true },
         { title: "a call that failed",        events: [started, failed],    ok: false },
         { title: "a call that never started", events: [failed],             ok: false },
-        { title: "a call that ran again",     events: [started, failed, started, completed], ok: true },
+        { title: "a call that ran again",     events: [started, interrupted, started, completed], ok: true },
       ];
+
+      test("a call that has ended is not started again", async () => {
+        const { store } = await scratch();
+        const journal = store.journal("run_1");
+        for (const event of [started, completed]) await journal.append([event]);
+        const again = journal.append([{ ...started, event_id: makeId("evt", START_MS) }]);
+        await expect(again).rejects.toThrow(/has ended/);
+        expect(await journal.callState?.("call_1")).toBe("ended");
+      });
 
       test.each(ENDED)("$title gives its result back", async ({ events, ok }) => {
         const { store } = await scratch();

@@ -1,6 +1,8 @@
+import { statSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Queries, SqlValue } from "./database.ts";
 import { asStoreError, whileBusy } from "./sqlite-errors.ts";
+import { StoreError } from "./store-error.ts";
 
 export type Work<Result> = (queries: Queries) => Promise<Result>;
 
@@ -39,7 +41,7 @@ const GAP_MS = 2;
  */
 abstract class Turns {
   readonly connection: DatabaseSync;
-  readonly #file: string;
+  protected readonly file: string;
   readonly #busyMs: number;
   readonly #statements = new Map<string, StatementSync>();
   protected readonly queries: Queries;
@@ -49,7 +51,7 @@ abstract class Turns {
 
   constructor({ connection, file, busyMs }: TurnsOptions) {
     this.connection = connection;
-    this.#file = file;
+    this.file = file;
     this.#busyMs = busyMs;
     this.queries = {
       all: async <Row>(sql: string, values: readonly SqlValue[] = []) => this.prepare(sql).all(...values) as Row[],
@@ -75,7 +77,7 @@ abstract class Turns {
         try {
           resolve(act(this.connection));
         } catch (error) {
-          reject(asStoreError(error, doing, this.#file));
+          reject(asStoreError(error, doing, this.file));
         }
       });
       this.#running ??= this.#run();
@@ -140,7 +142,7 @@ abstract class Turns {
   }
 
   protected fail({ doing, reject }: Waiting, error: unknown): void {
-    reject(asStoreError(error, doing, this.#file));
+    reject(asStoreError(error, doing, this.file));
   }
 
   /** There was no time for these: they are first in the next transaction. */
@@ -183,8 +185,17 @@ export class Readers extends Turns {
 
 /** The connection that writes. One that throws takes back only its own half. */
 export class Writers extends Turns {
+  readonly #inode: number | undefined = statSync(this.file, { throwIfNoEntry: false })?.ino;
+
   protected begin(): void {
     this.prepare("begin immediate").run();
+  }
+
+  /** A file that was deleted, moved or replaced takes commits that nobody will find. */
+  #requireFile(): void {
+    if (this.file === ":memory:" || statSync(this.file, { throwIfNoEntry: false })?.ino === this.#inode) return;
+    const why = `"${this.file}" was deleted, moved or replaced while it was open`;
+    throw new StoreError("Unavailable", { doing: "commit to the database", why });
   }
 
   protected async runAll(batch: readonly Waiting[]): Promise<void> {
@@ -201,7 +212,10 @@ export class Writers extends Turns {
       ran.push({ each, tell });
     }
     try {
-      if (this.connection.isTransaction) this.prepare("commit").run();
+      if (this.connection.isTransaction) {
+        this.#requireFile();
+        this.prepare("commit").run();
+      }
     } catch (error) {
       problem = error;
       this.rollBack();

@@ -44,4 +44,4 @@ export function interruptedEnd({ started, tool, now }: Interrupted): EventDraft 
 }
 
 /** Of calls that were started by a version that did not record it. */
-export const UNKNOWN_ACTOR: Actor = { user: null, chat: null, channel: "unknown", model: null, host: "unknown" };
+const UNKNOWN_ACTOR: Actor = { user: null, chat: null, channel: "unknown", model: null, host: "unknown" };

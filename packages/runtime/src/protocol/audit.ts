@@ -4,7 +4,7 @@ import { EFFECTS, SCOPES } from "./decision.ts";
 import { artifacts } from "./result.ts";
 
 /** Who asked for a call, and by what way. Null: there is none, or it is not known. */
-export const actor = z.strictObject({
+const actor = z.strictObject({
   user: z.string().nullable(),
   chat: z.string().nullable(),
   /** `library`, `terminal`, `cli`, `http`, `telegram`, or what a host calls its own. */

@@ -11,6 +11,9 @@ const time = z.union([z.iso.date(), z.iso.datetime({ offset: true })]).transform
 const query = z.strictObject({
   tool: z.string().optional(),
   outcome: z.enum(AUDIT_OUTCOMES).optional(),
+  actor: z.string().optional(),
+  channel: z.string().optional(),
+  chat: z.string().optional(),
   run: z.string().optional(),
   since: time.optional(),
   until: time.optional(),

@@ -1,12 +1,14 @@
 import { existsSync, statSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { headsFolder, verifyAudit } from "@autonous/runtime";
 import type { AuditRecord, AuditVerdict } from "@autonous/runtime";
 import { argumentsText } from "../../channels/terminal/event-words.ts";
 import { cutTo } from "../../channels/terminal/width.ts";
-import { AUDIT_OUTCOMES, outcomeOf } from "../../store/audit-filter.ts";
-import type { AuditOutcome } from "../../store/audit-filter.ts";
+import { AUDIT_OUTCOMES, isBy, outcomeOf } from "../../store/audit-filter.ts";
+import type { ActorFilter, AuditOutcome } from "../../store/audit-filter.ts";
 import { verifyBackup } from "../../upkeep/backup.ts";
+import { EvidenceWriter, isEvidence, verifyEvidence } from "../../upkeep/evidence.ts";
 import { MANIFEST } from "../../upkeep/manifest.ts";
 import { verifyState } from "../../upkeep/verify-state.ts";
 import { UsageError } from "../command.ts";
@@ -24,6 +26,7 @@ import { count } from "../usage.ts";
 export async function verify(input: CommandInput): Promise<ExitCode> {
   const { args, print } = input;
   const [path] = args;
+  if (path !== undefined && isFile(existing(path)) && (await isEvidence(path))) return await verifyExport(input, path);
   const verdict =
     path === undefined ? await verifyPlace(findWorkplace(input).state_dir) : await verifyPath(existing(path));
   // Where nothing was ever recorded the record is whole, but not in a folder that somebody names and that is not there.
@@ -38,6 +41,22 @@ export async function verify(input: CommandInput): Promise<ExitCode> {
   return exit;
 }
 
+/** An export, on any machine: its own chain and signature, not the record that it was made from. */
+async function verifyExport({ print, options }: CommandInput, path: string): Promise<ExitCode> {
+  const wanted = options["key"] as string | undefined;
+  const verdict = await verifyEvidence(path, wanted);
+  if (print.json) print.document(verdict);
+  for (const { seq, problem } of verdict.problems) print.text(`record ${seq}: ${problem}`);
+  if (verdict.key !== undefined && wanted === undefined)
+    print.text(`Signed with key ${verdict.key}: compare it with what the sender tells, or give it as --key`);
+  print.text(
+    verdict.ok
+      ? `The export is whole: ${verdict.records} records`
+      : `The export is damaged: ${count(verdict.problems.length, "problem")} in ${verdict.records} records`,
+  );
+  return verdict.ok ? EXIT.done : EXIT.failed;
+}
+
 /** Damage and what cannot be checked on this machine are different answers. */
 function summaryOf({ ok, problems, records }: AuditVerdict): { readonly words: string; readonly exit: ExitCode } {
   if (ok) return { words: `The record is whole: ${records} records`, exit: EXIT.done };
@@ -49,6 +68,10 @@ function summaryOf({ ok, problems, records }: AuditVerdict): { readonly words: s
 
 async function verifyPath(path: string): Promise<AuditVerdict> {
   return existsSync(join(path, MANIFEST)) ? await verifyBackup(path) : await verifyAudit(path);
+}
+
+function isFile(path: string): boolean {
+  return statSync(path).isFile();
 }
 
 function existing(path: string): string {
@@ -120,9 +143,19 @@ function toRow({ ts_end, tool, result, policy, params }: RecordedAudit): string[
 
 /** `autonous audit export`: all that match, as JSON Lines. */
 export async function exportRecords(input: CommandInput): Promise<ExitCode> {
-  await eachMatching(input, (record) => input.print.document(record));
+  const writer = new EvidenceWriter((line) => input.print.document(line));
+  await eachMatching(input, (record) => writer.add(record));
+  const chosen = FILTERS.flatMap((name) =>
+    input.options[name] === undefined ? [] : [[name, String(input.options[name])]],
+  );
+  const about = { filter: Object.fromEntries(chosen) as Record<string, string>, host: hostname() };
+  const key = writer.end({ ...about, exported_at: new Date().toISOString() });
+  if (key !== undefined)
+    input.print.note(`Signed with key ${key}; check with: autonous audit verify --key ${key} <file>`);
   return EXIT.done;
 }
+
+const FILTERS = ["tool", "outcome", "since", "run", "actor", "channel", "chat"] as const;
 
 async function eachMatching(input: CommandInput, take: (record: RecordedAudit) => void): Promise<void> {
   const matches = readFilter(input.options);
@@ -138,7 +171,9 @@ async function eachMatching(input: CommandInput, take: (record: RecordedAudit) =
   }
 }
 
-function readFilter({ tool, outcome, since }: CommandInput["options"]): (record: AuditRecord) => boolean {
+function readFilter(options: CommandInput["options"]): (record: AuditRecord) => boolean {
+  const { tool, outcome, since } = options;
+  const wanted = options as ActorFilter;
   if (outcome !== undefined && !AUDIT_OUTCOMES.includes(outcome as AuditOutcome)) {
     throw new UsageError(`There is no outcome "${String(outcome)}": it is one of ${AUDIT_OUTCOMES.join(", ")}`);
   }
@@ -146,6 +181,7 @@ function readFilter({ tool, outcome, since }: CommandInput["options"]): (record:
   if (Number.isNaN(from))
     throw new UsageError(`"${String(since)}" is no time; write 2026-01-31 or 2026-01-31T12:00:00Z`);
   return (record) =>
+    isBy(record, wanted) &&
     (tool === undefined || record.tool === tool) &&
     (outcome === undefined || outcomeOf(record) === outcome) &&
     (from === undefined || Date.parse(record.ts_start) >= from);

@@ -1,0 +1,175 @@
+import { DatabaseSync } from "node:sqlite";
+import { cpSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { makeId, makeTraceId, verifyAudit } from "@autonous/runtime";
+import type { ToolCallResult } from "@autonous/runtime";
+import { expect, onTestFinished, test } from "vitest";
+import { scratchFolder } from "../../../../test/support/scratch.ts";
+import { Mirror } from "../queue/mirror.ts";
+import { databaseFile, openStore } from "../store/open-store.ts";
+import type { Store } from "../store/store.ts";
+import { verifyState } from "./verify-state.ts";
+
+interface Place {
+  readonly state_dir: string;
+  readonly heads: string;
+  readonly task_id: string;
+  readonly run_id: string;
+  readonly store: Store;
+  /** Runs SQL as somebody else who has the file. */
+  sql(text: string): void;
+  verify(): Promise<readonly string[]>;
+}
+
+/** A task that made one call and was answered; its file follows. */
+async function served(): Promise<Place> {
+  const { path } = await scratchFolder();
+  const state_dir = join(path, "state");
+  const heads = join(path, "heads");
+  const store = await openStore({ file: databaseFile(state_dir), clock: Date.now });
+  onTestFinished(() => store.close());
+  const { task_id, run_id } = await store.inbox.ingest({ source: "http", lane: "chat_1", text: "hello", user: "anna" });
+  const [lease] = await store.inbox.claim("worker_1", 1);
+  await recordCall(store, { task_id, run_id });
+  await store.inbox.finish(lease!, { outcome: "done", reply: "done" });
+  for (const { id } of await store.outbox.pending({ limit: 10 })) await store.outbox.markSent(id, "1");
+  const mirror = new Mirror({ store, state_dir, heads, clock: Date.now, log: (line) => expect.fail(line) });
+  await mirror.catchUp();
+  return {
+    state_dir,
+    heads,
+    task_id,
+    run_id,
+    store,
+    sql(text) {
+      const other = new DatabaseSync(databaseFile(state_dir));
+      other.exec(`pragma foreign_keys = off; ${text}`);
+      other.close();
+    },
+    async verify() {
+      const { problems } = await verifyState({ state_dir, heads, store });
+      return problems.map(({ problem }) => problem);
+    },
+  };
+}
+
+async function recordCall(store: Store, { task_id, run_id }: Pick<Place, "task_id" | "run_id">): Promise<void> {
+  const about = { ts: new Date().toISOString(), trace_id: makeTraceId(), task_id, run_id, parent_id: null };
+  const call = { tool_call_id: "call_1", tool_name: "ls" };
+  const journal = store.journal(run_id);
+  const event = (type: "tool_call.started" | "tool_call.completed", payload: object) => ({
+    ...about,
+    event_id: makeId("evt", Date.now()),
+    type,
+    payload: { ...call, ...payload },
+  });
+  await journal.append([event("tool_call.started", { arguments: {} })]);
+  const result: ToolCallResult = {
+    tool_call_id: "call_1",
+    ok: true,
+    payload: null,
+    error: null,
+    artifacts: { files_changed: [], commands_run: [] },
+    duration_ms: 1,
+    redacted: false,
+  };
+  const { createHash } = await import("node:crypto");
+  const result_sha256 = createHash("sha256").update(JSON.stringify(result)).digest("hex");
+  const audit = { tool_call_id: "call_1", hashes: { result_sha256 } };
+  await journal.append([event("tool_call.completed", { audit })], { result });
+}
+
+test("a store and the files that follow it are whole", async () => {
+  expect(await (await served()).verify()).toEqual([]);
+});
+
+const TABLES = ["outbox", "history", "task_audit", "tool_calls", "events", "inbox"];
+
+// oxfmt-ignore
+const TAMPERING: readonly { readonly title: string; readonly sql: string; readonly says: RegExp }[] = [
+  { title: "a task that was removed from every table", sql: TABLES.map((table) => `delete from ${table}`).join("; "),  says: /the store has nothing of it/ },
+  { title: "a task that was removed from the inbox",   sql: "delete from inbox",                                        says: /not in the inbox/ },
+  { title: "events that were removed",                 sql: "delete from events",                                       says: /no event of it|tail was cut/ },
+  { title: "a reply that was removed",                 sql: "delete from outbox",                                       says: /the outbox does not have it/ },
+  { title: "a reply that was never sent",              sql: "insert into outbox (task_id, channel, chat, body, dedupe, created_at, sent_at) select task_id, 'http', 'chat_1', 'x', 'x', 1, 1 from inbox", says: /the record does not/ },
+  { title: "a call that was removed",                  sql: "delete from tool_calls",                                   says: /not in the table of calls|not the one on record/ },
+  { title: "a result that was changed",                sql: "update tool_calls set output_text = '{}'",                 says: /stored result of call "call_1"/ },
+  { title: "a task that is said not to be done",       sql: "update inbox set state = 'failed'",                        says: /the record says that the task is done/ },
+  { title: "a row that is not JSON",                   sql: "update events set payload = 'nonsense' where seq = 2",     says: /row 2 of the table "events" is not valid JSON/ },
+  { title: "a row that is JSON and no object",         sql: "update events set payload = '7' where seq = 2",            says: /row 2 of the table "events" is not valid JSON/ },
+  { title: "a changed row",                            sql: "update events set ts = '2020-01-01T00:00:00.000Z' where seq = 2", says: /content was changed/ },
+];
+
+for (const { title, sql, says } of TAMPERING) {
+  test(`${title} is found`, async () => {
+    const place = await served();
+    place.sql(sql);
+    const problems = await place.verify();
+    expect(problems.join("\n")).toMatch(says);
+  });
+}
+
+test("rows that somebody else chained on are found, and the files do not follow them", async () => {
+  const place = await served();
+  const { chainEvents } = await import("@autonous/runtime");
+  const [last] = await place.store.events.last({ run_id: place.run_id, limit: 1 });
+  const { seq: _seq, hash: _hash, prev_hash: _prev, mac: _mac, ...draft } = last!.event;
+  const [forged] = chainEvents([{ ...draft, event_id: "evt_forged" }], last!.event);
+  const { event_id, run_id, seq, ts, type, trace_id, task_id, prev_hash, hash, payload } = forged!.event;
+  place.sql(
+    `insert into events (event_id, run_id, seq, ts, type, trace_id, task_id, payload, prev_hash, hash) values ('${[event_id, run_id, seq, ts, type, trace_id, task_id, JSON.stringify(payload), prev_hash, hash].join("','")}')`,
+  );
+  expect((await place.verify()).join("\n")).toMatch(/beyond the head/);
+  const lines: string[] = [];
+  const mirror = new Mirror({ ...place, clock: Date.now, log: (line) => lines.push(line) });
+  await mirror.catchUp();
+  expect(lines.join("\n")).toMatch(/was not written by this user/);
+  expect((await place.verify()).join("\n")).toMatch(/beyond the head/);
+});
+
+test("a file that was removed is written again from the store", async () => {
+  const place = await served();
+  rmSync(join(place.state_dir, "runs", place.run_id), { recursive: true });
+  expect((await place.verify()).join("\n")).toMatch(/record of this run is gone/);
+  await place.store.kv.set("mirror", JSON.stringify({ position: 0, behind: [] }));
+  const mirror = new Mirror({ ...place, clock: Date.now, log: (line) => expect.fail(line) });
+  await mirror.catchUp();
+  expect(await verifyAudit(place.state_dir, place)).toMatchObject({ ok: true });
+});
+
+test("a call that was open when its task ended is ended as Interrupted", async () => {
+  const { path } = await scratchFolder();
+  const store = await openStore({ file: databaseFile(path), clock: Date.now });
+  onTestFinished(() => store.close());
+  const { task_id, run_id } = await store.inbox.ingest({ source: "http", lane: "chat_1", text: "hello" });
+  const [lease] = await store.inbox.claim("worker_1", 1);
+  const about = { ts: new Date().toISOString(), trace_id: makeTraceId(), task_id, run_id, parent_id: null };
+  const payload = { tool_call_id: "call_1", tool_name: "bash", arguments: { cmd: "make" } };
+  await store
+    .journal(run_id)
+    .append([{ ...about, event_id: makeId("evt", Date.now()), type: "tool_call.started", payload }]);
+  await store.inbox.finish(lease!, { outcome: "dead", error: "the worker was lost too often" });
+  const ends = (await store.events.read({ run_id, limit: 100 })).map(({ event }) => event);
+  expect(ends.find(({ type }) => type === "tool_call.failed")?.payload).toMatchObject({
+    tool_call_id: "call_1",
+    error: { code: "Interrupted" },
+    audit: { tool: "bash", result: { error_code: "Interrupted" } },
+  });
+  expect(await store.journal(run_id).callState?.("call_1")).toBe("interrupted");
+});
+
+for (const lose of ["delete", "replace"] as const) {
+  test(`a database that somebody ${lose}s while it is open takes nothing any more`, async () => {
+    const { path } = await scratchFolder();
+    const file = databaseFile(path);
+    const store = await openStore({ file, clock: Date.now });
+    onTestFinished(() => store.close());
+    await store.inbox.ingest({ source: "http", lane: "chat_1", text: "hello" });
+    if (lose === "replace") cpSync(file, `${file}.copy`);
+    rmSync(file);
+    if (lose === "replace") renameSync(`${file}.copy`, file);
+    await expect(store.inbox.ingest({ source: "http", lane: "chat_1", text: "again" })).rejects.toThrow(
+      /deleted, moved or replaced/,
+    );
+  });
+}
