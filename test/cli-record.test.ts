@@ -1,4 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import type { AuditRecord, RuntimeEvent } from "@autonous/runtime";
 import { expect, test } from "vitest";
@@ -193,6 +194,23 @@ test("events tail shows the latest events of all runs or of one, and follows", a
   expect((await ended).code).toBe(130);
 });
 
+/** Checks an export where there is neither its state folder nor its user's key. */
+async function verifiedElsewhere(text: string): Promise<Ended> {
+  const { path } = await scratchFolder();
+  const file = join(path, "export.jsonl");
+  writeFileSync(file, text);
+  const env = { HOME: path, XDG_STATE_HOME: join(path, "state") };
+  return await autonous(["audit", "verify", file], { cwd: path, env });
+}
+
+test("an export that was cut is found elsewhere, in words and with exit code 1", async () => {
+  const { path: cwd } = await worked();
+  const { stdout, stderr } = await autonous(["audit", "export"], { cwd });
+  expect(stderr).toMatch(/^Signed with key [0-9a-f]{32}; check with/);
+  const cut = await verifiedElsewhere(`${stdout.trimEnd().split("\n").slice(0, 2).join("\n")}\n`);
+  expect(cut).toMatchObject({ code: 1, stdout: expect.stringMatching(/no seal at its end/) as string });
+});
+
 test("audit show and audit export find records by tool, outcome, time and run", async () => {
   const { path: cwd, script_run, call_run } = await worked();
   const year = new Date().getUTCFullYear();
@@ -204,6 +222,11 @@ test("audit show and audit export find records by tool, outcome, time and run", 
     { filter: ["--outcome", "ok"],                   found: 2 },
     { filter: ["--outcome", "denied"],               found: 1 },
     { filter: ["--outcome", "failed"],               found: 1 },
+    { filter: ["--actor", userInfo().username],      found: 4 },
+    { filter: ["--actor", "nobody-else"],            found: 0 },
+    { filter: ["--channel", "cli"],                  found: 4 },
+    { filter: ["--channel", "telegram"],             found: 0 },
+    { filter: ["--chat", "chat_1"],                  found: 0 },
     { filter: ["--run", script_run],                 found: 3 },
     { filter: ["--run", call_run],                   found: 1 },
     { filter: ["--since", `${year - 1}-01-01`],      found: 4 },
@@ -216,7 +239,9 @@ test("audit show and audit export find records by tool, outcome, time and run", 
     ]);
     const records = JSON.parse(shown.stdout) as AuditRecord[];
     expect({ filter, found: records.length }).toEqual({ filter, found });
-    expect(linesOf<AuditRecord>(exported).reverse()).toEqual(records);
+    const lines = linesOf<AuditRecord & { readonly export?: object }>(exported);
+    expect(lines.map(({ export: _link, ...record }) => record).reverse()).toEqual(records);
+    if (found > 0) expect(await verifiedElsewhere(exported.stdout)).toMatchObject({ code: 0 });
   }
   const limited = await autonous(["audit", "show", "--limit", "2"], { cwd });
   expect(limited.stdout.split("\n").map((line) => line.split(/ {2,}/).slice(1, 3))).toEqual([
