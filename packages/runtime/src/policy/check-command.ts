@@ -48,12 +48,26 @@ export function judgeCommands(parsed: ParsedShell, context: CommandContext): Com
     reason,
   }));
   for (const command of [...parsed.commands, ...parsed.guessed]) {
-    const remarks = [...denials(command, denied), ...remarksOn(command, context)];
+    const remarks = shorten([...denials(command, denied), ...remarksOn(command, context)]);
     const line = remarks.length === 0 ? "" : commandLine(command);
     for (const { level, reason } of remarks) findings.push({ level, command: line, reason });
   }
   const level = LEVELS.find((each) => findings.some((finding) => finding.level === each)) ?? "everyday";
   return { level, findings: withoutRepeats(findings) };
+}
+
+/** As many findings of one kind as a person reads about one command. */
+const MAX_ALIKE = 20;
+
+/** A command with a thousand operands has a thousand remarks that say the same. */
+function shorten<T extends { readonly level: string }>(remarks: readonly T[]): readonly T[] {
+  if (remarks.length <= MAX_ALIKE) return remarks;
+  const counts = new Map<string, number>();
+  return remarks.filter(({ level }) => {
+    const count = (counts.get(level) ?? 0) + 1;
+    counts.set(level, count);
+    return count <= MAX_ALIKE;
+  });
 }
 
 function* denials(command: SimpleCommand, denied: ReturnType<typeof readDenylist>): Generator<Remark> {

@@ -75,3 +75,10 @@ for (const [title, text] of READ_ONCE) {
     expect(judgeCommands(parsed, ground).findings.length).toBeLessThan(text.length);
   });
 }
+
+test("one command has at most 20 findings of a kind, and the worst is among them", () => {
+  const operands = Array.from({ length: 200 }, (_, at) => `src${at}`).join(" ");
+  const { level, findings } = judgeCommands(parseCommands(`rm -rf ${operands} /`), ground);
+  expect(level).toBe("destructive");
+  expect(findings).toHaveLength(21);
+});

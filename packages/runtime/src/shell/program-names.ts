@@ -21,6 +21,8 @@ const CROSS = /^[\w.]+-(?:[\w.]+-){1,3}(?=(?:gcc|g\+\+|cc|c\+\+|clang|gdb|ld|obj
 
 /** `python3.11`, `gcc-13` and `ld-linux-x86-64.so.2` are told by what they are. */
 export function plainName(name: string): string {
+  // Most names have neither a version nor a target in them.
+  if (!/[\d-]|\.so/.test(name)) return name;
   if (LOADER.test(name)) return "ld.so";
   return name.replace(CROSS, "").replace(VERSIONED, "");
 }

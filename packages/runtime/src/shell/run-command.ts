@@ -109,6 +109,8 @@ export function runCommand(command: PlainCommand, scope: Scope, walker: Walker):
   if (isCarrier) walk.commands[index] = { ...own, isCarrier };
 }
 
+/** Of each guess, beside what it is read and run as. */
+const PER_GUESS = 256;
 /** A guess inside a guess, and no deeper: each place of a command is tried by itself. */
 const MAX_GUESSES = 2;
 
@@ -123,6 +125,7 @@ function tryGuesses(command: PlainCommand, scope: Scope, walker: Walker): void {
 
 function probe(guess: Guess, scope: Scope, walker: Walker): void {
   const { walk } = walker;
+  spend(scope, PER_GUESS);
   const found = { ...openWalk(), guessDepth: walk.guessDepth + 1, steps: walk.steps, depth: walk.depth };
   const inner = childScope(scope, { isBash: false, input: NO_INPUT });
   if (guess.words !== undefined)
@@ -143,7 +146,7 @@ function probe(guess: Guess, scope: Scope, walker: Walker): void {
 
 /** A text that may be shell; one that is not says nothing. */
 function readText(text: string, scope: Scope, walker: Walker): void {
-  spend(scope, PER_READ * text.length);
+  spend(scope, PER_GUESS + PER_READ * text.length);
   if (tooCostly(text) !== undefined) addOpaque(walker.walk, "a text in it is too long to be read with care", "");
   else walker.walkScript(parse(text), scope, walker.walk);
 }

@@ -158,7 +158,7 @@ const MAX_DEPTH = 40;
  * What may be spent on a text, in units of about 10 ns: so much for each of its characters, and no less than for 8 kB.
  * Whatever a text expands to, the time it takes is linear in its length: at most about 5 ms for 8 kB.
  */
-const EFFORT_PER_CHARACTER = 64;
+const EFFORT_PER_CHARACTER = 40;
 const LEAST_LENGTH = 8_192;
 /** Of each name that is copied or compared. */
 export const PER_NAME = 8;
