@@ -20,6 +20,7 @@ import type { NamedCommand, ResolvedTouch, WorkspaceContext } from "./policy/dec
 import type { Processes } from "./machine/processes/processes.ts";
 import { COMMAND_VIEWS } from "./policy/command-view.ts";
 import type { ProfileName, SandboxMode } from "./protocol/configuration.ts";
+import { GitPlacesReader } from "./machine/files/git-places.ts";
 import { ToolError } from "./protocol/errors.ts";
 import type { Redactor } from "./redact/redact.ts";
 
@@ -58,10 +59,14 @@ export class Commands {
   constructor(options: CommandsOptions) {
     this.#options = options;
     const level = (): string => this.#level;
+    const gitPlaces = new GitPlacesReader(options.workspace);
     this.workspace = {
       ...options.workspace,
       get sandbox() {
         return level();
+      },
+      get git_places() {
+        return gitPlaces.current();
       },
     };
   }
@@ -161,8 +166,8 @@ export class Commands {
   /** What of the files that run later it may change. One in the background gets nothing of it. */
   async #opensFor({ commands, confirmed = false }: CallFacts): Promise<Command["opens"]> {
     const { openedPlaces } = await (this.#places ??= import("./policy/opened-places.ts"));
-    const { roots, home } = this.workspace;
-    return openedPlaces(commands, { roots, home, confirmed });
+    const { roots, home, git_places = [] } = this.workspace;
+    return openedPlaces(commands, { roots, home, git_places, confirmed });
   }
 
   async #start(command: Command, call: CallFacts): Promise<BackgroundFacts> {
@@ -200,7 +205,8 @@ export class Commands {
 
   async #make(): Promise<Processes> {
     const { Processes: Maker } = await import("./machine/processes/processes.ts");
-    const { sandbox: mode = "auto", workspace, state_dir, redactor } = this.#options;
+    const { workspace } = this;
+    const { sandbox: mode = "auto", state_dir, redactor } = this.#options;
     const { profile = "guarded", command_limits: limits = {} } = this.#options;
     return new Maker({
       mode,

@@ -80,10 +80,10 @@ async function readCommands(
   { resolve, workspace, denylist }: DecidingParts,
 ): Promise<NamedCommand[]> {
   const { nameCommand } = (naming ??= await import("../policy/name-command.ts"));
-  const { roots, home } = workspace;
+  const { roots, home, git_places = [] } = workspace;
   return commands.map(({ command, workdir, network, background = false }) => {
     const folder = (touches.find(({ path }) => path === workdir) ?? resolve(workdir)).real;
-    const ground = { roots, home, folder };
+    const ground = { roots, home, git_places, folder };
     return nameCommand(command, { ...ground, network, background, denylist, resolve: (path) => realOf(path, resolve) });
   });
 }

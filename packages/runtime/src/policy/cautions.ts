@@ -14,7 +14,7 @@ export function checkRunLater({ call, workspace, rule }: Subject): Verdict | str
   if (call.restores === true) return RESTORES;
   for (const { access, path, real } of call.touches) {
     if (!isChange(access)) continue;
-    const place = findLaterPlace(real, workspace.roots);
+    const place = findLaterPlace(real, workspace);
     if (place === undefined || (rule?.effect === "allow" && namesPlace(rule, place))) continue;
     const reason = `Changing ${quote(path)} changes what runs later unasked (${place.path}: ${place.why})`;
     return confirm(reason, "builtin:files_that_run_later");

@@ -178,7 +178,7 @@ const LATER = [
 
 for (const { real, says } of LATER) {
   test(`${JSON.stringify(real)} runs later`, () => {
-    expect(runsLater(real, ["/work"])).toBe(says);
+    expect(runsLater(real, { roots: ["/work"] })).toBe(says);
   });
 }
 
@@ -199,7 +199,7 @@ const LATER_TOO = [
 
 for (const path of LATER_TOO) {
   test(`"${path}" runs later`, () => {
-    expect(runsLater(`/work/${path}`, ["/work"])).toBeTypeOf("string");
+    expect(runsLater(`/work/${path}`, { roots: ["/work"] })).toBeTypeOf("string");
   });
 }
 
@@ -213,22 +213,38 @@ const NOT_LATER = [
 
 for (const path of NOT_LATER) {
   test(`${JSON.stringify(path)} is everyday work`, () => {
-    expect(runsLater(`/work/${path}`, ["/work"])).toBeUndefined();
+    expect(runsLater(`/work/${path}`, { roots: ["/work"] })).toBeUndefined();
   });
 }
 
 test("a root inside such a place is a workspace like any other", () => {
   const roots = ["/home/ann", "/home/ann/.claude/worktrees/a"];
-  expect(runsLater("/home/ann/.claude/worktrees/a/src/x.ts", roots)).toBeUndefined();
-  expect(runsLater("/home/ann/.claude/worktrees/a/.claude/settings.json", roots)).toBeTypeOf("string");
-  expect(runsLater("/home/ann/.claude/settings.json", roots)).toBeTypeOf("string");
-  expect(runsLater("/srv/a.git/hooks/update", ["/srv/a.git"])).toBeTypeOf("string");
-  expect(runsLater("/.bashrc", ["/"])).toBeTypeOf("string");
+  expect(runsLater("/home/ann/.claude/worktrees/a/src/x.ts", { roots })).toBeUndefined();
+  expect(runsLater("/home/ann/.claude/worktrees/a/.claude/settings.json", { roots })).toBeTypeOf("string");
+  expect(runsLater("/home/ann/.claude/settings.json", { roots })).toBeTypeOf("string");
+  expect(runsLater("/srv/a.git/hooks/update", { roots: ["/srv/a.git"] })).toBeTypeOf("string");
+  expect(runsLater("/.bashrc", { roots: ["/"] })).toBeTypeOf("string");
 });
+
+const GIT_PLACES = [{ path: "/work/tools/Hooks", why: "core.hookspath names it" }];
+
+// oxfmt-ignore
+const NAMED = [
+  { real: "/work/tools/Hooks/pre-commit", says: "/work/tools/Hooks: core.hookspath names it" },
+  { real: "/work/tools/hooks",            says: "/work/tools/Hooks: core.hookspath names it" },
+  { real: "/work/tools/hooks.md",         says: undefined },
+  { real: "/work/tools",                  says: undefined },
+] as const;
+
+for (const { real, says } of NAMED) {
+  test(`what git's configuration names runs later: ${real}`, () => {
+    expect(runsLater(real, { roots: ["/work"], git_places: GIT_PLACES })).toBe(says);
+  });
+}
 
 test("a path of one name over and over is answered, not waited for", () => {
   const path = `/work/${"hooks/".repeat(50_000)}id_rsa`;
-  expect(runsLater(path, ["/work"])).toBeUndefined();
+  expect(runsLater(path, { roots: ["/work"] })).toBeUndefined();
   expect(judgePlace(path, everywhere)?.code).toBe("SensitivePath");
 });
 
@@ -240,7 +256,7 @@ for (const { why, paths } of SENSITIVE_PLACES) {
 
 for (const { why, paths } of RUN_LATER) {
   test(`every file of "${why}" (${paths[0]} …) runs later`, () => {
-    for (const path of paths) expect(runsLater(exampleOf(path), ["/"])).toContain(why);
+    for (const path of paths) expect(runsLater(exampleOf(path), { roots: ["/"] })).toContain(why);
   });
 }
 

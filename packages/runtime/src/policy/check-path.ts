@@ -1,6 +1,6 @@
 import { isInside } from "../paths/inside.ts";
 import { RUN_LATER, SENSITIVE_PLACES } from "./dangers.ts";
-import type { Places } from "./facts.ts";
+import type { GitPlaces, Places } from "./facts.ts";
 import { foldPath } from "./fold-name.ts";
 import { compilePlaces } from "./places.ts";
 import type { Place, PlaceTable } from "./places.ts";
@@ -60,8 +60,8 @@ export function isHiddenName(folderReal: string, name: string, workspace: Places
 }
 
 /** Why the file runs later unasked, e.g. ".git/hooks: git runs it"; undefined where it does not. */
-export function runsLater(real: string, roots: readonly string[]): string | undefined {
-  const place = findLaterPlace(real, roots);
+export function runsLater(real: string, ground: LaterGround): string | undefined {
+  const place = findLaterPlace(real, ground);
   return place && `${place.path}: ${place.why}`;
 }
 
@@ -71,16 +71,29 @@ export function mayRunLater(name: string): boolean {
   return laterPlaces.isSuspicious(foldPath(name));
 }
 
+/** What decides whether a file runs later, beside the table. */
+export type LaterGround = Pick<Places, "roots" | "git_places">;
+
 /**
  * A root that was opened inside such a place (a worktree below `.claude`) is a workspace like any other, so only names
  * below the innermost root complete a place.
  */
-export function findLaterPlace(real: string, roots: readonly string[]): Place | undefined {
+export function findLaterPlace(real: string, { roots, git_places = [] }: LaterGround): Place | undefined {
   let innermost = "";
   for (const root of roots) if (root.length > innermost.length && isInside(root, real)) innermost = root;
   const from = innermost === "/" ? 1 : foldPath(innermost).length + 1;
   laterPlaces ??= compilePlaces(RUN_LATER);
-  return laterPlaces.find(foldPath(real), from, "");
+  const folded = foldPath(real);
+  return laterPlaces.find(folded, from, "") ?? (git_places.length === 0 ? undefined : namedByGit(folded, git_places));
+}
+
+function namedByGit(folded: string, named: GitPlaces): Place | undefined {
+  for (const { path, why } of named) {
+    const place = foldPath(path);
+    if (isInside(place, folded))
+      return { path, why, telling: place.slice(place.lastIndexOf("/") + 1), rewritten: false };
+  }
+  return undefined;
 }
 
 interface Folded {

@@ -60,7 +60,7 @@ function judgeMove(command: SimpleCommand, ground: CommandGround): readonly Rema
     if (whole !== undefined) remarks.push(destructive(`it moves away ${whole} (${JSON.stringify(source.value)})`));
     else if (place === "outside")
       remarks.push(risky(`it moves away what lies outside the workspace (${JSON.stringify(source.value)})`));
-    else if (full !== undefined && findLaterPlace(full, ground.roots) !== undefined)
+    else if (full !== undefined && findLaterPlace(full, ground) !== undefined)
       remarks.push(risky(`it changes what runs later unasked (${JSON.stringify(source.value)})`));
   }
   if (target?.value === "/dev/null") remarks.push(destructive("it moves files to where nothing is kept"));

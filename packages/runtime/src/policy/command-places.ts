@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { isInside } from "../paths/inside.ts";
+import type { GitPlaces } from "./facts.ts";
 import type { ShellFolder, ShellWord } from "../shell/parsed-shell.ts";
 
 /** Where a command works. */
@@ -7,6 +8,8 @@ export interface CommandGround {
   /** Real paths. */
   readonly roots: readonly string[];
   readonly home: string;
+  /** What git's own configuration names below the roots. */
+  readonly git_places?: GitPlaces;
   /** The folder in which the command starts. Left out: the first root. */
   readonly folder?: string;
 }

@@ -34,7 +34,7 @@ export function judgeWrites(
       remarks.push(destructive(`it writes to a part of the machine (${shown})`));
     else if (/^(?:machine|home|above|outside)$/.test(place) && full !== "/tmp" && full !== "/dev/shm")
       remarks.push(risky(`it writes outside the workspace (${shown})`));
-    else if (place === "repository" || findLaterPlace(full, ground.roots) !== undefined)
+    else if (place === "repository" || findLaterPlace(full, ground) !== undefined)
       remarks.push(risky(`it changes what runs later unasked (${shown})`));
   }
   return remarks;

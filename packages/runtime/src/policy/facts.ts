@@ -71,11 +71,15 @@ export interface CallFacts {
   readonly user?: string;
 }
 
+/** What git's own configuration names below the roots, such as a folder of hooks, and why it runs later. */
+export type GitPlaces = readonly { readonly path: string; readonly why: string }[];
+
 /** Where paths may lead. Folded forms are kept per object, so pass the same one again instead of a copy. */
 export interface Places {
   /** Real paths. */
   readonly roots: readonly string[];
   readonly home: string;
+  readonly git_places?: GitPlaces;
   /** Real paths of the runtime's own state, out of reach of every tool. */
   readonly state_dirs: readonly string[];
 }

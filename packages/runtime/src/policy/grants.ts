@@ -96,7 +96,7 @@ function toolOffers({ tool: { name, permission_class } }: CallFacts): readonly G
 export function covers(pattern: GrantPattern, call: CallFacts, ground: GrantGround): boolean {
   if (pattern.kind === "exact") return pattern.call_digest === ground.call_digest;
   const { workspace } = ground;
-  if (isExactOnly(call, workspace.roots) || !speaksOfAll(pattern, call)) return false;
+  if (isExactOnly(call, workspace) || !speaksOfAll(pattern, call)) return false;
   if (pattern.kind === "command") return isBoundCommand(pattern, call, workspace);
   return findRule(call, workspace.roots, configurationOf(pattern)) !== undefined;
 }
@@ -108,8 +108,8 @@ function isBoundCommand(pattern: CommandGrant, { tool, commands = [] }: CallFact
 }
 
 /** What only a yes to the very call is good for: no pattern says how much more it would let through. */
-function isExactOnly(call: CallFacts, roots: readonly string[]): boolean {
-  const changesLater = call.touches.some(({ access, real }) => isChange(access) && findLaterPlace(real, roots));
+function isExactOnly(call: CallFacts, workspace: Places): boolean {
+  const changesLater = call.touches.some(({ access, real }) => isChange(access) && findLaterPlace(real, workspace));
   return changesLater || call.touches.some(showsHidden) || countChanged(call) > MANY_FILES;
 }
 

@@ -4,7 +4,7 @@ import type { PlaceJudge } from "../../contract/processes.ts";
 import { isInside } from "../../paths/inside.ts";
 import { findLaterPlace, isHiddenName, mayRunLater } from "../../policy/check-path.ts";
 import { FIXED_FOLDERS, looksLikeRepository, REPOSITORY_SETTINGS, RUN_LATER } from "../../policy/dangers.ts";
-import type { Places } from "../../policy/facts.ts";
+import type { GitPlaces, Places } from "../../policy/facts.ts";
 import { foldPath } from "../../policy/fold-name.ts";
 import type { PlaceRow } from "../../policy/places.ts";
 import { ToolError } from "../../protocol/errors.ts";
@@ -68,6 +68,7 @@ export class PlaceFinder {
   readonly #seenOutside = new Map<string, SeenFolder>();
   #seen = new Map<string, SeenFolder>();
   #key: string | undefined;
+  #gitPlaces: GitPlaces | undefined;
   /** Read for one command. */
   #names = 0;
 
@@ -75,6 +76,11 @@ export class PlaceFinder {
     this.#workspace = workspace;
     this.#isShown = isShown;
     this.#named = namedOutside(workspace);
+  }
+
+  /** What git's configuration named when it last looked. */
+  get gitPlaces(): GitPlaces {
+    return this.#gitPlaces ?? [];
   }
 
   /** `more`: folders below the roots that are looked at too, wherever they lie. */
@@ -103,8 +109,10 @@ export class PlaceFinder {
   }
 
   #findInside(judge: PlaceJudge | undefined, more: readonly string[]): FoundPlaces {
-    if (this.#key !== judge?.key) this.#seen = new Map();
+    const { git_places } = this.#workspace;
+    if (this.#key !== judge?.key || this.#gitPlaces !== git_places) this.#seen = new Map();
     this.#key = judge?.key;
+    this.#gitPlaces = git_places;
     const folders = [...this.#workspace.roots, ...more];
     const seen = new Map<string, SeenFolder>();
     const hidden: HiddenPlace[] = [];
@@ -267,11 +275,13 @@ function kept<T>(list: readonly T[]): readonly T[] {
 }
 
 /** Whether some program runs it later. Of a folder that is so by its own name only (`.git`), just parts are. */
-function isFixed(path: string, entry: Dirent, { roots }: Places): boolean {
+function isFixed(path: string, entry: Dirent, workspace: Places): boolean {
+  const { roots, git_places = [] } = workspace;
   if (entry.isDirectory() && FIXED_FOLDERS.has(foldPath(entry.name)) && !roots.includes(path)) return true;
-  const place = mayRunLater(entry.name) ? findLaterPlace(path, roots) : undefined;
+  const isSuspicious = mayRunLater(entry.name) || git_places.some((named) => isInside(named.path, path));
+  const place = isSuspicious ? findLaterPlace(path, workspace) : undefined;
   if (place === undefined || place.rewritten) return false;
-  return !entry.isDirectory() || findLaterPlace(`${path}/-`, roots) !== undefined;
+  return !entry.isDirectory() || findLaterPlace(`${path}/-`, workspace) !== undefined;
 }
 
 const LATER_FOLDERS: ReadonlySet<string> = new Set(
@@ -281,7 +291,8 @@ const LATER_FOLDERS: ReadonlySet<string> = new Set(
 );
 
 /** Whether the name of a folder begins a place in the table: `.vscode` of `.vscode/tasks.json`. */
-function leadsToLater(path: string, { roots }: Places): boolean {
+function leadsToLater(path: string, { roots, git_places = [] }: Places): boolean {
+  if (git_places.some((named) => isInside(path, named.path))) return !roots.includes(path);
   const name = foldPath(path.slice(path.lastIndexOf("/") + 1));
   return LATER_FOLDERS.has(name) && !roots.includes(path);
 }

@@ -155,7 +155,10 @@ export class SandboxLauncher {
     const parts = this.#parts;
     // Whoever replaces a file from elsewhere takes away what keeps it read-only for the commands that run already.
     const opens = this.#running === 0 ? command.opens : undefined;
-    const { found, variables } = openPlaces(parts.finder.find(command.closes, moved), opens, parts);
+    const { found, variables } = openPlaces(parts.finder.find(command.closes, moved), opens, {
+      ...parts,
+      git_places: parts.finder.gitPlaces,
+    });
     const identity = parts.identity.get();
     const isSeen = parts.view.shows(parts.bash) || parts.roots.some((root) => isInside(root, parts.bash));
     const { ruled, ...places } = found;

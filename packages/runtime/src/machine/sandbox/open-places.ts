@@ -3,6 +3,7 @@ import { dirname, isAbsolute, join } from "node:path";
 import type { OpenedPlaces } from "../../contract/processes.ts";
 import { isInside } from "../../paths/inside.ts";
 import { findLaterPlace } from "../../policy/check-path.ts";
+import type { GitPlaces } from "../../policy/facts.ts";
 import { foldPath } from "../../policy/fold-name.ts";
 import { pointedTo } from "../../policy/git-pointers.ts";
 import { addsOnlyPlain } from "../../policy/git-settings.ts";
@@ -12,6 +13,7 @@ import type { FoundPlaces } from "./find-places.ts";
 
 interface OpenOptions {
   readonly roots: readonly string[];
+  readonly git_places?: GitPlaces;
   readonly environment: CommandEnvironment;
 }
 
@@ -58,9 +60,13 @@ function without(found: FoundPlaces, paths: readonly string[], isOpen: (path: st
 }
 
 /** Of what is read-only: what is not in the tables is a repository's that has another name than theirs. */
-function isGits(path: string, { roots }: OpenOptions): boolean {
-  const place = findLaterPlace(path, roots);
-  return place === undefined || /^\*?\.git(?:\/|$)/.test(place.path);
+function isGits(path: string, options: OpenOptions): boolean {
+  const place = findLaterPlace(path, options);
+  return place === undefined || isNamed(path, options) || /^\*?\.git(?:\/|$)/.test(place.path);
+}
+
+function isNamed(path: string, { git_places = [] }: OpenOptions): boolean {
+  return git_places.some((named) => isInside(named.path, path));
 }
 
 function nameOf(path: string): string {
@@ -88,8 +94,10 @@ function runNothing({ read_only, pinned, left_out }: FoundPlaces, options: OpenO
   );
 }
 
-function runsNothing(path: string, { roots }: OpenOptions): boolean {
+function runsNothing(path: string, options: OpenOptions): boolean {
+  const { roots } = options;
   const name = nameOf(path);
+  if (isNamed(path, options)) return false; // git's configuration names it for something
   try {
     if (name === "hooks") return readdirSync(path).every((hook) => hook.endsWith(".sample"));
     if (name === "attributes") return true; // without programs to go with them

@@ -1,6 +1,8 @@
+import { isInside } from "../../paths/inside.ts";
 import { isHiddenName, runsLater } from "../../policy/check-path.ts";
 import { RUN_LATER } from "../../policy/dangers.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
+import type { GitPlaces } from "../../policy/facts.ts";
 import { foldPath } from "../../policy/fold-name.ts";
 import { compilePlaces } from "../../policy/places.ts";
 import type { Place, TreeFolder } from "./tree-entry.ts";
@@ -11,14 +13,25 @@ const laterPlaces = compilePlaces(RUN_LATER);
 const TELLING = new Set(RUN_LATER.flatMap(({ paths }) => paths.map((path) => path.replace(/\/.*/s, "").toLowerCase())));
 
 /** Looked into before all else, and whatever git ignores. */
-export function mayHoldLater(name: string): boolean {
-  const folded = foldPath(name);
-  return TELLING.has(folded) || folded.endsWith(".git");
+export function mayHoldLater(real: string, { git_places = [] }: Pick<WorkspaceContext, "git_places">): boolean {
+  const folded = foldPath(real.slice(real.lastIndexOf("/") + 1));
+  return TELLING.has(folded) || folded.endsWith(".git") || git_places.some(({ path }) => isInside(real, path));
+}
+
+/** The last names of what git's configuration names, folded. Remembered: the same list always has the same. */
+const namesByPlaces = new WeakMap<GitPlaces, ReadonlySet<string>>();
+
+function isNamedByGit(folded: string, { git_places }: Pick<WorkspaceContext, "git_places">): boolean {
+  if (git_places === undefined || git_places.length === 0) return false;
+  const known = namesByPlaces.get(git_places);
+  const names = known ?? new Set(git_places.map(({ path }) => foldPath(path.slice(path.lastIndexOf("/") + 1))));
+  if (known === undefined) namesByPlaces.set(git_places, names);
+  return names.has(folded);
 }
 
 /** Whether all that lies in a folder runs later. A name that means nothing tells. */
-export function isLaterFolder(real: string, { roots }: WorkspaceContext): boolean {
-  return runsLater(`${real}/-`, roots) !== undefined;
+export function isLaterFolder(real: string, workspace: WorkspaceContext): boolean {
+  return runsLater(`${real}/-`, workspace) !== undefined;
 }
 
 /** Asked for every file of the workspace: only a suspicious name costs more than a look at the name. */
@@ -29,8 +42,10 @@ export function placeOf(
 ): Place {
   if (isHiddenName(real, name, workspace)) return "sensitive";
   if (isLater) return "later";
-  if (!laterPlaces.isSuspicious(foldPath(name))) return undefined;
-  return runsLater(real === "/" ? `/${name}` : `${real}/${name}`, workspace.roots) === undefined ? undefined : "later";
+  const path = real === "/" ? `/${name}` : `${real}/${name}`;
+  const folded = foldPath(name);
+  if (!laterPlaces.isSuspicious(folded) && !isNamedByGit(folded, workspace)) return undefined;
+  return runsLater(path, workspace) === undefined ? undefined : "later";
 }
 
 /** What may follow a name in the place of a file that runs later: `.vscode` is followed by `tasks.json`, by `mcp.json` … */
@@ -44,15 +59,15 @@ for (const path of RUN_LATER.flatMap(({ paths }) => paths)) {
 }
 
 /** Why something that runs later would be looked for behind a link: it stands in the place of a folder then. */
-export function laterBehind(real: string, { roots }: WorkspaceContext): string | undefined {
+export function laterBehind(real: string, workspace: WorkspaceContext): string | undefined {
   const name = foldPath(real.slice(real.lastIndexOf("/") + 1));
   // Anywhere in a repository's own folder there may be another one's.
   const following = [...(FOLLOWING.get(name) ?? []), "hooks"];
   for (const rest of following) {
-    const why = runsLater(`${real}/${rest}`, roots);
+    const why = runsLater(`${real}/${rest}`, workspace);
     if (why !== undefined) return why;
   }
-  return undefined;
+  return workspace.git_places?.find(({ path }) => isInside(real, path))?.why;
 }
 
 /** What git keeps for itself, by content: undone with the rest, and of no use to a reader. */

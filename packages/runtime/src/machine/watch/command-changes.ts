@@ -187,7 +187,7 @@ class Watch implements CommandWatch {
     const intruders =
       request.confirmed === true
         ? []
-        : findIntruders(differences, { ...found, before, after, roots: workspace.roots, contents: this.#contents });
+        : findIntruders(differences, { ...found, before, after, ...workspace, contents: this.#contents });
     const parts = { ...this.#options, contents: this.#contents };
     const { taken, set_aside_id } = await setAside(parts, request, {
       intruders: intruders.filter(({ key }) => !touched.has(decodeKey(key))),

@@ -89,7 +89,7 @@ export function describeTaken(
   const why =
     intruder.after.place === "sensitive"
       ? judgeSensitivity(real, workspace)?.reason
-      : (runsLater(real, workspace.roots) ?? laterBehind(real, workspace) ?? RUNS_IN_REPOSITORY);
+      : (runsLater(real, workspace) ?? laterBehind(real, workspace) ?? RUNS_IN_REPOSITORY);
   const change = intruder.before === undefined ? "added" : "changed";
   const told = problem === undefined ? {} : { problem };
   return { path: pathFor(real, cwd), real, why: why ?? "", change, outcome, ...told };

@@ -321,3 +321,30 @@ for (const { name, text } of ORDERS) {
     expect(read(name)).toBe("as it was");
   });
 }
+
+// oxfmt-ignore
+const NAMED_BY_GIT = [
+  { title: "a folder of hooks",        setting: ["core.hooksPath", "tools/hooks"],          name: "main/tools/hooks/pre-commit" },
+  { title: "hooks at the top",         setting: ["core.hooksPath", "."],                    name: "main/pre-push" },
+  { title: "a file that is included",  setting: ["include.path", "../conf/team"],           name: "main/conf/team" },
+  { title: "a monitor of files",       setting: ["core.fsmonitor", "./scripts/monitor.sh"], name: "main/scripts/monitor.sh" },
+  { title: "a filter",                 setting: ["filter.x.clean", "sh scripts/clean %f"],  name: "main/scripts/clean" },
+  { title: "an alias",                 setting: ["alias.x", "!./scripts/x"],                name: "main/scripts/x" },
+] as const;
+
+for (const { title, setting, name } of NAMED_BY_GIT) {
+  sandboxed(`what git's own configuration names runs later: ${title}${needs}`, async () => {
+    const { bash, has, read, make, git, call, asked } = await workspace({ profile: "autonomous" });
+    git("-C", "main", "config", ...setting);
+    const write = `mkdir -p "$(dirname ${name})"; echo evil > ${name}.new; mv -f ${name}.new ${name}; true`;
+
+    await bash(write);
+    expect(has(name)).toBe(false);
+    expect((await call("write", { path: name, content: "evil" })).ok).toBe(false);
+    expect(asked).toEqual(["write"]);
+    await make({ [`root/${name}`]: "as it was" });
+    await bash(write);
+    await bash(`mv main/scripts main/moved; mv main/tools main/away; mv main/conf main/gone; ${write}`);
+    expect(read(name)).toBe("as it was");
+  });
+}

@@ -33,7 +33,7 @@ const OF_GIT = /^\*?\.git(?:\/|$)/;
 export function isHarmless(difference: Difference, looks: KnownLooks): boolean {
   const { key, before, after } = difference;
   if (after?.kind !== "file" || (before !== undefined && before.kind !== "file")) return false;
-  const place = findLaterPlace(decodeKey(key), looks.roots);
+  const place = findLaterPlace(decodeKey(key), looks);
   if (place === undefined || !OF_GIT.test(place.path)) return false;
   if (isInStore(key, looks)) return true;
   if (HOOKS.has(place.path)) return isSample(key);
@@ -84,7 +84,7 @@ function isWorkTree(path: string, folder: string, { roots }: KnownLooks): boolea
 
 function isClosed(real: string, root: string, roots: readonly string[]): boolean {
   const isInGit = foldPath(real.slice(root.length)).split("/").includes(".git");
-  return isInGit || findLaterPlace(`${real}/-`, roots) !== undefined;
+  return isInGit || findLaterPlace(`${real}/-`, { roots }) !== undefined;
 }
 
 /** Branches and their logs may be called `config` or `hooks/x`. Unless another repository is hidden there. */
@@ -147,7 +147,7 @@ function touchedFolders(differences: readonly Difference[], { folders_made }: Kn
 /** The table of dangers holds for it, and nothing in it is taken for a branch. */
 function isKnownByName(key: string, { roots }: KnownLooks): boolean {
   const config = joinKey(key, "config");
-  return storeOf(config) === undefined && findLaterPlace(decodeKey(config), roots) !== undefined;
+  return storeOf(config) === undefined && findLaterPlace(decodeKey(config), { roots }) !== undefined;
 }
 
 interface MovedOptions {

@@ -56,6 +56,8 @@ class Walk {
   readonly #usual: Waiting[] = [];
   readonly #last: Waiting[] = [];
   readonly #closed: ReadonlySet<string>;
+  /** Whether git's configuration names what it named at the look before: else every name is judged again. */
+  readonly #hasSamePlaces: boolean;
   readonly #startMs = performance.now();
   readonly #budget = { kept: 0, readBytes: 0, laterBytes: 0, isLate: false };
   #turnMs = performance.now() + TURN_MS;
@@ -64,6 +66,7 @@ class Walk {
   constructor(options: TreeOptions) {
     this.#options = options;
     this.#closed = new Set(options.workspace.state_dirs.map(keyOf));
+    this.#hasSamePlaces = options.previous?.git_places === options.workspace.git_places;
   }
 
   async run(): Promise<TreeLook> {
@@ -82,7 +85,8 @@ class Walk {
         await this.#visit(next);
       }
     }
-    return { folders: this.#folders, left_out: this.#left_out };
+    const { git_places } = workspace;
+    return { folders: this.#folders, left_out: this.#left_out, ...(git_places === undefined ? {} : { git_places }) };
   }
 
   #next(): Waiting | undefined {
@@ -102,7 +106,7 @@ class Walk {
     const real = known?.real ?? decodeKey(key);
     const rules = children.some(({ name }) => name === ".gitignore") ? rulesOf(key, { real, above, known }) : above;
     const entries = new Map<string, TreeEntry>();
-    const isLater = known?.isLater ?? isLaterFolder(real, workspace);
+    const isLater = (this.#hasSamePlaces ? known?.isLater : undefined) ?? isLaterFolder(real, workspace);
     const isYoung = isYoungAt(nowMs, facts);
     const folder = { key, real, facts, isYoung, isLater, isIgnored, above, rules, entries };
     const toRead = new FolderToRead(key);
@@ -147,7 +151,8 @@ class Walk {
     const stats = statsOf(joinKey(folder.key, name));
     if (stats === undefined) return undefined; // gone meanwhile
     const facts = factsOf(stats);
-    const place = before?.kind === facts.kind ? before.place : this.#placeOf(folder, name, facts);
+    const isKnown = this.#hasSamePlaces && before?.kind === facts.kind;
+    const place = isKnown ? before.place : this.#placeOf(folder, name, facts);
     return meetFile({
       ...this.#options,
       budget: this.#budget,
@@ -174,7 +179,7 @@ class Walk {
     if (this.#closed.has(key)) return undefined;
     const text = decodeKey(name);
     const isKnown = before?.kind === "directory";
-    const entry = isKnown ? before : folderEntry(placeOf(folder, text, workspace));
+    const entry = isKnown && this.#hasSamePlaces ? before : folderEntry(placeOf(folder, text, workspace));
     const wasLeftOut = isAfter ? previous?.left_out.get(key) : undefined;
     const waiting = { key, above: folder.rules, isIgnored: folder.isIgnored };
     if (wasLeftOut !== undefined) {
@@ -183,7 +188,7 @@ class Walk {
       if (isAfter && !isKnown) this.#first.push(waiting);
       // A sandbox hides it from the command.
       else if (workspace.sandbox === "none") this.#left_out.set(key, "it is closed to every tool");
-    } else if (folder.isLater || entry.place === "later" || mayHoldLater(text)) {
+    } else if (folder.isLater || entry.place === "later" || mayHoldLater(decodeKey(key), workspace)) {
       this.#first.push(waiting);
     } else this.#meetUsual(waiting);
     return entry;

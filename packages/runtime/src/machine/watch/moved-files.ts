@@ -1,4 +1,5 @@
 import { runsLater } from "../../policy/check-path.ts";
+import type { GitPlaces } from "../../policy/facts.ts";
 import { decodeKey, folderOf, nameOf } from "../search/keys.ts";
 import type { Difference } from "./compare-looks.ts";
 import { joinKey } from "./tree-entry.ts";
@@ -9,6 +10,7 @@ export interface Looks {
   readonly before: TreeLook;
   readonly after: TreeLook;
   readonly roots: readonly string[];
+  readonly git_places?: GitPlaces;
 }
 
 /**
@@ -28,7 +30,7 @@ export function findMoved({ before, after, roots }: Looks): (difference: Differe
       const below = key.slice(folder.length + 1);
       const oldFolder = folderOf(below) === "" ? origin : joinKey(origin, folderOf(below));
       const old = before.folders.get(oldFolder)?.entries.get(nameOf(below));
-      if (isSameFile(old, now) && runsLater(joinKey(roots[0] ?? "/", decodeKey(below)), roots) !== undefined)
+      if (isSameFile(old, now) && runsLater(joinKey(roots[0] ?? "/", decodeKey(below)), { roots }) !== undefined)
         return true;
     }
     return false;

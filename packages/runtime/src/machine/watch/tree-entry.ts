@@ -1,3 +1,4 @@
+import type { GitPlaces } from "../../policy/facts.ts";
 import type { Stats } from "node:fs";
 import type { EntryKind } from "../../contract/context.ts";
 import { kindOf } from "../files/handle.ts";
@@ -53,6 +54,8 @@ export interface TreeLook {
   readonly folders: ReadonlyMap<string, TreeFolder>;
   /** Folders, by key, that were not looked into, and why. */
   readonly left_out: ReadonlyMap<string, string>;
+  /** What git's configuration named then: by it, and the tables, each file's place was judged. */
+  readonly git_places?: GitPlaces;
 }
 
 export function factsOf(stats: Stats): Facts {

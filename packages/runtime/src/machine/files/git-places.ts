@@ -1,0 +1,202 @@
+import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { isInside } from "../../paths/inside.ts";
+import type { GitPlaces, Places } from "../../policy/facts.ts";
+import { parseGitConfig } from "../../policy/git-config.ts";
+import { placesInConfig } from "../../policy/git-places.ts";
+import type { ConfigGround, NamedByGit } from "../../policy/git-places.ts";
+import { pointedTo } from "../../policy/git-pointers.ts";
+
+/** Between two looks at whether a configuration changed. */
+const FRESH_MS = 20;
+/** Folders looked into for repositories below the roots, and how deep: 2 µs each per look. */
+const MOST_FOLDERS = 200;
+const DEEPEST = 3;
+const MOST_MODULES = 64;
+const MOST_CONFIGS = 128;
+const MOST_PLACES = 256;
+const MOST_BYTES = 1 << 20;
+const NOT_ENTERED: ReadonlySet<string> = new Set(["node_modules", ".git"]);
+
+/** What git's configuration names below the roots, read again when it or the folders around it change. */
+export class GitPlacesReader {
+  readonly #roots: readonly string[];
+  readonly #home: string;
+  /** By path: what was looked at, as it was. */
+  #seen = new Map<string, string>();
+  #places: GitPlaces = [];
+  #lookedMs = Number.NEGATIVE_INFINITY;
+
+  constructor({ roots, home }: Pick<Places, "roots" | "home">) {
+    this.#roots = roots;
+    this.#home = home;
+  }
+
+  /** The very same list as long as nothing changed. */
+  current(): GitPlaces {
+    const nowMs = performance.now();
+    if (nowMs - this.#lookedMs < FRESH_MS) return this.#places;
+    const isSame = this.#seen.size > 0 && [...this.#seen].every(([path, identity]) => identityOf(path) === identity);
+    if (!isSame) this.#read();
+    this.#lookedMs = performance.now();
+    return this.#places;
+  }
+
+  #read(): void {
+    this.#seen = new Map();
+    const repositories = this.#roots.flatMap((root) => [...this.#above(root), ...this.#below(root)]);
+    const worktrees = [...new Set(repositories.map(({ worktree }) => worktree))];
+    const tops = worktrees.length === 0 ? this.#roots : worktrees;
+    const own = repositories.flatMap(({ worktree, gitdir }) => this.#configsOf(gitdir, worktree));
+    const persons = [join(this.#home, ".gitconfig"), join(this.#home, ".config/git/config"), "/etc/gitconfig"];
+    const configs = [...own, ...persons.map((file) => ({ file, worktrees: tops }))];
+    const named = this.#namedBy(configs);
+    const inside = named.flatMap(({ path, why, if_exists }) => {
+      if (if_exists && !existsSync(path)) return [];
+      return [...new Set([path, realOf(path)])].flatMap((each) => {
+        const root = this.#roots.find((above) => above !== each && isInside(above, each));
+        return root === undefined ? [] : [{ path: each, why }];
+      });
+    });
+    this.#places = inside.slice(0, MOST_PLACES);
+  }
+
+  /** The repository that a root lies in. */
+  #above(root: string): readonly Repository[] {
+    for (let folder = root; ; folder = dirname(folder)) {
+      const found = this.#repositoryIn(folder);
+      if (found !== undefined) return [found];
+      if (folder === "/") return [];
+    }
+  }
+
+  /** Those that lie in a root, near its top. */
+  #below(root: string): readonly Repository[] {
+    const found: Repository[] = [];
+    const folders: { readonly path: string; readonly depth: number }[] = [{ path: root, depth: 0 }];
+    for (let looked = 0; looked < MOST_FOLDERS; looked++) {
+      const next = folders.shift();
+      if (next === undefined) break;
+      this.#note(next.path);
+      const repository = next.depth === 0 ? undefined : this.#repositoryIn(next.path);
+      if (repository !== undefined) found.push(repository);
+      if (next.depth === DEEPEST) continue;
+      const names = foldersIn(next.path).filter((name) => !NOT_ENTERED.has(name));
+      folders.push(...names.map((name) => ({ path: join(next.path, name), depth: next.depth + 1 })));
+    }
+    return found;
+  }
+
+  #repositoryIn(worktree: string): Repository | undefined {
+    const path = join(worktree, ".git");
+    this.#note(path);
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) return undefined;
+    if (!stats.isFile()) return { worktree, gitdir: path };
+    const gitdir = pointedTo(readText(path) ?? "", worktree);
+    return gitdir === undefined ? undefined : { worktree, gitdir };
+  }
+
+  #configsOf(gitdir: string, worktree: string): readonly Config[] {
+    const pointer = readText(join(gitdir, "commondir"));
+    const common = pointer === undefined ? gitdir : (pointedTo(pointer, gitdir) ?? gitdir);
+    const own = [join(common, "config"), join(gitdir, "config.worktree")];
+    const modules = modulesIn(join(common, "modules")).map((module) => {
+      const file = join(module, "config");
+      const setting = parseGitConfig(readText(file) ?? "")?.find(({ key }) => key === "core.worktree")?.value;
+      const top = setting === undefined ? undefined : pointedTo(setting, module);
+      return { file, worktrees: [top ?? worktree] };
+    });
+    return [...own.map((file) => ({ file, worktrees: [worktree] })), ...modules];
+  }
+
+  /** What the files name, and those that they include. */
+  #namedBy(configs: readonly Config[]): readonly NamedByGit[] {
+    const found: NamedByGit[] = [];
+    const waiting = [...configs];
+    const read = new Set<string>();
+    for (let next = waiting.shift(); next !== undefined && read.size < MOST_CONFIGS; next = waiting.shift()) {
+      const { file, worktrees } = next;
+      const id = [file, ...worktrees].join("\0");
+      if (read.has(id)) continue;
+      read.add(id);
+      this.#note(file);
+      const ground: ConfigGround = { folder: dirname(file), worktrees, home: this.#home };
+      const named = placesInConfig(readText(file) ?? "", ground);
+      found.push(...named);
+      const included = named.filter(({ why }) => /^include(?:if\..*)?\.path /s.test(why));
+      waiting.push(...included.map(({ path }) => ({ file: path, worktrees })));
+    }
+    return found;
+  }
+
+  #note(path: string): void {
+    this.#seen.set(path, identityOf(path));
+  }
+}
+
+interface Repository {
+  /** The top of its working folder. */
+  readonly worktree: string;
+  readonly gitdir: string;
+}
+
+interface Config {
+  readonly file: string;
+  readonly worktrees: readonly string[];
+}
+
+function identityOf(path: string): string {
+  try {
+    const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    return stats === undefined ? "none" : `${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`;
+  } catch {
+    return "none"; // out of reach, and so out of git's
+  }
+}
+
+function readText(path: string): string | undefined {
+  try {
+    const stats = lstatSync(realpathSync.native(path));
+    return stats.isFile() && stats.size <= MOST_BYTES ? readFileSync(path, "latin1") : undefined;
+  } catch {
+    return undefined; // not there, or out of reach
+  }
+}
+
+function foldersIn(path: string): readonly string[] {
+  try {
+    return readdirSync(path, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name)
+      .slice(0, MOST_FOLDERS);
+  } catch {
+    return []; // gone meanwhile, or out of reach
+  }
+}
+
+/** The folders of submodules, whose names may have several parts. */
+function modulesIn(folder: string): readonly string[] {
+  const found: string[] = [];
+  const folders = [folder];
+  for (let looked = 0; looked < MOST_MODULES; looked++) {
+    const next = folders.shift();
+    if (next === undefined) break;
+    if (existsSync(join(next, "HEAD"))) found.push(next);
+    const inside = existsSync(join(next, "HEAD")) ? ["modules"] : foldersIn(next);
+    folders.push(...inside.map((name) => join(next, name)));
+  }
+  return found;
+}
+
+/** Where a path leads: for what is not there, from its nearest folder that is. */
+function realOf(path: string): string {
+  for (let folder = path; folder !== "/"; folder = dirname(folder)) {
+    try {
+      return join(realpathSync.native(folder), path.slice(folder.length));
+    } catch {
+      continue; // not there
+    }
+  }
+  return path;
+}
