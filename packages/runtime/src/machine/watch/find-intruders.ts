@@ -50,7 +50,7 @@ export function isOutOfReach(
   const real = decodeKey(key);
   if (closes !== undefined && isClosed(key, closes, roots)) return true;
   const isLaterFile = before?.place === "later" && before.kind !== "directory" && after !== undefined;
-  if (!isLaterFile || confirmed === true || findLaterPlace(real, roots)?.rewritten === true) return false;
+  if (!isLaterFile || confirmed === true || findLaterPlace(real, { roots })?.rewritten === true) return false;
   const isGit = /\/[^/]*\.git(?:\/|$)/.test(real);
   return !(isGit && opens?.git !== undefined) && opens?.paths.some((path) => isInside(path, real)) !== true;
 }
