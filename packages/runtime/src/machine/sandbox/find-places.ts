@@ -68,7 +68,8 @@ export class PlaceFinder {
   readonly #seenOutside = new Map<string, SeenFolder>();
   #seen = new Map<string, SeenFolder>();
   #key: string | undefined;
-  #gitPlaces: GitPlaces | undefined;
+  /** What git's configuration named when it last looked. */
+  gitPlaces: GitPlaces = NOTHING;
   /** Read for one command. */
   #names = 0;
 
@@ -76,11 +77,6 @@ export class PlaceFinder {
     this.#workspace = workspace;
     this.#isShown = isShown;
     this.#named = namedOutside(workspace);
-  }
-
-  /** What git's configuration named when it last looked. */
-  get gitPlaces(): GitPlaces {
-    return this.#gitPlaces ?? [];
   }
 
   /** `more`: folders below the roots that are looked at too, wherever they lie. */
@@ -109,10 +105,10 @@ export class PlaceFinder {
   }
 
   #findInside(judge: PlaceJudge | undefined, more: readonly string[]): FoundPlaces {
-    const { git_places } = this.#workspace;
-    if (this.#key !== judge?.key || this.#gitPlaces !== git_places) this.#seen = new Map();
+    const { git_places = NOTHING } = this.#workspace;
+    if (this.#key !== judge?.key || this.gitPlaces !== git_places) this.#seen = new Map();
     this.#key = judge?.key;
-    this.#gitPlaces = git_places;
+    this.gitPlaces = git_places;
     const folders = [...this.#workspace.roots, ...more];
     const seen = new Map<string, SeenFolder>();
     const hidden: HiddenPlace[] = [];
