@@ -173,3 +173,17 @@ test("the name of standard input is a file like others where it is one", () => {
   expect(levelOf("cd src && bash stdin < notes")).toBe("everyday");
   expect(levelOf("cd /dev && bash stdin < notes")).not.toBe("everyday");
 });
+
+/** However much stands before it. */
+const BEHIND = [
+  `obscure ${"a ".repeat(200)}rm -rf /`,
+  "obscure 'a b' 'c d' 'e f' 'g h' 'i j' rm -rf /",
+  "obscure 'a b' 'c d' 'e f' 'g h' 'i j' -c 'rm -rf /'",
+  `obscure ${"sh a ".repeat(6)}rm -rf /`,
+  `obscure ${"rm ".repeat(2_000)}-rf /`,
+  `obscure ${"'a b' ".repeat(1_000)}rm -rf /`,
+];
+
+test.each(BEHIND)("no number of words hides a command behind them: %#", (command) => {
+  expect(["destructive", "opaque"]).toContain(levelOf(command));
+});

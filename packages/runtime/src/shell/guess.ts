@@ -20,9 +20,6 @@ export interface Guesses {
   readonly opaque?: string;
 }
 
-/** As many places in a command as are tried. */
-const MAX_TRIED = 4;
-const MAX_WORDS = 64;
 /** Options of which the value is code or a command, in nearly every program that has them. */
 const RUNS =
   /^--?(?:c|e|ex|eval|exec|execute|expr|expression|command|cmd|code|toolexec|wrapper|run-command|eval-\w+|exec-\w+|[\w-]+-(?:command|cmd|exec|eval))$/;
@@ -40,17 +37,20 @@ const STARTS =
  * read are given back to be judged; code and text that cannot are opaque.
  */
 export function guessCarried({ words }: PlainCommand, scope: Scope, readsCode: boolean): Guesses {
-  const [name, ...rest] = words.slice(0, MAX_WORDS);
+  const [name, ...rest] = words;
   if (name === undefined) return NOTHING;
   const base = plainName(baseName(name.value));
   if (isPlainProgram(base)) return NOTHING;
   const guesses: Guess[] = [];
   let opaque: string | undefined;
   for (const [index, word] of rest.entries()) {
-    if (guesses.length >= MAX_TRIED) break;
     const before = rest[index - 1]?.value ?? "";
     const given = readGiven(word, before);
-    if (given.isProgram) guesses.push({ kind: given.kind, words: rest.slice(index) });
+    if (given.isProgram) {
+      // Every place is tried; a text with too many of them is opaque as a whole.
+      spend(scope, PER_WORD * (rest.length - index));
+      guesses.push({ kind: given.kind, words: rest.slice(index) });
+    }
     if (given.words !== undefined) guesses.push({ kind: given.kind, words: given.words });
     if (given.text !== undefined) guesses.push({ kind: given.kind, text: given.text });
     if (given.isCode && !readsCode && !isOfWorkspace(name, rest))
