@@ -34,6 +34,8 @@ interface CommandsOptions {
   readonly network_allow: readonly string[];
   readonly sandbox?: SandboxMode;
   readonly profile?: ProfileName;
+  /** See `RuntimeOptions.session`. */
+  readonly session?: string;
   readonly bash_timeout_ms?: number;
   readonly command_limits?: Partial<CommandLimits>;
 }
@@ -194,9 +196,9 @@ export class Commands {
 
   async #openWatch(): Promise<CommandWatch> {
     const { createCommandWatch } = await import("./machine/watch/command-changes.ts");
-    const { state_dir, cwd } = this.#options;
+    const { state_dir, cwd, session } = this.#options;
     const changer = await this.#options.changer.load();
-    return createCommandWatch({ state_dir, changer, cwd, workspace: this.workspace });
+    return createCommandWatch({ state_dir, changer, cwd, session, workspace: this.workspace });
   }
 
   #load(): Promise<Processes> {

@@ -108,6 +108,7 @@ export function noteOn(changes: CommandChanges, isBackground = false): string {
     ...further(stays.length - MAX_NOTES, files_more, "changes that undo cannot restore"),
     ...left_out.slice(0, MAX_NOTES).map(({ path, why }) => `${path}: changes in it are not listed: ${why}`),
     ...further(0, left_out_more, "places are not listed"),
+    ...(changes.unsure === undefined ? [] : [`${changes.unsure} more changes: ${UNSURE}`]),
     ...(changes.overlapped && (isBackground || files.length > 0) ? [OVERLAPPED] : []),
   ];
   return notes.map((note) => `[${makeVisible(note)}]\n`).join("");
@@ -123,6 +124,9 @@ const SET_ASIDE = {
   removed: "set aside",
   stays: "could not be set aside",
 } as const;
+
+const UNSURE =
+  "commands of other sessions ran at the same time, so it is not known whose these are; they are not listed, and undo leaves them alone";
 
 const OVERLAPPED =
   "another command ran at the same time: a change may be that one's, and what that one told is not told again";

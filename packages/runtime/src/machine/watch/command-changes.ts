@@ -6,13 +6,17 @@ import type { CommandChanges, CommandLook } from "../../contract/command-changes
 import { compareLooks } from "./compare-looks.ts";
 import type { Difference } from "./compare-looks.ts";
 import { describeChanges, isDoneBy } from "./describe-changes.ts";
+import type { Touched } from "./describe-changes.ts";
 import type { FileChanger } from "../files/file-changer.ts";
 import { describeTaken, findIntruders, isOutOfReach } from "./find-intruders.ts";
 import { KeptContents } from "./kept-contents.ts";
 import { statsOf } from "./list-folder.ts";
 import { lookAtTree } from "./look-at-tree.ts";
 import { recordChanges } from "./record-changes.ts";
+import { takeTurn } from "./command-turns.ts";
+import type { CommandTurn } from "./command-turns.ts";
 import { setAside } from "./set-aside.ts";
+import { changesOfOthers, isSurelyOwn } from "./whose-changes.ts";
 import { isFileVersion } from "../../contract/versions.ts";
 import { TouchedFiles } from "./touched-files.ts";
 import type { TouchedFile } from "./touched-files.ts";
@@ -26,6 +30,8 @@ interface CommandWatchOptions {
   readonly workspace: WorkspaceContext;
   /** What paths are told relative to. */
   readonly cwd: string;
+  /** Whose commands may learn of each other's files, such as those of a chat. Default: those of a run. */
+  readonly session?: string | undefined;
   readonly limits?: Partial<TreeLimits>;
 }
 
@@ -64,6 +70,7 @@ export function createCommandWatch(options: CommandWatchOptions): CommandWatch {
 
 /** A command that runs. */
 interface Running {
+  readonly turn: CommandTurn;
   readonly isBackground: boolean;
   /** What other calls do to files after this is not its own, see `TouchedFiles`. */
   readonly position: number;
@@ -97,7 +104,11 @@ class Watch implements CommandWatch {
 
   async before(request: WatchRequest): Promise<CommandLook> {
     this.#makeRoom();
+    const { state_dir, session = request.run_id } = this.#options;
+    const { background = false, signal } = request;
+    const turn = await takeTurn(state_dir, { session, background, signal });
     const own: Running = {
+      turn,
       isBackground: request.background === true,
       position: this.#touched.position,
       before: undefined,
@@ -106,6 +117,7 @@ class Watch implements CommandWatch {
     for (const other of this.#running) other.overlapped = true;
     this.#running.add(own);
     const drop = (): void => {
+      turn.end();
       this.#running.delete(own);
       if (this.#running.size === 0) this.#touched.clear();
     };
@@ -179,11 +191,12 @@ class Watch implements CommandWatch {
     const after = await this.#look(request, before, true);
     await request.recorded();
     const found = compareLooks(before, after);
-    const touched = this.#touched.since(own.position);
+    const touched = this.#touchedSince(own, request, found.entries.length);
     // What another call did is told by that one.
     const differences = found.entries.filter(
       (each) => !isDoneBy(touched, decodeKey(each.key), each.after) && !isOutOfReach(each, request, workspace),
     );
+    const time = { from: own.turn.from, others: own.turn.others(), after };
     const intruders =
       request.confirmed === true
         ? []
@@ -196,7 +209,8 @@ class Watch implements CommandWatch {
     const takenKeys = new Set(taken.map(({ intruder }) => intruder.key));
     const isThere = ({ key, after: now }: Difference): boolean =>
       now?.kind !== "directory" || statsOf(key) !== undefined;
-    const rest = differences.filter((each) => !takenKeys.has(each.key) && (taken.length === 0 || isThere(each)));
+    const kept = differences.filter((each) => !takenKeys.has(each.key) && (taken.length === 0 || isThere(each)));
+    const rest = kept.filter((each) => isSurelyOwn(each, time));
     const told = await recordChanges(
       this.#options.changer,
       request,
@@ -222,7 +236,19 @@ class Watch implements CommandWatch {
       left_out: leftOut.slice(0, MAX_LEFT_OUT).map(([key, why]) => ({ path: pathFor(decodeKey(key), cwd), why })),
       left_out_more: Math.max(0, leftOut.length - MAX_LEFT_OUT),
       overlapped: own.overlapped,
+      ...(rest.length === kept.length ? {} : { unsure: kept.length - rest.length }),
       bytes_written: rest.reduce((bytes, difference) => bytes + bytesOf(difference), 0),
+    };
+  }
+
+  /** What other calls did since the command began: of this runtime, and of others that share the state folder. */
+  #touchedSince({ position, turn }: Running, { run_id }: WatchRequest, count: number): Touched {
+    const near = this.#touched.since(position);
+    if (count === 0) return near;
+    const far = new Map(changesOfOthers(this.#options.state_dir, { from: turn.from, run_id }));
+    return {
+      has: (real) => near.has(real) || far.has(real),
+      get: (real) => (near.has(real) ? near.get(real) : far.get(real)),
     };
   }
 

@@ -1,0 +1,141 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { tryLockAnew, unlock } from "../files/lock-files.ts";
+import { lifeOf, ownProcess } from "../files/process-owner.ts";
+import { isSystemError } from "../files/system-error.ts";
+import { makeStateFolders, stateFolders } from "../files/state-folders.ts";
+
+/** When a command of another session ran, in milliseconds. `to` is Infinity while it still does. */
+export interface Interval {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface CommandTurn {
+  readonly from: number;
+  /** Commands of other sessions that ran, or run, at the same time. */
+  others(): readonly Interval[];
+  end(): void;
+}
+
+interface TurnOptions {
+  readonly session: string;
+  /** It goes on after its call, so nobody waits for its end. */
+  readonly background: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** How long a command waits for the one before it. Most take less, and then each change is surely its own. */
+const WAIT_MS = 10_000;
+const PAUSE_MS = 20;
+
+/**
+ * Commands that may change files take turns in a workspace, whatever process or chat runs them: what changed meanwhile is
+ * theirs then. One that takes long is not waited for: then both know when the other one ran.
+ *
+ * Each has a file `<id>@<owner>` while it runs, with its session. Of two that overlap, each finds `<own>.beside.<other>`,
+ * made by the one that began later; who ends first writes there when it ended.
+ */
+export async function takeTurn(state_dir: string, options: TurnOptions): Promise<CommandTurn> {
+  try {
+    return await beginTurn(state_dir, options);
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    // A state folder that cannot be written is no reason not to run a command; what it changed cannot be undone then.
+    return { from: Date.now(), others: () => [], end() {} };
+  }
+}
+
+async function beginTurn(state_dir: string, options: TurnOptions): Promise<CommandTurn> {
+  const folder = join(state_dir, "running");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const lock = options.background ? undefined : await waitForTurn(state_dir, options.signal);
+  const own = `${randomBytes(8).toString("hex")}@${ownProcess()}`;
+  const from = Date.now();
+  writeFileSync(join(folder, own), JSON.stringify({ session: options.session, from }), { mode: 0o600 });
+  for (const other of runningIn(folder)) {
+    if (other.name === own || other.session === options.session) continue;
+    note(folder, { of: other.name, other: own }, { from, to: null });
+    note(folder, { of: own, other: other.name }, { from: other.from, to: null });
+  }
+  return {
+    from,
+    others: () => besides(folder, own).map(({ interval }) => interval),
+    end() {
+      const to = Date.now();
+      for (const { other } of besides(folder, own)) {
+        if (isThere(folder, other)) note(folder, { of: other, other: own }, { from, to });
+        rmSync(join(folder, `${own}.beside.${other}`), { force: true });
+      }
+      rmSync(join(folder, own), { force: true });
+      if (lock !== undefined) unlock(lock);
+    },
+  };
+}
+
+/** The path of the lock that it holds; undefined where the command before it takes too long. */
+async function waitForTurn(state_dir: string, signal: AbortSignal): Promise<string | undefined> {
+  makeStateFolders(state_dir);
+  const lock = join(stateFolders(state_dir).locks, "command-turn");
+  const until = performance.now() + WAIT_MS;
+  while (!tryLockAnew(lock)) {
+    if (performance.now() > until) return undefined;
+    await pause(PAUSE_MS, undefined, { signal });
+  }
+  return lock;
+}
+
+interface RunningCommand {
+  readonly name: string;
+  readonly session: string;
+  readonly from: number;
+}
+
+/** Files of processes that are gone are removed on the way. */
+function runningIn(folder: string): readonly RunningCommand[] {
+  return readdirSync(folder).flatMap((name) => {
+    const [, owner = ""] = (name.split(".beside.")[0] ?? "").split("@");
+    if (lifeOf(owner) === "gone") {
+      rmSync(join(folder, name), { force: true });
+      return [];
+    }
+    if (name.includes(".beside.")) return [];
+    const told = readJson(join(folder, name)) as { session?: string; from?: number } | undefined;
+    return told === undefined ? [] : [{ name, session: told.session ?? "", from: told.from ?? 0 }];
+  });
+}
+
+interface Pair {
+  readonly of: string;
+  readonly other: string;
+}
+
+function note(folder: string, { of, other }: Pair, interval: { from: number; to: number | null }): void {
+  writeFileSync(join(folder, `${of}.beside.${other}`), JSON.stringify(interval), { mode: 0o600 });
+}
+
+function besides(folder: string, own: string): readonly { readonly other: string; readonly interval: Interval }[] {
+  const prefix = `${own}.beside.`;
+  return readdirSync(folder)
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => {
+      const { from = 0, to = null } = (readJson(join(folder, name)) ?? {}) as { from?: number; to?: number | null };
+      return { other: name.slice(prefix.length), interval: { from, to: to ?? Infinity } };
+    });
+}
+
+function isThere(folder: string, name: string): boolean {
+  return readJson(join(folder, name)) !== undefined;
+}
+
+/** Undefined where it is gone, or was not written whole. */
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as unknown;
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,86 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createRuntime } from "@autonous/runtime";
+import type { Runtime } from "@autonous/runtime";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { scratchFolder } from "../../../../../test/support/scratch.ts";
+
+const hasSandbox = spawnSync("bwrap", ["--version"]).status === 0;
+const needs = hasSandbox ? "" : " (skipped: needs bwrap, apt-get install bubblewrap)";
+const sandboxed = test.skipIf(!hasSandbox);
+
+/** Chats of one service: each has a runtime of its own on the same workspace and state folder. */
+async function chats(...sessions: readonly string[]) {
+  const { path } = await scratchFolder();
+  const root = join(path, "root");
+  mkdirSync(root);
+  const runtimes: Runtime[] = [];
+  for (const session of sessions) {
+    const runtime = await createRuntime({ roots: [root], state_dir: join(path, "state"), session });
+    onTestFinished(() => runtime.close());
+    runtimes.push(runtime);
+  }
+  return { root, runtimes, path };
+}
+
+const bash = (runtime: Runtime | undefined, cmd: string, more: object = {}) =>
+  (runtime as Runtime).call({ name: "bash", args: { cmd, ...more } });
+const undo = (runtime: Runtime | undefined, id: string | undefined) => (runtime as Runtime).undo(id ?? "undo_none");
+
+sandboxed(`commands of two chats each name and undo their own files${needs}`, async () => {
+  const { root, runtimes } = await chats("a", "b");
+
+  const [one, two] = await Promise.all([
+    bash(runtimes[0], "sleep 0.3; echo a > a.txt; mkdir -p d; echo a > d/a.txt"),
+    bash(runtimes[1], "sleep 0.3; echo b > b.txt; mkdir -p d; echo b > d/b.txt"),
+  ]);
+
+  expect(one.artifacts.files_changed).toEqual(["a.txt", "d/a.txt"]);
+  expect(two.artifacts.files_changed).toEqual(["b.txt", "d/b.txt"]);
+  expect((await undo(runtimes[0], one.artifacts.undo_id)).error).toBeNull();
+  expect(readFileSync(join(root, "d/b.txt"), "utf8")).toBe("b\n");
+  expect((await undo(runtimes[1], two.artifacts.undo_id)).error).toBeNull();
+  expect(existsSync(join(root, "d/b.txt"))).toBe(false);
+});
+
+sandboxed(`what another chat writes with a file tool while a command runs is that chat's${needs}`, async () => {
+  const { root, runtimes } = await chats("a", "b");
+
+  const running = bash(runtimes[0], "echo a > a.txt; until [ -e go ]; do sleep 0.05; done; rm go");
+  await vi.waitFor(() => expect(existsSync(join(root, "a.txt"))).toBe(true), { timeout: 30_000 });
+  await (runtimes[1] as Runtime).call({ name: "write", args: { path: "b.txt", content: "b" } });
+  writeFileSync(join(root, "go"), "");
+  const { artifacts } = await running;
+
+  expect(artifacts.files_changed).toEqual(["a.txt"]);
+  expect((await undo(runtimes[0], artifacts.undo_id)).error).toBeNull();
+  expect(readdirSync(root)).toEqual(["b.txt"]);
+});
+
+sandboxed(
+  `beside a command of another chat that goes on, only what is surely its own is named and undone${needs}`,
+  async () => {
+    const { root, runtimes } = await chats("a", "b");
+    const sleeping = await bash(runtimes[0], "echo secret-name > secret-name; sleep 600", { is_background: true });
+    expect(sleeping.error).toBeNull();
+    await vi.waitFor(() => expect(existsSync(join(root, "secret-name"))).toBe(true), { timeout: 30_000 });
+
+    const { artifacts, payload } = await bash(runtimes[1], "echo b > b.txt");
+
+    expect(JSON.stringify({ artifacts, payload })).not.toContain("secret-name");
+    expect(artifacts.files_changed).toEqual([]);
+    expect(payload?.stderr).toMatch(/1 more changes: commands of other sessions ran/);
+    expect(existsSync(join(root, "secret-name"))).toBe(true);
+  },
+);
+
+sandboxed(`commands of one chat know of each other's files${needs}`, async () => {
+  const { runtimes } = await chats("a");
+  await bash(runtimes[0], "sleep 600", { is_background: true });
+
+  const { artifacts } = await bash(runtimes[0], "echo b > b.txt");
+
+  expect(artifacts.files_changed).toEqual(["b.txt"]);
+  expect((await undo(runtimes[0], artifacts.undo_id)).error).toBeNull();
+});
