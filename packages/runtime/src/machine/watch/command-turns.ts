@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { tryLockAnew, unlock } from "../files/lock-files.ts";
+import { pause } from "../files/pause.ts";
 import { lifeOf, ownProcess } from "../files/process-owner.ts";
 import { isSystemError } from "../files/system-error.ts";
 import { makeStateFolders, stateFolders } from "../files/state-folders.ts";
@@ -82,7 +82,7 @@ async function waitForTurn(state_dir: string, signal: AbortSignal): Promise<stri
   const until = performance.now() + WAIT_MS;
   while (!tryLockAnew(lock)) {
     if (performance.now() > until) return undefined;
-    await pause(PAUSE_MS, undefined, { signal });
+    await pause(PAUSE_MS, signal);
   }
   return lock;
 }

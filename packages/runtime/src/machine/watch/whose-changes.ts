@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { parseLines } from "../files/change-log.ts";
+import { isSystemError } from "../files/system-error.ts";
 import { findLogs, readLog } from "../files/undo-logs.ts";
 import { isFileVersion } from "../../contract/versions.ts";
 import { folderOf, nameOf } from "../search/keys.ts";
@@ -47,7 +48,16 @@ interface LogTime {
 }
 
 /** What calls of other runs did to files since, as far as it is on record: of all processes of a state folder. */
-export function changesOfOthers(state_dir: string, { from, run_id }: LogTime): readonly TouchedFile[] {
+export function changesOfOthers(state_dir: string, time: LogTime): readonly TouchedFile[] {
+  try {
+    return readChanges(state_dir, time);
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    return []; // the record cannot be read, so nothing can be put there either, and nothing is undone by it
+  }
+}
+
+function readChanges(state_dir: string, { from, run_id }: LogTime): readonly TouchedFile[] {
   return findLogs(state_dir).flatMap((log): readonly TouchedFile[] => {
     const changedMs = statSync(log.path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity; // put away meanwhile
     if (changedMs < from - MARGIN_MS) return [];
