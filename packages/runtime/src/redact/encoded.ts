@@ -1,13 +1,15 @@
-import { isNewline } from "./characters.ts";
+import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
 import type { Found, Span } from "./find-shape.ts";
+import { codeAt } from "./view.ts";
 import type { View } from "./view.ts";
 
 /** A part of a text with its escapes decoded, and where in the text each of its characters stands. */
 export interface Decoded {
   readonly text: string;
-  /** `starts[i]` to `ends[i]` is what character `i` was written as. */
-  readonly starts: readonly number[];
-  readonly ends: readonly number[];
+  /** `starts[i]` to `starts[i + 1]` is what character `i` was written as. */
+  readonly starts: Int32Array;
+  /** Where a secret ends that is not over where the part is. */
+  readonly rest: number;
 }
 
 /** Escapes that a secret, or the sign before it, may be written with where it need not be. */
@@ -18,27 +20,37 @@ export const ESCAPE_WORDS: readonly string[] = [
   "%4", "%5", "%6", "%7",
 ];
 
-const ESCAPE =
-  /\\+u\{([0-9a-fA-F]{1,6})\}|\\+u([0-9a-fA-F]{4})|\\+U([0-9a-fA-F]{8})|\\+x([0-9a-fA-F]{2})|\\+([01][0-7]{2})|&#[xX]([0-9a-fA-F]{1,6});|&#(\d{1,7});|&(quot|apos|amp|lt|gt|equals|colon|lowbar|num|percnt);|%([0-9a-fA-F]{2})/g;
 // oxfmt-ignore
-const NAMED: Readonly<Record<string, string>> = {
-  quot: '"', apos: "'", amp: "&", lt: "<", gt: ">", equals: "=", colon: ":", lowbar: "_", num: "#", percnt: "%",
-};
+const NAMED: ReadonlyMap<string, string> = new Map([
+  ["quot", '"'], ["apos", "'"], ["amp", "&"], ["lt", "<"], ["gt", ">"], ["equals", "="], ["colon", ":"],
+  ["lowbar", "_"], ["num", "#"], ["percnt", "%"],
+]);
+const LONGEST_NAME = 6;
+/** No escape is longer, without the backslashes that nesting puts before it. */
+const LONGEST_ESCAPE = 12;
 /** How much around an escape is decoded, within its line. A secret is found from either end of it. */
 const BEFORE = 400;
-const AFTER = 624;
+const AFTER = 2048;
+/** The end of a part that was cut is decoded again with the next one, if an escape is there. */
+const OVERLAP = 256;
+const ESCAPE_STARTS = setOf("\\&%");
 /** Encoded, and encoded again, and once more. */
 const ROUNDS = 3;
 
 /** The text around an escape, decoded, to be looked at like any other. `anchor` is the beginning of the escape. */
 export function findEncoded(view: View, { start }: Span): Found | undefined {
-  if (view.isDecoded === true || (view.decodedTo ?? -1) > start) return undefined;
-  if (view.text.slice(start, start + 16).search(ESCAPE) !== 0) return undefined;
+  if (view.isDecoded || view.decodedTo > start) return undefined;
+  if (escapeAt(view.text, start) === 0) {
+    if (view.text.length - start < LONGEST_ESCAPE && !view.final) view.short = true;
+    return undefined;
+  }
   const from = lineStart(view, start);
   const to = lineEnd(view, start);
+  const isCut = to === start + AFTER;
+  const rest = isCut ? wordEnd(view, to) : to;
   if (view.short) return undefined;
-  view.decodedTo = to === from + BEFORE + AFTER ? to - BEFORE : to;
-  return { start, end: start, isBeside: true, decoded: decode(view.text, from, to) };
+  view.decodedTo = isCut ? to - OVERLAP : to;
+  return { start, end: start, isBeside: true, decoded: decode(view.text, { from, to, rest }) };
 }
 
 function lineStart({ text, floor }: View, at: number): number {
@@ -57,12 +69,20 @@ function lineEnd(view: View, at: number): number {
   return end;
 }
 
-function decode(text: string, from: number, to: number): Decoded {
-  let decoded: Decoded = {
-    text: text.slice(from, to),
-    starts: Array.from({ length: to - from }, (_, i) => from + i),
-    ends: Array.from({ length: to - from }, (_, i) => from + i + 1),
-  };
+/** The next escape is decoded by itself, and may as well be the quote that ends the word. */
+function wordEnd(view: View, at: number): number {
+  let end = at;
+  for (; end < at + AFTER; end++) {
+    const code = codeAt(view, end);
+    if (code < 0 || isSpace(code) || isQuote(code) || isIn(ESCAPE_STARTS, code)) break;
+  }
+  return end;
+}
+
+function decode(text: string, { from, to, rest }: { from: number; to: number; rest: number }): Decoded {
+  const starts = new Int32Array(to - from + 1);
+  for (let i = 0; i < starts.length; i++) starts[i] = from + i;
+  let decoded: Decoded = { text: text.slice(from, to), starts, rest };
   for (let round = 0; round < ROUNDS; round++) {
     const next = decodeOnce(decoded);
     if (next.text.length === decoded.text.length) break;
@@ -71,50 +91,109 @@ function decode(text: string, from: number, to: number): Decoded {
   return decoded;
 }
 
-function decodeOnce({ text, starts, ends }: Decoded): Decoded {
+function decodeOnce({ text, starts, rest }: Decoded): Decoded {
+  const newStarts = new Int32Array(text.length + 1);
   let result = "";
-  const newStarts: number[] = [];
-  const newEnds: number[] = [];
-  let at = 0;
+  let count = 0;
+  let copied = 0;
   const copy = (until: number): void => {
-    result += text.slice(at, until);
-    for (; at < until; at++) {
-      newStarts.push(starts[at] ?? 0);
-      newEnds.push(ends[at] ?? 0);
-    }
+    result += text.slice(copied, until);
+    for (; copied < until; copied++) newStarts[count++] = starts[copied] as number;
   };
-  for (const match of text.matchAll(ESCAPE)) {
-    const character = characterOf(match);
-    if (character === undefined) continue;
-    copy(match.index);
-    at = match.index + match[0].length;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (!isIn(ESCAPE_STARTS, code)) continue;
+    const head = at;
+    while (code === CODE.backslash && text.charCodeAt(at + 1) === CODE.backslash) at++;
+    const escape = escapeAt(text, at);
+    if (escape === 0) continue;
+    copy(head);
+    const character = String.fromCodePoint(escape >> LENGTH_BITS).toWellFormed();
     result += character;
-    for (let i = 0; i < character.length; i++) {
-      newStarts.push(starts[match.index] ?? 0);
-      newEnds.push(ends[at - 1] ?? 0);
-    }
+    for (let i = 0; i < character.length; i++) newStarts[count++] = starts[head] as number;
+    at += (escape & LENGTH_MASK) - 1;
+    copied = at + 1;
   }
   copy(text.length);
-  return { text: result, starts: newStarts, ends: newEnds };
+  newStarts[count] = starts[text.length] as number;
+  return { text: result, starts: newStarts, rest };
 }
 
-function characterOf(match: RegExpExecArray): string | undefined {
-  const [, braced, short, long, byte, octal, hexEntity, entity, name, percent] = match;
-  if (name !== undefined) return NAMED[name];
-  const hex = braced ?? short ?? long ?? byte ?? hexEntity ?? percent;
-  const code =
-    hex === undefined ? Number.parseInt(octal ?? entity ?? "", octal === undefined ? 10 : 8) : Number.parseInt(hex, 16);
-  return code > 0x10_ffff ? undefined : String.fromCodePoint(code).toWellFormed();
+const LENGTH_BITS = 5;
+const LENGTH_MASK = (1 << LENGTH_BITS) - 1;
+
+/** The escape at a place: the code of its character, and its length in the lowest bits. 0 where there is none. */
+function escapeAt(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  if (code === CODE.percent) return numberAt(text, at, { skip: 1, most: 2, radix: 16 });
+  if (code === CODE.ampersand) return entityAt(text, at);
+  if (code !== CODE.backslash) return 0;
+  const kind = text[at + 1] ?? "";
+  const digits = DIGITS_AFTER[kind];
+  if (digits === undefined) return 0;
+  if (kind === "u" && text[at + 2] === "{") return numberAt(text, at, { skip: 3, most: 6, radix: 16, end: "}" });
+  return numberAt(text, at, digits);
+}
+
+interface Digits {
+  /** What stands before the digits. */
+  readonly skip: number;
+  /** How many there are; with an end, at most. */
+  readonly most: number;
+  readonly radix: 8 | 10 | 16;
+  readonly end?: string;
+}
+
+// oxfmt-ignore
+const DIGITS_AFTER: Readonly<Record<string, Digits>> = {
+  u: { skip: 2, most: 4, radix: 16 }, U: { skip: 2, most: 8, radix: 16 }, x: { skip: 2, most: 2, radix: 16 },
+  0: { skip: 1, most: 3, radix: 8 },  1: { skip: 1, most: 3, radix: 8 },
+};
+
+function numberAt(text: string, at: number, { skip, most, radix, end }: Digits): number {
+  const from = at + skip;
+  let stop = from;
+  let value = 0;
+  for (; stop < from + most; stop++) {
+    const digit = digitOf(text.charCodeAt(stop));
+    if (digit >= radix) break;
+    value = value * radix + digit;
+  }
+  const isWhole = end === undefined ? stop === from + most : stop > from && text[stop] === end;
+  if (!isWhole || value > 0x10_ffff) return 0;
+  return (value << LENGTH_BITS) + (stop - at) + (end === undefined ? 0 : 1);
+}
+
+/** 16 and more for what is not a digit. */
+function digitOf(code: number): number {
+  if (!isIn(SETS.hex, code)) return 16;
+  return code < 58 ? code - 48 : (code & 31) + 9;
+}
+
+function entityAt(text: string, at: number): number {
+  if (text[at + 1] === "#") {
+    const isHex = text[at + 2] === "x" || text[at + 2] === "X";
+    const digits = isHex ? ({ skip: 3, most: 6, radix: 16 } as const) : ({ skip: 2, most: 7, radix: 10 } as const);
+    return numberAt(text, at, { ...digits, end: ";" });
+  }
+  for (let end = at + 3; end <= at + 1 + LONGEST_NAME; end++) {
+    if (text.charCodeAt(end) !== CODE.semicolon) continue;
+    const character = NAMED.get(text.slice(at + 1, end));
+    return character === undefined ? 0 : (character.charCodeAt(0) << LENGTH_BITS) + (end + 1 - at);
+  }
+  return 0;
 }
 
 /** How far before a secret an escape may stand that it is found by. */
 const NEAR = 80;
 
 /** The places of secrets in a decoded text, in the text itself; only those that an escape hid. */
-export function encodedSpans({ text, starts, ends }: Decoded, spans: readonly Span[]): readonly Span[] {
+export function encodedSpans({ text, starts, rest }: Decoded, spans: readonly Span[]): readonly Span[] {
   return spans.flatMap(({ start, end }) => {
     const near = Math.max(0, start - NEAR);
-    const isEscaped = (ends[end - 1] ?? 0) - (starts[near] ?? 0) > end - near;
-    return isEscaped && end <= text.length ? [{ start: starts[start] ?? 0, end: ends[end - 1] ?? 0 }] : [];
+    const from = starts[start] ?? 0;
+    const to = starts[end] ?? 0;
+    if (to - (starts[near] ?? 0) <= end - near) return [];
+    return [{ start: from, end: end === text.length ? rest : to }];
   });
 }

@@ -45,9 +45,11 @@ export function findShape(view: View, anchor: Span, shape: Shape): Found | undef
 function joinShape(view: View, { end, stop, shape }: { end: number; stop: number; shape: Shape }): number | undefined {
   const { of, least, most = Infinity, size = Infinity, check } = shape;
   if (stop === end || stop - end >= size) return undefined;
-  const joined = joinWrapped(view, { from: end, at: stop, of, isWhole: stop - end >= least });
-  if (joined === undefined || joined.text.length < least || joined.text.length > most) return undefined;
-  return check === undefined || check.test(joined.text.slice(0, CHECK_WINDOW)) ? joined.end : undefined;
+  const judge = (text: string): boolean =>
+    text.length <= most && (check === undefined || check.test(text.slice(0, CHECK_WINDOW)));
+  const enough = Math.min(most + 1, Math.max(least, CHECK_WINDOW));
+  const joined = joinWrapped(view, { from: end, at: stop, of, isWhole: stop - end >= least, enough, judge });
+  return joined !== undefined && joined.text.length >= least && judge(joined.text) ? joined.end : undefined;
 }
 
 export function findSplitShape(view: View, anchor: Span, shape: SplitShape): Found | undefined {
@@ -73,7 +75,8 @@ export function findAwsKey(view: View, { start, end }: Span): Found | undefined 
   if ((prefix !== "AKIA" && prefix !== "ASIA") || !standsAlone(view, start)) return undefined;
   const stop = runEnd(view, end, { of: UPPER_DIGITS, window: 21 });
   if (stop > end && stop - end < 16) {
-    const joined = joinWrapped(view, { from: end, at: stop, of: UPPER_DIGITS, isWhole: false });
+    const judge = (text: string): boolean => text.length === 16;
+    const joined = joinWrapped(view, { from: end, at: stop, of: UPPER_DIGITS, isWhole: false, enough: 16, judge });
     return joined?.text.length === 16 ? { start, end: joined.end } : undefined;
   }
   if (stop - end < 16 || stop - end > 20 || isIn(SETS.word, codeAt(view, stop))) return undefined;

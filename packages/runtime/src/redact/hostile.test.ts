@@ -18,6 +18,10 @@ const UNITS = [
   REDACTION_MARKER, "***REDACTED", "REDACTED***", "***", `token=${REDACTION_MARKER}`, "known-value", "known-", "identified by '", "name: X_TOKEN\n", "name: X_TOKEN\nvalue: ", '"token", ', '["--token", ', "<password>", "<password>a<", "%22token%22%3A%22", "token%3D",
   "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9fG1hJ3kL5mN7pQ9rS1tU3v\n", "aB3dE5fG7hJ9kL1m\n", "a1B2\n", "a1B2\\n", "MII", "MIIEpAIBAAKCAQEA", "MIIEpAIBAAKCAQEA\n", "-----END CERTIFICATE-----\n", "1-1-", "a:1:", "mysql ", "mysql -p", "mysql -pa ", "redis-cli -a ", "docker login -p ", "curl -u a:b ", "echo a | ", ":*:", "*:*:*:a:b ", "$6$", "$6$a$", "{SHA}",
   "\u001b[32m", "\\n", "\\u0022", "\\ntoken=", "密码：", "sshpass -p ", "ENV X_TOKEN ", "set -x TOKEN ", "password: str = ", "password: A<", "token: a.b", "token: a_b ", "token = a.b.c;",
+  "\\x41", "\\u{41}", "\\101", "\\\\u0041", "&#65;", "&#x41;", "&quot;", "%41", "%2541", "%252541", "%74oken=", "a%3db&", "&quot;token&quot;:&quot;", "\\u0022token\\u0022:\\u0022", "%22password%22%3A%22hunter2Zq9%22%2C",
+  "ghp_a1B2\n", "ghp_a1B2\\\n", "ghp_a1B2=\n", 'ghp_a1B2" +\n"', "sk-a1B2\n", "eyJhbGci\n", "eyJaaaaaaaa.\n", "AKIA2\n", "AKIAA2B3\n",
+  "know\n", "known-\n", "known-value=\n", "known-known-\\\n", "6b6e6f77", "6b 6e 6f 77 ", "a25vd24t",
+  "curl \\\n", "curl -sSLku a:b ", "curl -u a:b\n", 'curl "', "mysql 'a ", '["mysql", "-px"], ', "openssl -k ", "zip -P ", "oc login -p ", "htpasswd -b ", "http -a a:b ", "kubectl --from-literal=a=b ", "mysqladmin password x ", "echo x | sudo -S ", "printf ",
 ];
 
 test.each(UNITS)("300 kB of %j come through", (unit) => {

@@ -33,7 +33,7 @@ export function findKeyLine(view: View, { start: lineEnd }: Span): Found | undef
   if (goesOn(view, view.keyEnd, start)) return keyLine(view, { start, end });
   const after = lookAhead(view, lineEnd);
   if (view.short) return undefined;
-  if (after.kind === "plain") view.plainEnd = Math.max(view.plainEnd ?? -1, after.at);
+  if (after.kind === "plain") view.plainEnd = Math.max(view.plainEnd, after.at);
   const isKey = after.kind === "private" || (after.kind === "open" && WIDTHS.has(text.length) && isDense(text));
   return isKey ? keyLine(view, { start, end }) : undefined;
 }
@@ -43,9 +43,10 @@ function keyLine(view: View, { start, end }: Span): Found {
   return { start, end, tail: { kind: "key-body" } };
 }
 
-/** A quick look that tells most lines: four characters of base64, with a digit or sign or both cases among the last. */
+/** A quick look that tells most lines: four characters of base64, and a digit, a sign or a capital within the word. */
 function mayEndBody(text: string, lineEnd: number): boolean {
   let end = lineEnd - 1;
+  let isMarked = false;
   for (let i = 0; i < 16 && end >= 0; i++, end--) {
     const code = text.charCodeAt(end);
     if (
@@ -54,9 +55,15 @@ function mayEndBody(text: string, lineEnd: number): boolean {
       !(code === LETTER_N && text.charCodeAt(end - 1) === CODE.backslash)
     )
       break;
+    if (code === CODE.plus) isMarked = true;
   }
-  for (let i = 0; i < 4; i++) if (!isIn(BODY, text.charCodeAt(end - i))) return false;
-  return true;
+  for (let i = 0; i <= LONGEST_LINE; i++) {
+    const code = text.charCodeAt(end - i);
+    if (!isIn(BODY, code)) return i >= 4 && isMarked;
+    if (code < LETTER_A) isMarked = true;
+    if (i >= 4 && isMarked) return true;
+  }
+  return isMarked;
 }
 
 /** Whether nothing stands before a line's body that would make it part of something else. */
@@ -83,6 +90,8 @@ function bodyStart(view: View, end: number): number {
   return first === CODE.plus && ((end - start) % 4 === 1 || end - start === 71) ? start + 1 : start;
 }
 
+/** Digits, signs and capitals come before it. */
+const LETTER_A = 97;
 const LETTER_N = 110;
 const LETTER_R = 114;
 
@@ -104,8 +113,8 @@ const PLACE = /[^\s:]{1,120}:(?:\d{1,7}[:-])?|[^\s:]{1,120}-\d{1,7}-|\d{1,7}(?:\
 const MOST_BETWEEN = 200;
 
 /** Whether a line goes on with the block, or key, whose last line ended there. */
-function goesOn({ text }: View, last: number | undefined, start: number): boolean {
-  if (last === undefined || last < 0 || start - last > MOST_BETWEEN) return false;
+function goesOn({ text }: View, last: number, start: number): boolean {
+  if (last < 0 || start - last > MOST_BETWEEN) return false;
   if (start <= last) return true;
   const between = text.slice(last, start);
   if (between.includes("-----")) return false;
@@ -196,7 +205,7 @@ function endKind(view: View, at: number): Ahead["kind"] {
 /** The first line of a block that holds no private key: what follows is kept. */
 export function keepPublicBlock(view: View, { end }: Span): undefined {
   const rest = /^[^\n\\]{0,100}(?=\n|\\)/.exec(rightOf(view, end, 101))?.[0].length ?? 0;
-  view.plainEnd = Math.max(view.plainEnd ?? -1, end + rest);
+  view.plainEnd = Math.max(view.plainEnd, end + rest);
 }
 
 /** The end of a text is the end of its last line. */

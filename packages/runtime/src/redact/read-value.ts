@@ -2,7 +2,7 @@ import { CODE, isQuote } from "./characters.ts";
 import { extend } from "./extent.ts";
 import type { Extent, Tail } from "./extent.ts";
 import type { Place } from "./places.ts";
-import { codeAt, restOfLine } from "./view.ts";
+import { codeAt, createView, restOfLine } from "./view.ts";
 import type { View } from "./view.ts";
 
 /** How much of a value is read to decide whether it is a secret. Small, since it is read anew for each name. */
@@ -46,7 +46,7 @@ export function readTo(view: View, at: number, tail: Tail): Reading {
   const limit = at + (tail.kind === "word" ? WORD_WINDOW : QUOTED_WINDOW);
   const isCut = limit + MARGIN < view.text.length;
   const window: View = isCut
-    ? { text: view.text.slice(0, limit + MARGIN), final: false, floor: view.floor, short: false }
+    ? createView(view.text.slice(0, limit + MARGIN), { final: false, floor: view.floor })
     : view;
   const { end, open } = tail.kind === "word" ? readWord(view, at, { window, tail }) : extend(window, at, tail);
   if (open && !isCut) view.short = true;

@@ -6,6 +6,7 @@ import { scan } from "./scan.ts";
 import { mergeSpans, replaceSpans } from "./spans.ts";
 import { createStream } from "./stream.ts";
 import type { StreamRedactor } from "./stream.ts";
+import { createView } from "./view.ts";
 
 interface RedactOptions {
   /** Secrets known by their value. They are found literally, broken over lines, and as JSON, addresses, base64 and hex write them. */
@@ -68,7 +69,7 @@ function redactPart(text: string, { before, after }: Around, known: KnownValues 
 
 function findSecrets(text: string, known: KnownValues | undefined): readonly Span[] {
   const spans: Span[] = [];
-  const view = { text, final: true, floor: -1, short: false };
+  const view = createView(text);
   if (known === undefined) {
     scan(view, 0, { spans });
   } else {

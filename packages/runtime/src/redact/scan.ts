@@ -6,6 +6,7 @@ import type { Found, Span } from "./find-shape.ts";
 import { ANCHORS, RULES } from "./rules.ts";
 import { isSpace } from "./characters.ts";
 import { findLastKeyLine } from "./key-lines.ts";
+import { createView } from "./view.ts";
 import type { View } from "./view.ts";
 
 /** How far rules got. Before `settled` nothing changes any more, whatever text follows. */
@@ -32,17 +33,15 @@ interface Borders {
  */
 export function scan(view: View, from: number, { spans, borders }: { spans: Span[]; borders?: Borders }): Progress {
   const { text } = view;
-  const { classes, next, firstHit, hits, width } = ANCHORS;
   const limit = borders?.settled ?? Infinity;
   const setFloor = borders === undefined ? undefined : floorSetter(view, borders.spans);
   let settled = from;
   let { floor } = view;
-  let state = 0;
-  for (let at = from; at < text.length;) {
-    state = next[state + (classes[text.charCodeAt(at++)] as number)] as number;
-    if (state < firstHit) continue;
+  const cursor: Cursor = { at: from, state: 0 };
+  for (let hit = nextHit(text, cursor); hit !== undefined; hit = nextHit(text, cursor)) {
+    const { at } = cursor;
     setFloor?.(at);
-    const found = tryRules(view, at, hits[(state - firstHit) / width] as readonly number[]);
+    const found = tryRules(view, at, hit);
     if (view.short || at > limit) {
       // What is looked at again has to look the same: borders count anew.
       view.short = false;
@@ -65,8 +64,8 @@ export function scan(view: View, from: number, { spans, borders }: { spans: Span
     floor = end;
     settled = end;
     if (open) return { settled, open: found.tail };
-    at = end;
-    state = 0;
+    cursor.at = end;
+    cursor.state = 0;
   }
   view.floor = floor;
   const last = view.final ? findLastKeyLine(view) : undefined;
@@ -74,9 +73,28 @@ export function scan(view: View, from: number, { spans, borders }: { spans: Span
   return { settled: view.final ? text.length : Math.max(settled, lastBorder(text)), open: undefined };
 }
 
+interface Cursor {
+  at: number;
+  state: number;
+}
+
+/** Goes on to the end of the next word and gives the rules that have it. A loop of its own, since all text goes through it. */
+function nextHit(text: string, cursor: Cursor): readonly number[] | undefined {
+  const { classes, next, firstHit, hits, width } = ANCHORS;
+  let { at, state } = cursor;
+  while (at < text.length) {
+    state = next[state + (classes[text.charCodeAt(at++)] as number)] as number;
+    if (state < firstHit) continue;
+    cursor.at = at;
+    cursor.state = state;
+    return hits[(state - firstHit) / width];
+  }
+  return undefined;
+}
+
 function scanDecoded(decoded: Decoded): readonly Span[] {
   const spans: Span[] = [];
-  scan({ text: decoded.text, final: true, floor: -1, short: false, isDecoded: true }, 0, { spans });
+  scan(createView(decoded.text, { isDecoded: true }), 0, { spans });
   return encodedSpans(decoded, spans);
 }
 

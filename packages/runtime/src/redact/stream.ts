@@ -5,7 +5,7 @@ import type { KnownValues } from "./known-values.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { scan } from "./scan.ts";
 import { mergeSpans } from "./spans.ts";
-import { LOOK_BACK } from "./view.ts";
+import { createView, LOOK_BACK } from "./view.ts";
 import type { View } from "./view.ts";
 
 /**
@@ -36,6 +36,7 @@ class Stream implements StreamRedactor {
   #ruled = 0;
   #matched = 0;
   #floor = -1;
+  #decodedTo = -1;
   #plainEnd = -1;
   #keyEnd = -1;
   #open: Tail | undefined;
@@ -73,14 +74,13 @@ class Stream implements StreamRedactor {
   }
 
   #advance(final: boolean): string {
-    const view: View = {
-      text: this.#text,
+    const view = createView(this.#text, {
       final,
       floor: this.#floor,
+      decodedTo: this.#decodedTo,
       plainEnd: this.#plainEnd,
       keyEnd: this.#keyEnd,
-      short: false,
-    };
+    });
     this.#matched = this.#known?.find(view, this.#matched, this.#values) ?? this.#text.length;
     if (this.#open !== undefined) this.#swallow(view, this.#open);
     if (this.#open === undefined) {
@@ -89,8 +89,9 @@ class Stream implements StreamRedactor {
       this.#ruled = settled;
       this.#open = open;
       this.#floor = view.floor;
-      this.#plainEnd = view.plainEnd ?? -1;
-      this.#keyEnd = view.keyEnd ?? -1;
+      this.#decodedTo = view.decodedTo;
+      this.#plainEnd = view.plainEnd;
+      this.#keyEnd = view.keyEnd;
     }
     const result = this.#release(Math.min(this.#ruled, this.#matched));
     this.#forget();
@@ -145,6 +146,7 @@ class Stream implements StreamRedactor {
     this.#ruled -= cut;
     this.#matched -= cut;
     this.#floor = Math.max(-1, this.#floor - cut);
+    this.#decodedTo = Math.max(-1, this.#decodedTo - cut);
     this.#plainEnd = Math.max(-1, this.#plainEnd - cut);
     this.#keyEnd = Math.max(-1, this.#keyEnd - cut);
     const move = ({ start, end }: Span): Span => ({ start: start - cut, end: end - cut });

@@ -110,3 +110,13 @@ test("a passphrase of several words goes, what a form says about one stays", () 
     expect(redact(text).text).toBe(text);
   }
 });
+
+test("on a long line an escape hides nothing, wherever it stands and however much follows", () => {
+  const filler = "%2Fa%2Fb,".repeat(60);
+  for (let shift = 0; shift < 2600; shift += 37) {
+    const before = `%41${"x ".repeat(shift >> 1)}`;
+    expect(redact(`${before} %67${github.slice(1)} ${filler}`).text).toBe(`${before} ${REDACTION_MARKER} ${filler}`);
+  }
+  const long = `\\x65${jwt.slice(1)}${MIXED.repeat(80)}`;
+  expect(redact(`a ${long} b`).text).toBe(`a ${REDACTION_MARKER} b`);
+});

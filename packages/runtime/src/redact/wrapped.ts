@@ -17,14 +17,21 @@ interface Joined {
   readonly end: number;
 }
 
-/**
- * What a token is that is broken over lines: its characters from `from` on, with `at` where the first line ends.
- * Undefined where it is not broken there. `isWhole`: it could end there, so that more has to look like its rest.
- */
-export function joinWrapped(
-  view: View,
-  { from, at, of, isWhole }: { from: number; at: number; of: CharacterSet; isWhole: boolean },
-): Joined | undefined {
+interface Wrapped {
+  readonly from: number;
+  /** Where its first line ends. */
+  readonly at: number;
+  readonly of: CharacterSet;
+  /** It could end there, so that more has to look like its rest. */
+  readonly isWhole: boolean;
+  /** So many characters are enough to judge: what is no token by then is read no further. */
+  readonly enough?: number;
+  readonly judge?: (text: string) => boolean;
+}
+
+/** What a token is that is broken over lines; undefined where it is not broken there, or not a token. */
+export function joinWrapped(view: View, wrapped: Wrapped): Joined | undefined {
+  const { from, at, of, isWhole, enough = Infinity, judge } = wrapped;
   let text = view.text.slice(from, at);
   let end = at;
   for (let count = 0; count < MOST_PIECES; count++) {
@@ -32,8 +39,10 @@ export function joinWrapped(
     if (next === undefined || view.short) break;
     const piece = view.text.slice(next.start, next.end);
     if (!next.isMarked && !isRest(view, piece, { end: next.end, isWhole: isWhole || count > 0 })) break;
+    const wasShort = text.length < enough;
     text += piece;
     ({ end } = next);
+    if (wasShort && text.length >= enough && judge?.(text) === false) return undefined;
   }
   return end > at ? { text, end } : undefined;
 }
