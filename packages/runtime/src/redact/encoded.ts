@@ -10,6 +10,8 @@ export interface Decoded {
   readonly starts: Int32Array;
   /** Where a secret ends that is not over where the part is. */
   readonly rest: number;
+  /** Quotes were removed too: a word of the shell as the program gets it. */
+  readonly isUnquoted: boolean;
 }
 
 /** Escapes that a secret, or the sign before it, may be written with where it need not be. */
@@ -79,10 +81,10 @@ function wordEnd(view: View, at: number): number {
   return end;
 }
 
-function decode(text: string, { from, to, rest }: { from: number; to: number; rest: number }): Decoded {
+export function decode(text: string, { from, to, rest }: { from: number; to: number; rest: number }): Decoded {
   const starts = new Int32Array(to - from + 1);
   for (let i = 0; i < starts.length; i++) starts[i] = from + i;
-  let decoded: Decoded = { text: text.slice(from, to), starts, rest };
+  let decoded: Decoded = { text: text.slice(from, to), starts, rest, isUnquoted: false };
   for (let round = 0; round < ROUNDS; round++) {
     const next = decodeOnce(decoded);
     if (next.text.length === decoded.text.length) break;
@@ -116,7 +118,7 @@ function decodeOnce({ text, starts, rest }: Decoded): Decoded {
   }
   copy(text.length);
   newStarts[count] = starts[text.length] as number;
-  return { text: result, starts: newStarts, rest };
+  return { text: result, starts: newStarts, rest, isUnquoted: false };
 }
 
 const LENGTH_BITS = 5;

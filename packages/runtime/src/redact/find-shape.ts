@@ -48,7 +48,7 @@ function joinShape(view: View, { end, stop, shape }: { end: number; stop: number
   const judge = (text: string): boolean =>
     text.length <= most && (check === undefined || check.test(text.slice(0, CHECK_WINDOW)));
   const enough = Math.min(most + 1, Math.max(least, CHECK_WINDOW));
-  const joined = joinWrapped(view, { from: end, at: stop, of, isWhole: stop - end >= least, enough, judge });
+  const joined = joinWrapped(view, { from: end, at: stop, of, isWhole: stop - end >= least, enough, judge, size });
   return joined !== undefined && joined.text.length >= least && judge(joined.text) ? joined.end : undefined;
 }
 
@@ -75,8 +75,7 @@ export function findAwsKey(view: View, { start, end }: Span): Found | undefined 
   if ((prefix !== "AKIA" && prefix !== "ASIA") || !standsAlone(view, start)) return undefined;
   const stop = runEnd(view, end, { of: UPPER_DIGITS, window: 21 });
   if (stop > end && stop - end < 16) {
-    const judge = (text: string): boolean => text.length === 16;
-    const joined = joinWrapped(view, { from: end, at: stop, of: UPPER_DIGITS, isWhole: false, enough: 16, judge });
+    const joined = joinWrapped(view, { from: end, at: stop, of: UPPER_DIGITS, isWhole: false, size: 16 });
     return joined?.text.length === 16 ? { start, end: joined.end } : undefined;
   }
   if (stop - end < 16 || stop - end > 20 || isIn(SETS.word, codeAt(view, stop))) return undefined;

@@ -1,5 +1,6 @@
 import { findAssignment } from "./assignments.ts";
 import { compileAutomaton } from "./automaton.ts";
+import type { CharacterSet } from "./characters.ts";
 import { findAwsKey, findEncodedKey, findJwt, findShape, findSplitShape } from "./find-shape.ts";
 import type { Found, Span } from "./find-shape.ts";
 import { findBasic, findBearer, findCookies } from "./headers.ts";
@@ -13,6 +14,7 @@ import { DER_BEGINNINGS, findDerKey } from "./der-keys.ts";
 import { ESCAPE_WORDS, findEncoded } from "./encoded.ts";
 import { findKeyLine, keepPublicBlock } from "./key-lines.ts";
 import { findPgpass, PGPASS_PORTS } from "./pgpass.ts";
+import { AFTER_QUOTE, findQuotedWord, QUOTES_IN_WORDS } from "./quoted-words.ts";
 import { isStandIn } from "./stand-ins.ts";
 import { leftOf, restOfLine } from "./view.ts";
 import type { View } from "./view.ts";
@@ -26,6 +28,10 @@ interface Rule {
   readonly find: (view: View, anchor: Span) => Found | undefined;
   /** Without this character so far from the word's start, there is no need to look: for words that are everywhere. */
   readonly hint?: { readonly offset: number; readonly code: number };
+  /** Without one of these characters right behind the word there is no need to look: the same. */
+  readonly next?: CharacterSet;
+  /** It knows the secret by its own look, whatever stands around it. */
+  readonly isBare?: true;
 }
 
 interface Phrase {
@@ -68,6 +74,7 @@ export const RULES: readonly Rule[] = [
   { word: "printf ",            find: (view, { start, end }) => findFedSecret(view, { start, end: end - 1 }) },
   ...PGPASS_PORTS.map((word): Rule => ({ word, find: findPgpass })),
   ...ESCAPE_WORDS.map((word): Rule => ({ word, find: findEncoded })),
+  ...QUOTES_IN_WORDS.map((word): Rule => ({ word, find: findQuotedWord, next: AFTER_QUOTE })),
   // Keys
   { word: "-----begin",         find: findPrivateKey },
   { word: "private-lines",      find: findPuttyKey },
@@ -77,10 +84,10 @@ export const RULES: readonly Rule[] = [
   { word: "\\n",                find: findKeyLine },
   { word: "ls0tls1crudjti",     find: findEncodedKey },
   ...DER_BEGINNINGS.map((word): Rule => ({ word: word.toLowerCase(), find: findDerKey })),
-  { word: "akia",               find: findAwsKey },
-  { word: "asia",               find: findAwsKey },
-  { word: "eyj",                find: findJwt },
-  ...SHAPES.map((shape): Rule => ({ word: shape.prefix.toLowerCase(), find: (view, anchor) => findShape(view, anchor, shape) })),
+  { word: "akia",               find: findAwsKey, isBare: true },
+  { word: "asia",               find: findAwsKey, isBare: true },
+  { word: "eyj",                find: findJwt,    isBare: true },
+  ...SHAPES.map((shape): Rule => ({ word: shape.prefix.toLowerCase(), find: (view, anchor) => findShape(view, anchor, shape), isBare: true })),
   ...SPLIT_SHAPES.map((shape): Rule => ({
     word: shape.sign.toLowerCase(),
     find: (view, anchor) => findSplitShape(view, anchor, shape),

@@ -4,8 +4,9 @@ import { extend } from "./extent.ts";
 import type { Tail } from "./extent.ts";
 import type { Found, Span } from "./find-shape.ts";
 import { ANCHORS, RULES } from "./rules.ts";
-import { isSpace } from "./characters.ts";
+import { isIn, isSpace } from "./characters.ts";
 import { findLastKeyLine } from "./key-lines.ts";
+import { unquotedSpans } from "./quoted-words.ts";
 import { createView } from "./view.ts";
 import type { View } from "./view.ts";
 
@@ -94,8 +95,8 @@ function nextHit(text: string, cursor: Cursor): readonly number[] | undefined {
 
 function scanDecoded(decoded: Decoded): readonly Span[] {
   const spans: Span[] = [];
-  scan(createView(decoded.text, { isDecoded: true }), 0, { spans });
-  return encodedSpans(decoded, spans);
+  scan(createView(decoded.text, { isDecoded: true, isBare: decoded.isUnquoted }), 0, { spans });
+  return decoded.isUnquoted ? unquotedSpans(decoded, spans) : encodedSpans(decoded, spans);
 }
 
 /** Moves the floor up to the last known value that ends before the word that was found. */
@@ -110,7 +111,9 @@ function floorSetter(view: View, borders: readonly Span[]): (wordEnd: number) =>
 
 function tryRules(view: View, end: number, hits: readonly number[]): Found | undefined {
   for (const hit of hits) {
-    const { word, find, hint } = RULES[hit] as (typeof RULES)[number];
+    const { word, find, hint, next, isBare } = RULES[hit] as (typeof RULES)[number];
+    if (view.isBare && isBare !== true) continue;
+    if (next !== undefined && end < view.text.length && !isIn(next, view.text.charCodeAt(end))) continue;
     const start = end - word.length;
     if (hint !== undefined && !isHinted(view, start + hint.offset, hint.code)) continue;
     const found = find(view, { start, end });

@@ -37,6 +37,7 @@ class Stream implements StreamRedactor {
   #matched = 0;
   #floor = -1;
   #decodedTo = -1;
+  #unquotedTo = -1;
   #plainEnd = -1;
   #keyEnd = -1;
   #open: Tail | undefined;
@@ -78,6 +79,7 @@ class Stream implements StreamRedactor {
       final,
       floor: this.#floor,
       decodedTo: this.#decodedTo,
+      unquotedTo: this.#unquotedTo,
       plainEnd: this.#plainEnd,
       keyEnd: this.#keyEnd,
     });
@@ -90,6 +92,7 @@ class Stream implements StreamRedactor {
       this.#open = open;
       this.#floor = view.floor;
       this.#decodedTo = view.decodedTo;
+      this.#unquotedTo = view.unquotedTo;
       this.#plainEnd = view.plainEnd;
       this.#keyEnd = view.keyEnd;
     }
@@ -147,6 +150,7 @@ class Stream implements StreamRedactor {
     this.#matched -= cut;
     this.#floor = Math.max(-1, this.#floor - cut);
     this.#decodedTo = Math.max(-1, this.#decodedTo - cut);
+    this.#unquotedTo = Math.max(-1, this.#unquotedTo - cut);
     this.#plainEnd = Math.max(-1, this.#plainEnd - cut);
     this.#keyEnd = Math.max(-1, this.#keyEnd - cut);
     const move = ({ start, end }: Span): Span => ({ start: start - cut, end: end - cut });

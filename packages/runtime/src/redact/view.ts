@@ -15,8 +15,12 @@ export interface View {
   short: boolean;
   /** The text is one that was decoded: it is not decoded again. */
   readonly isDecoded: boolean;
-  /** Up to here what is escaped was decoded and looked at; -1 for nothing, as in the next two. */
+  /** Only rules that know a secret by its own look count, not those that go by what stands around it. */
+  readonly isBare: boolean;
+  /** Up to here what is escaped was decoded and looked at; -1 for nothing, as in the next three. */
   decodedTo: number;
+  /** Up to here quotes within words were removed and the words looked at. */
+  unquotedTo: number;
   /** Up to here lines of base64 are those of a certificate, a public key or a message. */
   plainEnd: number;
   /** Up to here a line was one of a private key. */
@@ -32,14 +36,17 @@ export interface View {
  * for one kind of object, and reads several times slower when it meets others.
  */
 export function createView(text: string, options: Partial<Omit<View, "text" | "short" | "ahead" | "word">> = {}): View {
-  const { final = true, floor = -1, isDecoded = false, decodedTo = -1, plainEnd = -1, keyEnd = -1 } = options;
+  const { final = true, floor = -1, isDecoded = false, isBare = false } = options;
+  const { decodedTo = -1, unquotedTo = -1, plainEnd = -1, keyEnd = -1 } = options;
   return {
     text,
     final,
     floor,
     short: false,
     isDecoded,
+    isBare,
     decodedTo,
+    unquotedTo,
     plainEnd,
     keyEnd,
     ahead: undefined,

@@ -27,14 +27,16 @@ interface Wrapped {
   /** So many characters are enough to judge: what is no token by then is read no further. */
   readonly enough?: number;
   readonly judge?: (text: string) => boolean;
+  /** So many make it complete: nothing of the next line belongs to it. */
+  readonly size?: number;
 }
 
 /** What a token is that is broken over lines; undefined where it is not broken there, or not a token. */
 export function joinWrapped(view: View, wrapped: Wrapped): Joined | undefined {
-  const { from, at, of, isWhole, enough = Infinity, judge } = wrapped;
+  const { from, at, of, isWhole, enough = Infinity, judge, size = Infinity } = wrapped;
   let text = view.text.slice(from, at);
   let end = at;
-  for (let count = 0; count < MOST_PIECES; count++) {
+  for (let count = 0; count < MOST_PIECES && text.length < size; count++) {
     const next = nextPiece(view, end, of);
     if (next === undefined || view.short) break;
     const piece = view.text.slice(next.start, next.end);

@@ -1,0 +1,84 @@
+import { CODE, isIn, isQuote, isSpace, setOf, SETS } from "./characters.ts";
+import { decode } from "./encoded.ts";
+import type { Decoded } from "./encoded.ts";
+import type { Found, Span } from "./find-shape.ts";
+import { codeAt, codeBefore } from "./view.ts";
+import type { View } from "./view.ts";
+
+/** What the shell removes from a word: `gh''p_x`, `"gh"p_x`, `\g\h\p_x` are all the word ghp_x. */
+export const QUOTES_IN_WORDS: readonly string[] = ["'", '"', "\\"];
+
+/** What may follow such a quote within a word. */
+export const AFTER_QUOTE = setOf("A-Za-z0-9_'\"`$\\-");
+
+/** How much of a word is read around a quote. No more than the stream holds back of a word, and a long token after it. */
+const BEFORE = 80;
+const AFTER = 400;
+const OVERLAP = 100;
+/** No token is shorter, with the quotes in it. */
+const SHORTEST = 18;
+
+/** After a backslash these are line ends, tabs and the like, which are everywhere in source code and JSON. */
+const WRITTEN_OUT = setOf("nrtbfvux0");
+
+/** A word of the shell with quotes within it, as the program gets it, to be looked at for tokens. */
+export function findQuotedWord(view: View, { start, end }: Span): Found | undefined {
+  if (view.isDecoded || view.unquotedTo > start || !isWithinWord(view, start, end)) return undefined;
+  const from = wordStart(view, start);
+  const to = wordEnd(view, end);
+  if (view.short) return undefined;
+  const isCut = to === end + AFTER;
+  view.unquotedTo = isCut ? to - OVERLAP : to;
+  if (to - from < SHORTEST) return undefined;
+  return { start, end: start, isBeside: true, decoded: unquote(decode(view.text, { from, to, rest: to })) };
+}
+
+function isWithinWord(view: View, start: number, end: number): boolean {
+  const next = codeAt(view, end);
+  const before = codeBefore(view, start);
+  if (view.text.charCodeAt(start) === CODE.backslash) {
+    return isQuote(next) ? isIn(SETS.url64, before) : isIn(SETS.url64, next) && !isIn(WRITTEN_OUT, next);
+  }
+  const isBefore = isIn(SETS.url64, before) || (isQuote(before) && isIn(SETS.url64, codeBefore(view, start - 1)));
+  return isBefore && (isIn(SETS.url64, next) || isQuote(next) || next === CODE.dollar || next === CODE.backslash);
+}
+
+function wordStart({ text, floor }: View, at: number): number {
+  const limit = Math.max(0, at - BEFORE, floor);
+  let start = at;
+  while (start > limit && !isSpace(text.charCodeAt(start - 1))) start--;
+  return start;
+}
+
+function wordEnd(view: View, at: number): number {
+  let end = at;
+  for (; end < at + AFTER; end++) {
+    const code = codeAt(view, end);
+    if (code < 0 || isSpace(code)) break;
+  }
+  return end;
+}
+
+function unquote({ text, starts, rest }: Decoded): Decoded {
+  const newStarts = new Int32Array(text.length + 1);
+  let result = "";
+  let count = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    const isDropped = code === CODE.backslash || isQuote(code);
+    if (isDropped || (code === CODE.dollar && isQuote(text.charCodeAt(at + 1)))) continue;
+    newStarts[count++] = starts[at] as number;
+    result += text[at] ?? "";
+  }
+  newStarts[count] = starts[text.length] as number;
+  return { text: result, starts: newStarts, rest, isUnquoted: true };
+}
+
+/** The places of tokens in the text itself; only those that had a quote within. */
+export function unquotedSpans({ starts }: Decoded, spans: readonly Span[]): readonly Span[] {
+  return spans.flatMap(({ start, end }) => {
+    const from = starts[start] ?? 0;
+    const last = starts[end - 1] ?? 0;
+    return last - from > end - 1 - start ? [{ start: from, end: last + 1 }] : [];
+  });
+}
