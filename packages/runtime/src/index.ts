@@ -70,7 +70,7 @@ export type {
 export { forgetOpenApprovals, hasOpenApproval, writeRunApprovals } from "./journal/approval-file.ts";
 export { chainEvents, EMPTY_TAIL } from "./journal/hash-chain.ts";
 export { headsFolder, readHead, removeHead, replaceHead, runsWithHeads, userStateFolder } from "./journal/heads.ts";
-export { openRecordKey } from "./journal/record-key.ts";
+export { createKeyFile, openRecordKey } from "./journal/record-key.ts";
 export { JsonlJournal } from "./journal/jsonl-journal.ts";
 export { readLines } from "./journal/lines.ts";
 export { Prunings, pruningsFile, readPrunings } from "./journal/prunings.ts";

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -27,7 +27,9 @@ interface World {
 async function makeWorld(): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "autonous-test-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const root = join(folder, "root");
   const state_dir = join(folder, "state");
+  mkdirSync(root);
   const file = join(state_dir, "autonous.db");
   const store = await openStore({ file, clock: Date.now, busyMs: 200 });
   onTestFinished(() => store.close());
@@ -42,7 +44,7 @@ async function makeWorld(): Promise<World> {
     const openJournal = (): Promise<Journal> => Promise.resolve(store.journal(run_id, lease));
     return runTask(lease, new AbortController().signal, {
       store,
-      openRuntime: () => createRuntime({ roots: [folder], state_dir, run_id, openJournal }),
+      openRuntime: () => createRuntime({ roots: [root], state_dir, run_id, openJournal }),
       provider,
       limits: { max_turns: 3, max_attempts: 3, retry_base_ms: 10 },
       clock: Date.now,

@@ -1,8 +1,8 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, hash, randomBytes, sign, verify } from "node:crypto";
+import { createPrivateKey, createPublicKey, generateKeyPairSync, hash, sign, verify } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { canonicalJson, FIRST_HASH, headsFolder, readLines } from "@autonous/runtime";
+import { canonicalJson, createKeyFile, FIRST_HASH, headsFolder, readLines } from "@autonous/runtime";
 import type { AuditProblem, AuditVerdict } from "@autonous/runtime";
 
 /**
@@ -197,26 +197,6 @@ function openSigningKey(): KeyObject {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     }
-    createSigningKey(file);
-  }
-}
-
-/** Named only when it is complete; a key of a process that was faster stays. */
-function createSigningKey(file: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const temporary = `${file}.${randomBytes(6).toString("hex")}`;
-  const fd = openSync(temporary, "wx", 0o600);
-  try {
-    writeSync(fd, generateKeyPairSync("ed25519").privateKey.export({ format: "pem", type: "pkcs8" }).toString());
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-  try {
-    linkSync(temporary, file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  } finally {
-    rmSync(temporary, { force: true });
+    createKeyFile(file, generateKeyPairSync("ed25519").privateKey.export({ format: "pem", type: "pkcs8" }).toString());
   }
 }

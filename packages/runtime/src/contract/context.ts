@@ -62,7 +62,7 @@ interface Observations {
   open(storage_ref: string): Promise<OpenedFile>;
 }
 
-export interface Undoing extends Pick<UndoLog, "content"> {
+interface Undoing extends Pick<UndoLog, "content"> {
   readonly records: readonly UndoRecord[];
   /** See `UndoKeeper.restore`. */
   restore(items: readonly RestoreItem[], options: { readonly force: boolean }): Promise<Restored>;

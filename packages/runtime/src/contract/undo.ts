@@ -20,13 +20,13 @@ export interface LinkVersion extends Owned {
   readonly target: string;
 }
 
-export interface FolderVersion extends Owned {
+interface FolderVersion extends Owned {
   readonly kind: "folder";
   readonly mode: number;
 }
 
 /** A pipe, a socket or a device: it can be removed again, but not brought back. */
-export interface OtherVersion extends Owned {
+interface OtherVersion extends Owned {
   readonly kind: "other";
 }
 

@@ -38,7 +38,7 @@ export function chainEvents(drafts: readonly EventDraft[], tail: Tail, key?: Rec
 type Unsealed = Omit<RuntimeEvent, "hash">;
 
 /** A longer event is cut: whatever somebody sends, the record, its readers and its verifier can take it. */
-export const EVENT_CHARACTERS = 4 * 1024 * 1024;
+const EVENT_CHARACTERS = 4 * 1024 * 1024;
 const CUT_EVENT: Bounds = { characters: 16_384, entries: 2000, depth: 64, total: 1024 * 1024 };
 
 function withinBounds(whole: Unsealed): { readonly unsealed: Unsealed; readonly text: string } {

@@ -44,13 +44,20 @@ export function readRecordKey(file: string = recordKeyFile()): RecordKey | undef
   return { id: hash("sha256", bytes, "hex").slice(0, ID_LENGTH), secret: createSecretKey(bytes) };
 }
 
-/** Named only when it is complete, and by `link`, which never replaces the key of a process that was faster. */
 function createKey(file: string): RecordKey {
+  createKeyFile(file, `${randomBytes(32).toString("hex")}\n`);
+  const key = readRecordKey(file);
+  if (key === undefined) throw new Error(`The record key "${file}" was removed while it was created`);
+  return key;
+}
+
+/** Named only when it is complete, and by `link`, which never replaces the key of a process that was faster. */
+export function createKeyFile(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const temporary = `${file}.${randomBytes(6).toString("hex")}`;
   const fd = openSync(temporary, "wx", 0o600);
   try {
-    writeSync(fd, `${randomBytes(32).toString("hex")}\n`);
+    writeSync(fd, text);
     fsyncSync(fd);
   } finally {
     closeSync(fd);
@@ -62,9 +69,6 @@ function createKey(file: string): RecordKey {
   } finally {
     rmSync(temporary, { force: true });
   }
-  const key = readRecordKey(file);
-  if (key === undefined) throw new Error(`The record key "${file}" was removed while it was created`);
-  return key;
 }
 
 /** `text`: what follows `prev_hash` in the hash of the event, without `mac`. */

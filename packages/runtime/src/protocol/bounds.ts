@@ -10,10 +10,10 @@ export interface Bounds {
 }
 
 /** A message that people and models read. */
-export const MESSAGE_CHARACTERS = 4096;
+const MESSAGE_CHARACTERS = 4096;
 
 /** Facts beside a message. */
-export const DETAILS: Bounds = { characters: 2048, entries: 100, depth: 8, total: 16_384 };
+const DETAILS: Bounds = { characters: 2048, entries: 100, depth: 8, total: 16_384 };
 
 /** Cuts a text that is too long and says how much is missing. */
 export function boundText(text: string, characters: number = MESSAGE_CHARACTERS): string {

@@ -26,7 +26,7 @@ const MYSQL = words(`mysql mysqldump mysqladmin mysqlimport mysqlshow mysqlcheck
 
 /** From the manual of each program. Long options that are named like secrets (`--password x`) need no row. */
 // oxfmt-ignore
-export const PROGRAM_OPTIONS: readonly ProgramOption[] = [
+const PROGRAM_OPTIONS: readonly ProgramOption[] = [
   // Databases and queues
   { programs: MYSQL,                                              options: ["-p*"] },
   { programs: words("mysqladmin"),         command: "password",   options: [], place: "last" },

@@ -14,7 +14,7 @@ export interface EntryState {
 }
 
 /** Files above it are told apart by size and times: reading one would take too long. */
-export const HASHED_BYTES = 64n << 20n;
+const HASHED_BYTES = 64n << 20n;
 
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -36,7 +36,7 @@ export async function stateAt(at: Path, signal: AbortSignal): Promise<EntryState
 }
 
 /** Stands for the content of a file that is too large to be read. */
-export function identityHash({ ino, size, mtimeNs }: BigIntStats): string {
+function identityHash({ ino, size, mtimeNs }: BigIntStats): string {
   return `identity:${ino}:${size}:${mtimeNs}`;
 }
 

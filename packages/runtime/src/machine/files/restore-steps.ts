@@ -7,6 +7,7 @@ import type { EntryState } from "./entry-state.ts";
 import { chmodEntry, identityOf } from "./handle.ts";
 import type { KeptReader } from "./kept-reader.ts";
 import type { KeyFolders } from "./key-folders.ts";
+import { giveTo, removeNew } from "./new-files.ts";
 import { Syncs } from "./syncs.ts";
 import { isSystemError, reasonOf } from "./system-error.ts";
 import { isFileVersion, isSameContent } from "../../contract/versions.ts";
@@ -257,21 +258,4 @@ class Applying {
 function makeLink(temporary: Path, { target, owner }: LinkVersion): void {
   symlinkSync(systemPath(target), temporary);
   if (owner !== undefined) giveTo(() => lchownSync(temporary, owner.user, owner.group));
-}
-
-/** Where this process may not give it away, it becomes its own, as with any editor. */
-function giveTo(give: () => void): void {
-  try {
-    give();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EPERM") throw error;
-  }
-}
-
-function removeNew(path: Path): void {
-  try {
-    unlinkSync(path);
-  } catch {
-    // Not made yet. One that cannot be removed is swept after this process.
-  }
 }

@@ -4,6 +4,7 @@ import { decodeKey, folderOf, keyOf, nameOf, systemPath } from "../search/keys.t
 import type { ChangeLogs } from "./change-log.ts";
 import type { KeptContents } from "../watch/kept-contents.ts";
 import { FolderToRead } from "../watch/read-entry.ts";
+import { giveTo, removeNew } from "./new-files.ts";
 import { isSystemError, reasonOf } from "./system-error.ts";
 import type { Facts, TreeEntry } from "../watch/tree-entry.ts";
 
@@ -148,27 +149,10 @@ function writeNew(path: Path, content: Buffer, { mode, owner, group }: Facts): v
   const fd = openSync(path, flags, 0o600);
   try {
     writeFileSync(fd, content);
-    giveTo(fd, owner, group);
+    giveTo(() => fchownSync(fd, owner, group));
     fchmodSync(fd, mode);
     fsyncSync(fd);
   } finally {
     closeSync(fd);
-  }
-}
-
-/** Where this process may not, the file becomes its own, as with any editor. */
-function giveTo(fd: number, owner: number, group: number): void {
-  try {
-    fchownSync(fd, owner, group);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EPERM") throw error;
-  }
-}
-
-function removeNew(path: Path): void {
-  try {
-    unlinkSync(path);
-  } catch {
-    // Not made yet. One that cannot be removed is swept after this process.
   }
 }

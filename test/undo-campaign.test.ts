@@ -1,0 +1,18 @@
+import { spawnSync } from "node:child_process";
+import { expect, test } from "vitest";
+import { runUndoCampaign } from "./campaigns/undo.ts";
+
+const hasSandbox = spawnSync("bwrap", ["--version"]).status === 0;
+const needs = hasSandbox ? "" : " (skipped: needs bwrap, apt-get install bubblewrap)";
+
+test.skipIf(!hasSandbox)(
+  `what generated commands change is undone byte for byte and mode for mode${needs}`,
+  { timeout: 300_000 },
+  async () => {
+    const { different, changed, restored, stated } = await runUndoCampaign(40, 3);
+
+    expect(different).toEqual([]);
+    expect(changed).toBeGreaterThan(20);
+    expect(restored + stated).toBe(changed);
+  },
+);
