@@ -30,7 +30,7 @@ export function openAttachment(file: AttachmentStart, { call, parts }: Attaching
       const artifact = writing(name, () => writer.keep(`${sha256.slice(0, 16)}-${safeName(name)}`));
       const attached = { artifact, name, media_type: file.media_type, bytes, sha256, ...caption };
       call.attachments = [...call.attachments, attached];
-      call.is_attachment_redacted ||= redacted;
+      call.is_output_redacted ||= redacted;
       return { file: attached, redacted };
     },
     drop: () => writer.drop(),

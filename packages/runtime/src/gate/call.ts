@@ -161,8 +161,8 @@ export interface GateCall {
   bytes_written: number;
   /** Files for whoever asked. */
   attachments: readonly AttachedFile[];
-  /** A secret was taken out of one of them. */
-  is_attachment_redacted: boolean;
+  /** A secret was replaced in what it printed or attached, while that came. */
+  is_output_redacted: boolean;
   reverse_thinking?: ReverseThinking;
   /** `event_id` of `tool_call.started`, once that is on record. */
   started?: string;

@@ -1,4 +1,12 @@
-import type { FileBefore, FileChange, OfferedTool, PlannedFile, ToolContext, ToolFiles } from "../contract/context.ts";
+import type {
+  FileBefore,
+  FileChange,
+  OfferedTool,
+  PlannedFile,
+  ToolContext,
+  ToolFiles,
+  Transcript,
+} from "../contract/context.ts";
 import type { UndoRecord } from "../contract/undo.ts";
 import type { ClosedPaths } from "../policy/closed-paths.ts";
 import { decide } from "../policy/decide.ts";
@@ -45,12 +53,7 @@ export function createContext(call: GateCall, parts: GateParts, options: Context
     files: boundFiles(handles.files, { call, parts, signal }),
     processes: countedProcesses(handles.processes, call),
     skills: boundSkills(handles.skills, call),
-    openTranscript: () =>
-      openTranscript({
-        limits: parts.limits,
-        redactor: parts.redactor,
-        openAside: () => parts.folder.openAside(`${tool_call_id}.txt`),
-      }),
+    openTranscript: () => transcriptOf(call, parts),
     memory: parts.memory && redactingMemory(parts.memory, parts.redactor),
     openAttachment: (file) => openAttachment(file, { call, parts }),
     tools: () => offeredTools(parts),
@@ -95,6 +98,20 @@ function offeredTools({ registry, workspace, settings }: GateParts): readonly Of
     args_schema: tool.args_schema,
     search_hint: tool.search_hint ?? null,
   }));
+}
+
+/** What it replaces is replaced before the call is settled, and counts as the call's. */
+function transcriptOf(call: GateCall, { limits, redactor, folder }: GateParts): Transcript {
+  const openAside = () => folder.openAside(`${call.request.tool_call_id}.txt`);
+  const transcript = openTranscript({ limits, redactor, openAside });
+  return {
+    ...transcript,
+    end() {
+      const printed = transcript.end();
+      call.is_output_redacted ||= printed.redacted;
+      return printed;
+    },
+  };
 }
 
 interface Bound {

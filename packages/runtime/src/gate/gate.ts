@@ -100,7 +100,7 @@ function newCall(request: ToolCallRequest, options: CallOptions, opened_ms: numb
     waited_ms: 0,
     bytes_written: 0,
     attachments: [],
-    is_attachment_redacted: false,
+    is_output_redacted: false,
     stored: {},
   };
 }

@@ -56,7 +56,7 @@ export function settle(call: GateCall, problem: unknown, parts: GateParts): Sett
       rest.redacted ||
       told?.redacted === true ||
       call.params_redacted ||
-      call.is_attachment_redacted,
+      call.is_output_redacted,
   };
   const cause =
     error?.code === "InternalError" && error.cause !== undefined
