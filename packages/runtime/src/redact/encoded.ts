@@ -47,8 +47,9 @@ export function findEncoded(view: View, { start }: Span): Found | undefined {
     return undefined;
   }
   const from = lineStart(view, start);
-  const to = lineEnd(view, start);
-  const isCut = to === start + AFTER;
+  const end = lineEnd(view, start);
+  const isCut = end === start + AFTER;
+  const to = isCut ? beforeEscape(view, end) : end;
   const rest = isCut ? wordEnd(view, to) : to;
   if (view.short) return undefined;
   view.decodedTo = isCut ? to - OVERLAP : to;
@@ -69,6 +70,14 @@ function lineEnd(view: View, at: number): number {
   while (end < limit && !isNewline(text.charCodeAt(end))) end++;
   if (end === text.length && end < at + AFTER && !final) view.short = true;
   return end;
+}
+
+/** A part does not end within an escape. */
+function beforeEscape({ text }: View, at: number): number {
+  for (let start = at - 1; start > at - LONGEST_ESCAPE; start--) {
+    if (isIn(ESCAPE_STARTS, text.charCodeAt(start))) return start;
+  }
+  return at;
 }
 
 /** The next escape is decoded by itself, and may as well be the quote that ends the word. */

@@ -81,7 +81,7 @@ function wordsOf(view: View, from: number): readonly Word[] {
       const word = wordAt(view, at, limit);
       words.push(word);
       // The next program is read by itself: however many there are, each word is read once.
-      if (ROWS_BY_PROGRAM.has(/[\w.-]*$/.exec(word.text)?.[0] ?? "")) break;
+      if (endsInProgram(view, word) || closesQuote(view, word, at)) break;
       at = Math.max(at + 1, word.end);
       while (
         at < limit &&
@@ -91,6 +91,22 @@ function wordsOf(view: View, from: number): readonly Word[] {
     }
   }
   return words;
+}
+
+/** Whether the quote behind a word was opened before the command: `sh -c "mysql -px" file`. */
+function closesQuote(view: View, { start, end, text }: Word, at: number): boolean {
+  const quote = codeAt(view, end);
+  if (start > at || !isQuote(quote) || text.includes(String.fromCharCode(quote))) return false;
+  const next = codeAt(view, end + 1);
+  return next < 0 || isSpace(next) || isIn(COMMAND_ENDS, next);
+}
+
+/** Whether the word is a program's name, perhaps with its folder. */
+function endsInProgram({ text }: View, { start, end }: Word): boolean {
+  const limit = Math.max(start, end - NAME_REACH.window);
+  let from = end;
+  while (from > limit && isIn(SETS.dotted, text.charCodeAt(from - 1))) from--;
+  return from < end && ROWS_BY_PROGRAM.has(text.slice(from, end));
 }
 
 function wordAt(view: View, from: number, limit: number): Word {
@@ -105,7 +121,7 @@ function wordAt(view: View, from: number, limit: number): Word {
     if (code < 0 || isNewline(code)) break;
     if (isQuote(code)) {
       if (inner === code) break;
-      if (inner === undefined && !opensQuote(view.text.slice(start, end))) break;
+      if (inner === undefined && !opensQuote(view, start, end)) break;
       inner ??= code;
     } else if (inner === undefined && (isSpace(code) || isIn(COMMAND_ENDS, code) || code === CODE.backslash)) break;
     else if (inner !== undefined && code === CODE.backslash && codeAt(view, end + 1) === inner) {
@@ -117,8 +133,10 @@ function wordAt(view: View, from: number, limit: number): Word {
 }
 
 /** `-p'x'`, `--user="a:b"`: the value has quotes of its own. */
-function opensQuote(before: string): boolean {
-  return /^-\w$|[=:]$/.test(before);
+function opensQuote({ text }: View, start: number, end: number): boolean {
+  const last = text.charCodeAt(end - 1);
+  if (end > start && (last === CODE.equals || last === CODE.colon)) return true;
+  return end - start === 2 && text.charCodeAt(start) === CODE.dash && isIn(SETS.word, last);
 }
 
 function secretsIn(words: readonly Word[], row: ProgramOption): readonly Span[] {
@@ -131,25 +149,33 @@ function secretsIn(words: readonly Word[], row: ProgramOption): readonly Span[] 
 }
 
 function optionValues(words: readonly Word[], { options }: ProgramOption): readonly Word[] {
-  return words.flatMap((word, index) =>
-    options.flatMap((option): readonly Word[] => {
-      if (option.startsWith("~")) return bundledValue(word, words[index + 1], option.slice(1));
-      if (option.endsWith("*")) {
-        const name = option.slice(0, -1);
-        return word.text.startsWith(name) && word.text.length > name.length ? [restOf(word, name.length)] : [];
-      }
-      if (word.text.startsWith(`${option}=`)) return [restOf(word, option.length + 1)];
-      const next = word.text === option ? words[index + 1] : undefined;
-      return next === undefined || isOption(next) ? [] : [next];
-    }),
-  );
+  const values: Word[] = [];
+  for (const [index, word] of words.entries()) {
+    for (const option of options) {
+      const value = optionValue(word, words[index + 1], option);
+      if (value !== undefined) values.push(value);
+    }
+  }
+  return values;
 }
 
-function bundledValue(word: Word, next: Word | undefined, letter: string): readonly Word[] {
+function optionValue(word: Word, next: Word | undefined, option: string): Word | undefined {
+  const { text } = word;
+  if (option.startsWith("~")) return bundledValue(word, next, option.slice(1));
+  if (option.endsWith("*")) {
+    const { length } = option;
+    return text.length >= length && option.startsWith(text.slice(0, length - 1)) ? restOf(word, length - 1) : undefined;
+  }
+  if (!text.startsWith(option)) return undefined;
+  if (text.charCodeAt(option.length) === CODE.equals) return restOf(word, option.length + 1);
+  return text === option && next !== undefined && !isOption(next) ? next : undefined;
+}
+
+function bundledValue(word: Word, next: Word | undefined, letter: string): Word | undefined {
   const at = /^-(?!-)[A-Za-z]/.test(word.text) ? word.text.indexOf(letter, 1) : -1;
-  if (at < 0 || at > 8) return [];
-  if (at + 1 < word.text.length) return [restOf(word, at + 1)];
-  return next === undefined || isOption(next) ? [] : [next];
+  if (at < 0 || at > 8) return undefined;
+  if (at + 1 < word.text.length) return restOf(word, at + 1);
+  return next === undefined || isOption(next) ? undefined : next;
 }
 
 function isOption({ text }: Word): boolean {

@@ -22,7 +22,7 @@ const UNITS = [
   "ghp_a1B2\n", "ghp_a1B2\\\n", "ghp_a1B2=\n", 'ghp_a1B2" +\n"', "sk-a1B2\n", "eyJhbGci\n", "eyJaaaaaaaa.\n", "AKIA2\n", "AKIAA2B3\n",
   "know\n", "known-\n", "known-value=\n", "known-known-\\\n", "6b6e6f77", "6b 6e 6f 77 ", "a25vd24t",
   "curl \\\n", "curl -sSLku a:b ", "curl -u a:b\n", 'curl "', "mysql 'a ", '["mysql", "-px"], ', "openssl -k ", "zip -P ", "oc login -p ", "htpasswd -b ", "http -a a:b ", "kubectl --from-literal=a=b ", "mysqladmin password x ", "echo x | sudo -S ", "printf ",
-  "a''", 'a""', "a'b", "'a'", "\\g", "\\g\\h", 'a\\"', "gh''p_a1B2", "gh''p_", "g\"h\"p_a", "\\ghp_", "$'", "a$'a'",
+  "a''", 'a""', "a'b", "'a'", "\\g", "\\g\\h", 'a\\"', "gh''p_a1B2", "gh''p_", "g\"h\"p_a", "\\ghp_", "$'", "a$'a'", '"x mysql x" ', "%22token%22%3A%22nmcli password x ", "sk-ask-aknow\\\n",
 ];
 
 test.each(UNITS)("300 kB of %j come through", (unit) => {

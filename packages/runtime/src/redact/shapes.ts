@@ -29,7 +29,7 @@ const signature = setOf("A-Za-z0-9%+/=_-");
 const macaroon = setOf("A-Za-z0-9+/=_,-");
 
 /** A long run of letters and digits, or a shorter one with digits in it: not a name made of words. */
-const SOLID = /[A-Za-z0-9]{20}|(?=[^]*\d)[A-Za-z0-9]{10}/;
+const SOLID = /[A-Za-z0-9]{20}|(?=[A-Za-z0-9]{10})\D*\d/;
 const LONG_RUN = /[A-Za-z0-9]{16}/;
 const HAS_DIGIT = /\d/;
 const crypt = setOf("A-Za-z0-9./$=,+");
