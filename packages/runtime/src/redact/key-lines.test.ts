@@ -175,3 +175,12 @@ test("base64 of other things stays: images, wrapped mail, sums, one long line", 
     expect(redact(text)).toEqual({ text, redacted: false });
   }
 });
+
+test("a line of an encrypted key that is mostly identifiers of algorithms is redacted, whatever its salt", () => {
+  const identifiers = "ICCAAwDAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEE";
+  for (const salt of ["TpcdJg", "AAAAAg", "abcdeg"]) {
+    const line = `${salt}${identifiers}${"CHudvVbxVpMaBcDe".slice(0, 64 - salt.length - identifiers.length)}`;
+    expect(line).toHaveLength(64);
+    expect(redact(`start\n${line}\n`).text).toBe(`start\n${REDACTION_MARKER}\n`);
+  }
+});

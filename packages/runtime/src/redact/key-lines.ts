@@ -101,8 +101,12 @@ function isBodyText(text: string): boolean {
   return /^(?:[A-Za-z0-9+/]+={0,2}|=[A-Za-z0-9+/]{4})$/.test(text) && /=|\d|[+/]|[a-z][A-Z]/.test(text);
 }
 
+/** The identifiers of RSA's and NIST's algorithms, at each offset of base64: a line of them may have no digit. */
+const IDENTIFIERS = /KoZIhvc|qGSIb3|qhkiG9w|YIZIAWUD|hkgBZQM|GSAFlA/;
+
 /** Letters of both cases and digits change as often as they do by chance, which no words, paths or sums do. */
 function isDense(text: string): boolean {
+  if (IDENTIFIERS.test(text)) return true;
   const changes = text.match(/[a-z](?=[A-Z0-9+/])|[A-Z](?=[a-z0-9+/])|\d(?=[A-Za-z+/])/g)?.length ?? 0;
   return changes >= 20 && /[a-z]/.test(text) && /[A-Z]/.test(text) && /\d/.test(text);
 }
