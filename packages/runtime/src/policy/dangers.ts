@@ -42,7 +42,7 @@ export const SENSITIVE_PLACES = [
 
 /**
  * What some program runs or obeys later without being asked: changing it needs a person, also inside the workspace
- * (spec 3, Paths). The rows come from the documentation and the sources of the tools that read them. What people run on
+ * (spec 3, Paths). Rows of agents and task runners come from their sources; the rest is well known. What people run on
  * purpose (package.json, Makefile, tests, sources) is everyday work and not here; neither is what package managers write
  * themselves (`*.pth`). A folder that git takes for a repository by its contents alone cannot be told by its name: see
  * `looksLikeRepository`. What git's own configuration names is in `git-places.ts`.
