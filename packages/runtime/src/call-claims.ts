@@ -11,7 +11,7 @@ type Parts = GateParts & Pick<Run, "calls">;
 
 /**
  * Makes a call under its id, once: an id that this run has used, or uses now, is refused. A call that waits for a person
- * is made again under its id, and one that a crash cut short may be if its tool is idempotent.
+ * is made again under its id, and so is one that a crash cut short, by whoever resumes its run, if its tool is idempotent.
  */
 export async function callOnce(opened: Opened, options: CallOptions, parts: Parts): Promise<ToolCallResult> {
   const { request, is_id_given = false } = opened;
@@ -21,7 +21,7 @@ export async function callOnce(opened: Opened, options: CallOptions, parts: Part
   parts.calls.add(tool_call_id);
   try {
     const state = await parts.journal.callState?.(tool_call_id);
-    const mayRun = state === undefined || (state !== "ended" && parts.registry.get(name)?.idempotent === true);
+    const mayRun = state === undefined || (state === "open" && parts.registry.get(name)?.idempotent === true);
     if (!mayRun) return await runGateRefused(opened, state, { options, parts });
     return await runGate(opened, options, parts);
   } finally {
@@ -32,7 +32,6 @@ export async function callOnce(opened: Opened, options: CallOptions, parts: Part
 const WHY: Readonly<Record<CallState | "running", string>> = {
   running: "a call of this run with that id is running",
   open: "a call of this run with that id has started, and its end is not on record",
-  interrupted: "a call of this run with that id was interrupted, and its tool may not be run twice",
   ended: "a call of this run with that id has ended",
 };
 

@@ -9,13 +9,13 @@ import { z } from "zod";
 import { scratchFolder } from "../../../test/support/scratch.ts";
 
 /** A process with a call that never ends. It says when the call has started. */
-async function hangingProcess(path: string): Promise<{ kill(): Promise<void> }> {
+async function hangingProcess(path: string, idempotent = false): Promise<{ kill(): Promise<void> }> {
   const program = `
     import { createRuntime, defineTool } from "@autonous/runtime";
     import { z } from "zod";
     const runtime = await createRuntime({ roots: [${JSON.stringify(join(path, "root"))}], state_dir: ${JSON.stringify(join(path, "state"))}, run_id: "run_hang" });
     runtime.register(defineTool({ name: "hang", version: "1.0.0", description: "Hang", args: z.strictObject({}), returns: z.strictObject({}),
-      required_permissions: [], side_effects: ["none"], risk: "low", permission_class: "readonly", execute: () => { console.log("started"); return new Promise(() => {}); } }));
+      required_permissions: [], side_effects: ["none"], risk: "low", permission_class: "readonly", idempotent: ${idempotent}, execute: () => { console.log("started"); return new Promise(() => {}); } }));
     setInterval(() => {}, 1000);
     const result = await runtime.call({ name: "hang", args: {}, tool_call_id: "call_hang" }, { user: "anna", chat: "chat_7" });
     throw new Error(JSON.stringify(result));
@@ -39,11 +39,11 @@ async function hangingProcess(path: string): Promise<{ kill(): Promise<void> }> 
 async function place() {
   const { path, make } = await scratchFolder();
   await make({ "root/a.txt": "a" });
-  const open = async (run_id?: string) => {
+  const open = async (run_id?: string, resumes = false) => {
     const runtime = await createRuntime({
       roots: [join(path, "root")],
       state_dir: join(path, "state"),
-      ...(run_id === undefined ? {} : { run_id }),
+      ...(run_id === undefined ? {} : { run_id, resumes }),
     });
     onTestFinished(() => runtime.close());
     return runtime;
@@ -78,6 +78,82 @@ test("a call that another process still runs is left alone", async () => {
   await (await open()).close();
   expect(await ends()).toEqual([]);
   await child.kill();
+  expect(await ends()).toHaveLength(1);
+});
+
+/** The tool that hung, as it is in a process where it does not. */
+function hang(idempotent: boolean) {
+  return defineTool({
+    name: "hang",
+    version: "1.0.0",
+    description: "Hang",
+    args: z.strictObject({}),
+    returns: z.strictObject({}),
+    required_permissions: [],
+    side_effects: ["none"],
+    risk: "low",
+    permission_class: "readonly",
+    idempotent,
+    execute: async () => ({ data: {} }),
+  });
+}
+
+const aboutCall = (events: readonly RuntimeEvent[]): string[] =>
+  events.filter(({ payload }) => payload["tool_call_id"] === "call_hang").map(({ type }) => type);
+
+const RESUMED = [
+  { title: "made again and ends once", idempotent: true, calls: ["tool_call.started", "tool_call.completed"] },
+  { title: "refused and ends as Interrupted at the close", idempotent: false, calls: ["tool_call.failed"] },
+] as const;
+
+for (const { title, idempotent, calls } of RESUMED) {
+  test(`a call that was left open is ${title} by who resumes its run (idempotent: ${idempotent})`, async () => {
+    const { path, state, open } = await place();
+    await (await hangingProcess(path, idempotent)).kill();
+    const runtime = await open("run_hang", true);
+    runtime.register(hang(idempotent));
+    expect(aboutCall(await Array.fromAsync(runtime.events()))).toEqual(["tool_call.started"]);
+    const result = await runtime.call({ name: "hang", args: {}, tool_call_id: "call_hang" });
+    expect(result).toMatchObject(
+      idempotent
+        ? { ok: true }
+        : { ok: false, error: { code: "InvalidArguments", details: { field: "tool_call_id" } } },
+    );
+    await runtime.close();
+    const again = await open("run_hang", true);
+    expect(aboutCall(await Array.fromAsync(again.events()))).toEqual(["tool_call.started", ...calls]);
+    await again.close();
+    expect(readdirSync(join(state, "open-runs"))).toEqual([]);
+    expect(await verifyAudit(state)).toMatchObject({ ok: true });
+  });
+}
+
+test("a call that was left open is ended once where its run is resumed without it, and is not made again afterwards", async () => {
+  const { path, open, ends } = await place();
+  await (await hangingProcess(path, true)).kill();
+  await (await open("run_hang", true)).close();
+  expect(await ends()).toHaveLength(1);
+  const later = await open("run_hang", true);
+  later.register(hang(true));
+  const result = await later.call({ name: "hang", args: {}, tool_call_id: "call_hang" });
+  expect(result.error).toMatchObject({ code: "InvalidArguments", details: { field: "tool_call_id" } });
+});
+
+test("a call that was left open is ended by the next start where the process that resumed its run was killed too", async () => {
+  const { path, open, ends } = await place();
+  await (await hangingProcess(path, true)).kill();
+  const program = `
+    import { createRuntime } from "@autonous/runtime";
+    await createRuntime({ roots: [${JSON.stringify(join(path, "root"))}], state_dir: ${JSON.stringify(join(path, "state"))}, run_id: "run_hang", resumes: true });
+    process.kill(process.pid, "SIGKILL");
+  `;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+    cwd: import.meta.dirname,
+    stdio: "inherit",
+    env: { ...process.env, NODE_OPTIONS: "--conditions=@autonous/source", NODE_COMPILE_CACHE: undefined },
+  });
+  await once(child, "exit");
+  await (await open()).close();
   expect(await ends()).toHaveLength(1);
 });
 

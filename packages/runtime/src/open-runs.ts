@@ -1,5 +1,6 @@
 import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { Journal } from "./contract/journal.ts";
 import type { Tool } from "./contract/tool.ts";
 import { interruptedEnd } from "./gate/interrupted.ts";
 import { openJsonl } from "./journal/jsonl-journal.ts";
@@ -23,12 +24,16 @@ export class OpenRuns {
   enter(run_id: string): void {
     if (!this.#isMade) mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     this.#isMade = true;
-    closeSync(openSync(join(this.#folder, `${run_id}@${ownProcess()}`), "w", 0o600));
+    closeSync(openSync(join(this.#folder, markOf(run_id)), "w", 0o600));
   }
 
   leave(run_id: string): void {
-    rmSync(join(this.#folder, `${run_id}@${ownProcess()}`), { force: true });
+    rmSync(join(this.#folder, markOf(run_id)), { force: true });
   }
+}
+
+function markOf(run_id: string): string {
+  return `${run_id}@${ownProcess()}`;
 }
 
 function folderOf(state_dir: string): string {
@@ -39,8 +44,12 @@ interface Recovery {
   readonly state_dir: string;
   readonly heads: string;
   readonly clock: () => number;
-  readonly findTool: (name: string) => Tool | undefined;
+  readonly findTool: FindTool;
+  /** A run that the caller resumes: its open calls stay open, and its mark becomes this process's. */
+  readonly resumed?: string | undefined;
 }
+
+type FindTool = (name: string) => Tool | undefined;
 
 const CLOSING = ".closing";
 const PAUSE_MS = 5;
@@ -60,11 +69,13 @@ export async function endInterrupted(recovery: Recovery): Promise<readonly strin
     const owner = rest.endsWith(CLOSING) ? rest.slice(0, -CLOSING.length) : rest;
     if (rest.endsWith(CLOSING)) await waitFor(join(folder, name), owner);
     if (!isLeft(recovery.state_dir, run_id, owner)) continue;
-    const own = join(folder, `${run_id}@${ownProcess()}${CLOSING}`);
+    const isResumed = run_id === recovery.resumed;
+    const own = join(folder, `${markOf(run_id)}${isResumed ? "" : CLOSING}`);
     if (!tryRename(join(folder, name), own)) {
       await waitForAny(folder, run_id); // another process has it, or had it
       continue;
     }
+    if (isResumed) continue;
     try {
       await endCallsOf(run_id, recovery);
     } catch (error) {
@@ -119,17 +130,31 @@ async function endCallsOf(run_id: string, { state_dir, heads, clock, findTool }:
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) return; // nothing was recorded, or it was pruned
   const journal = await openJsonl({ state_dir, run_id, heads }, clock);
   try {
-    const open = new Map<string, RuntimeEvent>();
-    for await (const event of journal.read()) {
-      const id = String(event.payload["tool_call_id"]);
-      if (event.type === "tool_call.started") open.set(id, event);
-      else if (event.type === "tool_call.completed" || event.type === "tool_call.failed") open.delete(id);
-    }
-    const drafts: EventDraft[] = [...open.values()].map((started) =>
-      interruptedEnd({ started, tool: findTool(String(started.payload["tool_name"])), now: clock() }),
-    );
-    if (drafts.length > 0) await journal.append(drafts, { durable: true });
+    await endOpenCalls(journal, { findTool, clock });
   } finally {
     await journal.close();
   }
+}
+
+interface Ending {
+  readonly findTool: FindTool;
+  readonly clock: () => number;
+  /** Ids of calls that are under way in this process. */
+  readonly running?: ReadonlySet<string>;
+}
+
+/** Ends the calls of a run that have started, have no end on record, and are not made again. */
+export async function endOpenCalls(journal: Journal, { findTool, clock, running }: Ending): Promise<void> {
+  const open = new Map<string, RuntimeEvent>();
+  for await (const event of journal.read()) {
+    const id = String(event.payload["tool_call_id"]);
+    if (event.type === "tool_call.started") open.set(id, event);
+    else if (event.type === "tool_call.completed" || event.type === "tool_call.failed") open.delete(id);
+  }
+  const drafts: EventDraft[] = [...open]
+    .filter(([id]) => running?.has(id) !== true)
+    .map(([, started]) =>
+      interruptedEnd({ started, tool: findTool(String(started.payload["tool_name"])), now: clock() }),
+    );
+  if (drafts.length > 0) await journal.append(drafts, { durable: true });
 }

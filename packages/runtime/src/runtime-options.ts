@@ -43,6 +43,11 @@ export interface RuntimeOptions {
   readonly known_secrets?: readonly string[];
   /** The run that calls belong to when they name none. Default: a new one. */
   readonly run_id?: string;
+  /**
+   * The caller resumes `run_id`: calls that a killed process left open there stay open, so that idempotent ones can be
+   * made again under their ids; `close()` ends those that were not. Default: the start ends them as `Interrupted`.
+   */
+  readonly resumes?: boolean;
   readonly limits?: Partial<OutputLimits>;
   readonly timeout_ms?: number;
   /** Names that may be asked over the network: `example.com`, `*.example.com`, `example.com:8443`. Default: none. */

@@ -25,7 +25,7 @@ import type { ToolCallResult } from "./protocol/result.ts";
 import { ToolError } from "./protocol/errors.ts";
 import { makeId } from "./protocol/ids.ts";
 import { createRedactor } from "./redact/redact.ts";
-import { endInterrupted, OpenRuns } from "./open-runs.ts";
+import { endInterrupted, endOpenCalls, OpenRuns } from "./open-runs.ts";
 import { lazyJournal, leftTexts, telling, tellLeft } from "./run-journals.ts";
 import { Runs } from "./runs.ts";
 import type { Explanation, Runtime, RuntimeOptions } from "./runtime-options.ts";
@@ -49,7 +49,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const skills = new LazySkills({ ...started, isTrustedSkill: options.isTrustedSkill });
   const first = { started, clock, changer, configuration, redactor, skills };
   const commands = await openCommands(options, first);
-  const { runs, unended } = await openRuns(options, { started, clock, registry });
+  const { runs, unended, resumption } = await openRuns(options, { started, clock, registry });
   const approvals = options.approvals ?? openApprovals({ state_dir, clock });
   const shared = sharedParts(options, { ...first, registry, commands, approvals });
   const run_id = options.run_id ?? makeId("run", clock());
@@ -94,7 +94,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       const { journal } = await runs.get(wanted);
       yield* journal.read(after);
     },
-    close: () => closeInOrder([commands, changer, runs]),
+    close: () => closeInOrder([commands, changer, resumption(run_id), runs]),
   };
 }
 
@@ -109,15 +109,30 @@ function onlyLooking(): ToolError {
 
 /** The runs of this runtime, after those that killed processes left were closed. */
 async function openRuns(
-  { openJournal, onEvent, looking = false }: RuntimeOptions,
+  { openJournal, onEvent, looking = false, resumes = false, run_id: own }: RuntimeOptions,
   { started: { state_dir, heads }, clock, registry }: Pick<Made, "started" | "clock" | "registry">,
-): Promise<{ readonly runs: Runs; readonly unended: readonly string[] }> {
+): Promise<OpenedRuns> {
   const openFile: OpenJournal = (run_id) => openJsonl({ state_dir, run_id, heads }, clock);
   const marks = openJournal === undefined ? new OpenRuns(state_dir) : undefined;
   const runs = new Runs(state_dir, telling(openJournal ?? openFile, onEvent), marks);
   const findTool = (name: string): Tool | undefined => registry.get(name);
-  const unended = looking ? [] : await endInterrupted({ state_dir, heads, clock, findTool });
-  return { runs, unended };
+  const resumed = resumes && marks !== undefined ? own : undefined;
+  const unended = looking ? [] : await endInterrupted({ state_dir, heads, clock, findTool, resumed });
+  const resumption = (run_id: string) => ({
+    async close(): Promise<void> {
+      if (run_id !== resumed || !isRecorded(state_dir, run_id)) return;
+      await runs.use(run_id, ({ journal, calls }) => endOpenCalls(journal, { findTool, clock, running: calls }));
+    },
+  });
+  return { runs, unended, resumption };
+}
+
+interface OpenedRuns {
+  readonly runs: Runs;
+  /** What could not be ended, in words. */
+  readonly unended: readonly string[];
+  /** Closed when the run is not resumed any more: ends the calls of it that were left open and not made again. */
+  readonly resumption: (run_id: string) => { close(): Promise<void> };
 }
 
 /** A tool for what the host has no place for is not one of them. */
@@ -127,8 +142,14 @@ function registryOf({ memory }: RuntimeOptions): Registry {
   return registry;
 }
 
+/** All of them, also where one fails. */
 async function closeInOrder(opened: readonly { close(): Promise<void> }[]): Promise<void> {
-  for (const each of opened) await each.close();
+  const [first, ...others] = opened;
+  try {
+    await first?.close();
+  } finally {
+    if (others.length > 0) await closeInOrder(others);
+  }
 }
 
 /** Most processes decide nothing again. */

@@ -61,9 +61,8 @@ function need(result: ToolCallResult | undefined, tool_call_id: string): ToolCal
 async function settleUnmade(run: Run, call: AskedCall, round: CallRound): Promise<ToolCallResult | undefined> {
   const { parent_id, isFromRecord } = round;
   const past: RecordedCall = run.record.calls.get(call.tool_call_id) ?? {};
-  if (past.ended !== undefined && !(round.isFromRecord && mayRunAgain(run, call, past))) {
+  if (past.ended !== undefined)
     return (await run.options.storedResult?.(call.tool_call_id)) ?? resultOfEvent(past.ended);
-  }
   if (call.problem !== undefined) {
     const reason = `Cannot call "${call.name}": ${call.problem}`;
     return await recordUnmade(run, { call, past, parent_id, reason, code: "InvalidArguments" });
@@ -71,12 +70,6 @@ async function settleUnmade(run: Run, call: AskedCall, round: CallRound): Promis
   const reason = isFromRecord ? whyNotNow(run, call, past) : undefined;
   if (reason === undefined) return undefined;
   return await recordUnmade(run, { call, past, parent_id, reason, code: "Interrupted" });
-}
-
-/** A start that closed what a killed process left says `Interrupted` of calls that may be run again all the same. */
-function mayRunAgain(run: Run, call: AskedCall, { started, ended }: RecordedCall): boolean {
-  const code = (ended?.payload["error"] as { readonly code?: unknown } | undefined)?.code;
-  return code === "Interrupted" && started !== undefined && whyNotNow(run, call, { started }) === undefined;
 }
 
 function whyNotNow(run: Run, { name, redacted }: AskedCall, { started }: RecordedCall): string | undefined {

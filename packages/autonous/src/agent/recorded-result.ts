@@ -37,7 +37,7 @@ export function resultOfEvent({ payload }: RuntimeEvent): ToolCallResult {
   const output: Payload = {
     ...NO_OUTPUT,
     exit_code: exit_code ?? 0,
-    stdout: NOT_KEPT,
+    stdout: error?.code === "Interrupted" ? "" : NOT_KEPT,
     truncated_lines: end.truncated_lines ?? false,
     truncated_bytes: end.truncated_bytes ?? false,
     ...(stdout_ref === null ? {} : { storage_ref: stdout_ref }),

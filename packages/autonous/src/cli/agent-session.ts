@@ -80,7 +80,7 @@ export async function openSession(input: CommandInput, options: SessionOptions):
       onEvent,
       keeps_results: true,
       onReverseThinking: (call) => createReverseThinker({ provider: session.provider, redactValue, signal })(call),
-      ...(options.run_id === undefined ? {} : { run_id: options.run_id }),
+      ...(options.run_id === undefined ? {} : { run_id: options.run_id, resumes: true }),
     },
   );
   const onRetry: LiveView["retry"] = (retry) => {

@@ -14,7 +14,7 @@ const ENDED = `insert into tool_calls (run_id, id, task_id, tool_name, status, o
   on conflict (run_id, id) do update set status = excluded.status, output_text = excluded.output_text,
     error = excluded.error, finished_at = excluded.finished_at`;
 
-const STATE = "select status, error from tool_calls where run_id = ? and id = ?";
+const STATE = "select status from tool_calls where run_id = ? and id = ?";
 const RESULT = `select output_text from tool_calls where run_id = ? and id = ? and status in ('done', 'failed')`;
 
 /** Keeps `tool_calls` in step with the events that start and end a call. */
@@ -24,7 +24,7 @@ export async function recordCall(queries: Queries, event: RuntimeEvent, result?:
   if (event.type === "tool_call.failed") return await recordEnd(queries, event, { status: "failed", result });
 }
 
-/** An id is used once. One that a crash cut short may be started again: whether its tool allows that is the gate's to say. */
+/** An id is used once. A call that a crash left open may be started again: whether its tool allows that is the gate's to say. */
 async function recordStart(queries: Queries, event: RuntimeEvent): Promise<void> {
   const { run_id, task_id, payload, ts } = event;
   const { id, toolName } = identify(event);
@@ -51,10 +51,9 @@ async function recordEnd(queries: Queries, event: RuntimeEvent, { status, result
 
 /** What is on record of a call; undefined: nothing. */
 export async function stateOfCall(queries: Queries, run_id: string, id: string): Promise<CallState | undefined> {
-  const row = await queries.one<{ readonly status: string; readonly error: string | null }>(STATE, [run_id, id]);
+  const row = await queries.one<{ readonly status: string }>(STATE, [run_id, id]);
   if (row === undefined) return undefined;
-  if (row.status === "running" || row.status === "queued") return "open";
-  return row.error?.includes('"code":"Interrupted"') === true ? "interrupted" : "ended";
+  return row.status === "running" || row.status === "queued" ? "open" : "ended";
 }
 
 function identify({ event_id, type, payload }: RuntimeEvent): { readonly id: string; readonly toolName: string } {

@@ -145,9 +145,8 @@ test("a call that was open when its task ended is ended as Interrupted", async (
   const [lease] = await store.inbox.claim("worker_1", 1);
   const about = { ts: new Date().toISOString(), trace_id: makeTraceId(), task_id, run_id, parent_id: null };
   const payload = { tool_call_id: "call_1", tool_name: "bash", arguments: { cmd: "make" } };
-  await store
-    .journal(run_id)
-    .append([{ ...about, event_id: makeId("evt", Date.now()), type: "tool_call.started", payload }]);
+  const start = () => ({ ...about, event_id: makeId("evt", Date.now()), type: "tool_call.started", payload }) as const;
+  await store.journal(run_id).append([start()]);
   await store.inbox.finish(lease!, { outcome: "dead", error: "the worker was lost too often" });
   const ends = (await store.events.read({ run_id, limit: 100 })).map(({ event }) => event);
   expect(ends.find(({ type }) => type === "tool_call.failed")?.payload).toMatchObject({
@@ -155,7 +154,11 @@ test("a call that was open when its task ended is ended as Interrupted", async (
     error: { code: "Interrupted" },
     audit: { tool: "bash", result: { error_code: "Interrupted" } },
   });
-  expect(await store.journal(run_id).callState?.("call_1")).toBe("interrupted");
+  expect(await store.journal(run_id).callState?.("call_1")).toBe("ended");
+  await store.tasks.retry(task_id, "anna");
+  await expect(store.journal(run_id).append([start()]), "not even where a person has it tried again").rejects.toThrow(
+    /that call of this run has ended/,
+  );
 });
 
 for (const lose of ["delete", "replace"] as const) {

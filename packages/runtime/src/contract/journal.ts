@@ -21,7 +21,7 @@ export interface StartCommit {
   readonly quota?: { readonly holder: QuotaHolder; readonly counts: Counts };
 }
 
-export type CallState = "open" | "interrupted" | "ended";
+export type CallState = "open" | "ended";
 
 /** The record of one run. Makers: a file (library), a table (service). */
 export interface Journal {

@@ -10,9 +10,7 @@ export class CallStates {
   add({ type, payload }: Pick<RuntimeEvent, "type" | "payload">): void {
     const id = payload["tool_call_id"];
     if (!ABOUT.has(type) || typeof id !== "string") return;
-    const code = (payload["error"] as { readonly code?: unknown } | undefined)?.code;
-    const ended = code === "Interrupted" ? "interrupted" : "ended";
-    this.#states.set(id, type === "tool_call.started" ? "open" : ended);
+    this.#states.set(id, type === "tool_call.started" ? "open" : "ended");
   }
 
   get(tool_call_id: string): CallState | undefined {

@@ -33,24 +33,15 @@ function problemsOf({ task_id, tool_call_id, name, starts, ends }: CallStory): s
   const about = `The call ${tool_call_id} of ${name} (${task_id})`;
   return [
     ...(starts > 1 && !IDEMPOTENT.has(name) ? [`${about} was started ${starts} times`] : []),
-    ...(endsOf({ name, ends }).length > 1 ? [`${about} ended ${ends.length} times`] : []),
+    ...(ends.length > 1 ? [`${about} ended ${ends.length} times`] : []),
   ];
 }
 
-/** A call that was cut off is closed on record; one that may run again does so under the same id, and ends once more. */
-function endsOf({ name, ends }: Pick<CallStory, "name" | "ends">): CallStory["ends"] {
-  const others = ends.filter((end) => codeOfEnd(end) !== "Interrupted");
-  return IDEMPOTENT.has(name) && others.length > 0 ? others : ends;
-}
-
-export function codeOf(call: CallStory): string {
-  const [end] = endsOf(call);
-  return end === undefined ? "no end" : codeOfEnd(end);
-}
-
-function codeOfEnd({ type, payload }: CallStory["ends"][number]): string {
-  if (type === "tool_call.completed") return "ok";
-  return String((payload["error"] as { readonly code?: unknown } | undefined)?.code);
+export function codeOf({ ends }: CallStory): string {
+  const [end] = ends;
+  if (end === undefined) return "no end";
+  if (end.type === "tool_call.completed") return "ok";
+  return String((end.payload["error"] as { readonly code?: unknown } | undefined)?.code);
 }
 
 /** Those that ended well ran once each; those that were cut off ran once at most; the others did not. */
