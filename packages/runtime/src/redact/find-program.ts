@@ -1,10 +1,11 @@
 import { CODE, isIn, isNewline, isQuote, isSpace, setOf, SETS } from "./characters.ts";
 import type { Found, Span } from "./find-shape.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { ROWS_BY_PROGRAM } from "./program-options.ts";
 import type { ProgramOption } from "./program-options.ts";
 import { isStandIn } from "./stand-ins.ts";
 import { isPlainWord } from "./values.ts";
-import { codeAt, codeBefore, restOfLine, runEnd, runStart } from "./view.ts";
+import { beforeMarker, codeAt, codeBefore, restOfLine, runEnd, runStart } from "./view.ts";
 import type { View } from "./view.ts";
 
 /** A command is read no further than this. */
@@ -24,10 +25,10 @@ export function findProgramSecrets(view: View, anchor: Span): Found | undefined 
   if (rows === undefined) return undefined;
   const next = codeAt(view, end);
   if (!isSpace(next) && !isQuote(next) && next !== CODE.backslash) return undefined;
-  const words = wordsOf(view, end);
+  const { words, isCut } = wordsOf(view, end);
   if (view.short) return undefined;
   const spans = rows
-    .flatMap((row) => secretsIn(words, row))
+    .flatMap((row) => (isCut && row.place === "last" ? [] : secretsIn(words, row)))
     .filter(({ start: from, end: to }) => isSecret(view.text.slice(from, to)))
     .toSorted((a, b) => a.start - b.start);
   const last = spans.pop();
@@ -47,7 +48,7 @@ const LINE_WINDOW = 500;
 /** `echo x | sudo -S …`: a secret that is fed to the program that asks for it. `anchor` is the word "echo". */
 export function findFedSecret(view: View, { start, end }: Span): Found | undefined {
   if (isIn(SETS.dotted, codeBefore(view, start)) || !isSpace(codeAt(view, end))) return undefined;
-  const line = restOfLine(view, end, LINE_WINDOW);
+  const line = beforeMarker(restOfLine(view, end, LINE_WINDOW));
   const fed = FED.exec(line);
   if (fed === null || !READERS.test(line.slice(fed[0].length))) return undefined;
   const given = fed[1] ?? fed[2] ?? fed[3] ?? "";
@@ -59,8 +60,14 @@ export function findFedSecret(view: View, { start, end }: Span): Found | undefin
 
 const COMMAND_ENDS = setOf(";|&");
 
+interface Words {
+  readonly words: readonly Word[];
+  /** A marker ended them. When the secret was still there, more or fewer words than follow now were within reach. */
+  readonly isCut: boolean;
+}
+
 /** The words after a program's name, up to the end of its command. Reads bash, and lists of JSON and Python. */
-function wordsOf(view: View, from: number): readonly Word[] {
+function wordsOf(view: View, from: number): Words {
   const words: Word[] = [];
   const limit = from + COMMAND_WINDOW;
   // The quote that closes the name in `["mysql", "-px"]` opens nothing.
@@ -79,6 +86,7 @@ function wordsOf(view: View, from: number): readonly Word[] {
     else if (isSpace(code) || code === CODE.comma || code === CODE.openParenthesis) at++;
     else {
       const word = wordAt(view, at, limit);
+      if (word.text.includes(REDACTION_MARKER)) return { words, isCut: true };
       words.push(word);
       // The next program is read by itself: however many there are, each word is read once.
       if (endsInProgram(view, word) || closesQuote(view, word, at)) break;
@@ -90,7 +98,7 @@ function wordsOf(view: View, from: number): readonly Word[] {
         at++;
     }
   }
-  return words;
+  return { words, isCut: false };
 }
 
 /** Whether the quote behind a word was opened before the command: `sh -c "mysql -px" file`. */

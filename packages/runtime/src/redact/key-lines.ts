@@ -1,6 +1,7 @@
 import { CODE, isIn, isNewline, setOf } from "./characters.ts";
 import type { Found, Span } from "./find-shape.ts";
-import { codeAt, codeBefore, leftOf, restOfLine, rightOf, runStart } from "./view.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
+import { codeAt, codeBefore, follows, leftOf, restOfLine, rightOf, runStart } from "./view.ts";
 import type { View } from "./view.ts";
 
 const BODY = setOf("A-Za-z0-9+/=");
@@ -120,7 +121,7 @@ const MOST_BETWEEN = 200;
 function goesOn({ text }: View, last: number, start: number): boolean {
   if (last < 0 || start - last > MOST_BETWEEN) return false;
   if (start <= last) return true;
-  const between = text.slice(last, start);
+  const between = text.slice(last, start).replaceAll(REDACTION_MARKER, "");
   if (between.includes("-----")) return false;
   return between.split(/\r?\n|\\[nr]/).every((line) => !/[A-Za-z]/.test(line) || HEADER.test(line) || isPlace(line));
 }
@@ -139,7 +140,8 @@ const LAST_LINES = ["-----END ", "Private-MAC", "---- END "] as const;
 const LABEL = /^-----END [A-Z0-9 ]{0,40}/;
 
 interface Ahead {
-  readonly kind: "private" | "plain" | "open";
+  /** `marker`: an earlier redaction. What stands there now does not say what stood there when these lines were judged. */
+  readonly kind: "private" | "plain" | "open" | "marker";
   readonly at: number;
 }
 
@@ -152,7 +154,10 @@ function lookAhead(view: View, from: number): Ahead {
     const next = nextLine(view, at);
     if (next.kind === "end") return { kind: endKind(view, next.at), at: next.at };
     if (next.kind === "cut") view.short = true;
-    if (next.kind !== "body") break;
+    if (next.kind !== "body") {
+      view.ahead = { from, at };
+      return { kind: next.kind === "marker" ? "marker" : "open", at };
+    }
     at = next.at;
   }
   view.ahead = { from, at };
@@ -160,8 +165,8 @@ function lookAhead(view: View, from: number): Ahead {
 }
 
 interface NextLine {
-  /** More of the body, the last line of a block, something else, or not to be told before more text is there. */
-  readonly kind: "body" | "end" | "other" | "cut";
+  /** More of the body, the last line of a block, a redaction, something else, or not to be told before more text is there. */
+  readonly kind: "body" | "end" | "marker" | "other" | "cut";
   /** Where that body ends, or the last line begins. */
   readonly at: number;
 }
@@ -175,11 +180,13 @@ function nextLine(view: View, from: number): NextLine {
   let lineStart = -1;
   for (; at < text.length && at - from < MOST_GAP; at++) {
     const code = text.charCodeAt(at);
+    if (code === CODE.star && follows(view, at, REDACTION_MARKER)) break;
     if (isNewline(code)) lineStart = at + 1;
     else if (code === CODE.backslash && /[nr]/.test(text.charAt(at + 1))) lineStart = ++at + 1;
     else if (!isIn(GAP, code) && !(lineStart === at && (code === CODE.plus || isDiffDash(text, at)))) break;
   }
   if (at >= text.length) return { kind: final ? "other" : "cut", at };
+  if (restOfLine(view, at, PREFIX_REACH).includes(REDACTION_MARKER)) return { kind: "marker", at };
   if (lineStart < 0) return { kind: "other", at };
   PLACE.lastIndex = at;
   if (PLACE.test(text) && !text.startsWith("Private-MAC", at)) at = PLACE.lastIndex;

@@ -86,6 +86,31 @@ test("redacting twice changes nothing more", () => {
   );
 });
 
+const line64 = body.slice(-64);
+const word80 = "a1B2c3D4".repeat(10);
+const ATE = "ATE";
+
+/** What a rule read behind a secret when it was still there has to be what it reads behind the marker. */
+// oxfmt-ignore
+const AGAIN = [
+  { title: "a program's name that is itself a secret",               text: "redis-cli -a hunter2 a secret: redis-cli -a hunter2 " },
+  { title: "a program's name at the end of a pair that is a secret", text: "sshpass -p hunter2 --token abcdef1 password=ab,cd,user=bob&x=1;mysql -phunter2 db\n" },
+  { title: "a secret longer than a command is read",                 text: `redis-cli -a hunter2 ${pem}-----redis-cli -a hunter2 ` },
+  { title: "a secret longer than what may stand before a pipe's end", text: `echo hunter2 | sudo --token ${word80} -S true\n` },
+  { title: "the last word of a command behind a secret",             text: `htpasswd -b --token=${"a1B2".repeat(160)} file bob\n` },
+  { title: "a token in a certificate without its first line",        text: `${line64}\na461038:A${"a1B2c3D4".repeat(4)}\n-----END CERTIFICATE-----\n` },
+  { title: "a token between a word and the end of a private key",    text: `hunter2\n${jwt}\n-----END PRIV${ATE} KEY-----\n` },
+  { title: "a known value in the place of a line's number",          text: `${line64}\n=${REDACTION_MARKER}known value/1:${line64}\n-----END CERTIFICATE-----\n` },
+  { title: "a key that is longer than a line of one",                text: `2c3D\nMIIEpAIBAAKCAQEAa1B2${"c3D4a1B2".repeat(10)}\n-----END PRIV${ATE} KEY-----\n` },
+] as const;
+
+test.each(AGAIN)("redacting twice changes nothing more behind $title", ({ text }) => {
+  const once = redactor.redact(text);
+  expect(once.redacted).toBe(true);
+  expect(redactor.redact(once.text)).toEqual({ text: once.text, redacted: false });
+  expect(inPieces(once.text, [once.text.length >> 1])).toBe(once.text);
+});
+
 test("every piece is redacted at every single cut", () => {
   for (const piece of PIECES) {
     const text = `before ${piece.slice(0, 600)} after`;

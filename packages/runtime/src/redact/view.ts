@@ -1,5 +1,6 @@
 import { CODE } from "./characters.ts";
 import type { CharacterSet } from "./characters.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
 
 /**
  * The text that rules look at. In a stream it is a window: more may come, and what lies before it is gone.
@@ -121,6 +122,15 @@ export function follows(view: View, at: number, word: string): boolean {
   const isCut = view.text.length - at < word.length && word.startsWith(view.text.slice(at));
   if (isCut && !view.final) view.short = true;
   return false;
+}
+
+/**
+ * A text up to the marker in it. What stands behind an earlier redaction may have been out of reach when the secret was
+ * still there, so that a rule that reads on would find more the second time.
+ */
+export function beforeMarker(text: string): string {
+  const at = text.indexOf(REDACTION_MARKER);
+  return at < 0 ? text : text.slice(0, at);
 }
 
 /** Up to `count` characters from `at` on, across lines. */
