@@ -1,6 +1,6 @@
 /** Rules on paths and permissions, held by real commands in the real sandbox. */
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { RuntimeOptions } from "@autonous/runtime";
 import { describe, expect, test } from "vitest";
@@ -27,6 +27,28 @@ async function place(rules: Rules, options: Partial<RuntimeOptions> = {}): Promi
       "import os\nfor f, d, n in os.walk('.'):\n  for x in n:\n    try: print(open(os.path.join(f, x)).read())\n    except OSError as e: print(type(e).__name__)\n",
   });
   return made;
+}
+
+/** Contents of the files without names that this process holds open for what commands may change. */
+function keptByWatch(): string {
+  return readdirSync("/proc/self/fd")
+    .filter((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`).includes("/look-");
+      } catch {
+        return false; // it was the one that listed the others
+      }
+    })
+    .map((fd) => readFileSync(`/proc/self/fd/${fd}`, "latin1"))
+    .join("");
+}
+
+function stateOf(data: unknown): string | undefined {
+  return (data as { readonly state?: string } | undefined)?.state;
+}
+
+function idOf(data: unknown): string {
+  return String((data as { readonly background_id?: string } | undefined)?.background_id);
 }
 
 const DENY: Rules[number] = { effect: "deny", path: "secrets/**" };
@@ -70,7 +92,7 @@ describe.skipIf(!hasSandbox)(`what words do not show, the sandbox closes${needs}
     expect(existsSync(join(path, "root/secrets/new"))).toBe(false);
     expect(JSON.stringify(artifacts)).not.toContain("secrets/");
     const started = await call("bash", { cmd: "bash run.sh", is_background: true });
-    const background_id = String((started.payload?.data as { background_id?: string } | undefined)?.background_id);
+    const background_id = idOf(started.payload?.data);
     const outputs: string[] = [];
     const read = async (): Promise<string> => {
       outputs.push((await call("background_output", { background_id })).payload?.stdout ?? "");
@@ -105,6 +127,72 @@ describe.skipIf(!hasSandbox)(`what words do not show, the sandbox closes${needs}
     expect(artifacts.files_changed).toContain("out");
     expect(JSON.stringify([payload, artifacts])).not.toMatch(/secrets|CANARY/);
     expect(await read("root/secrets/key")).toBe("CANARY-4\n");
+  });
+
+  test("a process that a background command starts later is kept from the same", async () => {
+    const { call, path, make } = await place([DENY, { effect: "deny", permission: "fs.write", path: "conf/**" }]);
+    await make({
+      "root/later.sh": [
+        "touch begun; until [ -e go ]; do sleep 0.05; done",
+        "(setsid sh -c 'd=$(printf sec)rets; cat $d/key $d/open/note; echo x > $d/new; echo x >> conf/deep/token; mv $d away; ln $d/key hard; cat hard; echo over')",
+      ].join("\n"),
+    });
+    const started = await call("bash", { cmd: "bash later.sh 2>&1", is_background: true });
+    const background_id = idOf(started.payload?.data);
+    await expect.poll(() => existsSync(join(path, "root/begun")), { timeout: 30_000 }).toBe(true);
+    await make({ "root/secrets/key": "CANARY-6\n", "root/secrets/later": "CANARY-7\n", "root/go": "" });
+    const outputs: string[] = [];
+    const printed = async (): Promise<string | undefined> => {
+      const { payload, artifacts } = await call("background_output", { background_id, wait_seconds: 5 });
+      outputs.push(`${payload?.stdout} ${payload?.stderr} ${JSON.stringify(artifacts)}`);
+      return stateOf(payload?.data);
+    };
+    await expect.poll(printed, { timeout: 30_000 }).toBe("exited");
+    expect(outputs.join("")).toMatch(/over/);
+    expect(outputs.join("")).not.toMatch(/CANARY|NOTE|secrets\/later/);
+    expect(existsSync(join(path, "root/secrets/new"))).toBe(false);
+    expect(readFileSync(join(path, "root/conf/deep/token"), "utf8")).toBe("CANARY-2\n");
+  });
+
+  test("a background command that finds what a rule hides is stopped, and that is told", async () => {
+    const { call, path, make } = await place([{ effect: "deny", path: "vault/**" }]);
+    const started = await call("bash", {
+      cmd: "touch begun; while :; do sleep 0.05; done",
+      is_background: true,
+    });
+    const background_id = idOf(started.payload?.data);
+    await expect.poll(() => existsSync(join(path, "root/begun")), { timeout: 30_000 }).toBe(true);
+    await make({ "root/vault/key": "CANARY-8\n" });
+    let told = await call("background_output", { background_id, wait_seconds: 5 });
+    const state = async (): Promise<string | undefined> => {
+      told = await call("background_output", { background_id, wait_seconds: 5 });
+      return stateOf(told.payload?.data);
+    };
+    await expect.poll(state, { timeout: 30_000 }).toBe("stopped");
+    expect(told.payload?.data).toMatchObject({ unprotected: join(path, "root/vault") });
+    expect(told.payload?.stderr).toMatch(/\[stopped: ".*vault" was created or replaced while it ran/);
+    const next = await call("bash", { cmd: 'cat "$(printf va)ult/key"; true' });
+    expect(JSON.stringify(next)).not.toMatch(/CANARY/);
+  });
+
+  test("a command that makes what a rule denies is stopped, and that is told", async () => {
+    const { call, make } = await place([{ effect: "deny", path: "vault/**" }]);
+    await make({ "root/make.sh": 'd=$(printf va)ult; mkdir "$d"; touch "$d/x"; while :; do sleep 0.05; done\n' });
+    const { ok, error } = await call("bash", { cmd: "bash make.sh" });
+    expect(ok).toBe(false);
+    expect(error).toMatchObject({ code: "Cancelled" });
+    expect(error?.message).toMatch(/The command was stopped: ".*vault" was created or replaced/);
+  });
+
+  test("what a rule hides is not kept by the watch of commands, whoever runs them", async () => {
+    const { call, path } = await place([DENY, { effect: "deny", path: "*.key" }]);
+    const { artifacts } = await call("bash", { cmd: "bash -c 'echo new > src/a.txt'" });
+    expect(artifacts.undo_id).toBeDefined();
+    const kept = keptByWatch();
+    expect(kept).toContain("plain"); // what was changed is kept
+    expect(kept).toContain("CANARY-2"); // and what is not hidden, in case it changes
+    expect(kept).not.toMatch(/CANARY-[13]|NOTE/);
+    expect(readFileSync(join(path, "root/src/a.txt"), "utf8")).toBe("new\n");
   });
 
   test("what a rule asks for is closed until a person says yes", async () => {

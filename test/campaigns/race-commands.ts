@@ -1,7 +1,10 @@
 /**
  * Sandboxed commands are started again and again while another sandboxed command exchanges folders with links all the
- * time. Nothing outside may change, nothing that is hidden may be read, nothing that is read-only may change.
+ * time. Nothing outside may change, nothing that is hidden may be read, nothing that is read-only may change. The one
+ * that moves belongs to another process, as that of a second runtime on the workspace does: one of the same process is
+ * held still while others start, and there would be no race.
  */
+import { fork } from "node:child_process";
 import {
   lstatSync,
   mkdirSync,
@@ -56,26 +59,6 @@ const PROTECTED: Readonly<Record<string, string>> = {
 /** The same names outside, so that whatever leads there finds something to change. */
 const OUTSIDE: Readonly<Record<string, string>> = { ...PROTECTED, "autostart/x": "outside" };
 
-/** Exchanges each folder with each of its links, without a pause. Prints how often when it is told to end. */
-const MOVER = `
-use strict; use warnings;
-my $call = shift; my $count = 0; my $stop = 0;
-$SIG{TERM} = sub { $stop = 1 };
-until ($stop) {
-  for my $flip (@ARGV) {
-    for my $link (0 .. 3) {
-      my ($one, $other) = ($flip, "$flip-$link");
-      $count += 2 if syscall($call, -100, $one, -100, $other, 2) == 0;
-      select undef, undef, undef, 0.002 * rand;
-      syscall($call, -100, $one, -100, $other, 2);
-      select undef, undef, undef, 0.02 * rand;
-    }
-  }
-}
-open my $out, ">", "count"; print $out $count; close $out;
-`;
-const RENAMEAT2: Readonly<Record<string, number>> = { x64: 316, arm64: 276 };
-
 const NAMES = FLIPS.flatMap((flip) => [flip, ...[0, 1, 2, 3].map((at) => `${flip}-${at}`)]);
 /** Writes and reads wherever the exchanged names lead, with as few processes as possible: starts are what is raced. */
 const PROBE = `exec 2>/dev/null
@@ -91,15 +74,14 @@ export async function raceCommands(starts: number, folder_in = "/var/tmp"): Prom
   const at = (name: string): string => join(folder, name);
   plant(folder);
   const before = treeOf([at("outside"), at("home")]);
-  const workspace = { roots: [at("root")], home: at("home"), state_dirs: [at("state")] };
+  const workspace = { roots: [at("root")], home: at("home"), state_dirs: [at("state"), at("mover-state")] };
   const sandbox = await openSandbox({ mode: "required", workspace, state_dir: at("state"), limits: LIMITS });
   const outcomes: Record<string, number> = {};
   const breaches = new Set<string>();
-  const mover = new AbortController();
-  const call = RENAMEAT2[process.arch] ?? -1;
-  const script = ["/usr/bin/perl", "-e", MOVER, `${call}`, ...FLIPS] as const;
-  const moving = run(sandbox, { run: script, cwd: at("root"), signal: mover.signal, timeout_ms: 2 ** 31 - 1 });
+  const mover = fork(join(import.meta.dirname, "move-folders.ts"), [folder, ...FLIPS]);
+  const moverEnd = new Promise((resolve) => mover.once("exit", resolve));
   try {
+    await new Promise((resolve) => mover.once("message", resolve));
     for (let start = 0; start < starts && breaches.size < 20; start++) {
       const { outcome, printed } = await run(sandbox, { run: PROBE, cwd: at("root") });
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
@@ -108,8 +90,8 @@ export async function raceCommands(starts: number, folder_in = "/var/tmp"): Prom
       for (const difference of differences(before, treeOf([at("outside"), at("home")]))) breaches.add(difference);
     }
   } finally {
-    mover.abort();
-    await moving;
+    if (mover.connected) mover.disconnect();
+    await moverEnd;
     sandbox.close();
   }
   for (const difference of [...differences(before, treeOf([at("outside"), at("home")])), ...changedInside(at("root"))])
@@ -123,7 +105,7 @@ function plant(folder: string): void {
   const outside = join(folder, "outside");
   write(outside, OUTSIDE);
   write(join(folder, "home"), { ".config/autostart/x": "outside", ".npmrc": KEY, ".netrc": KEY, ".ssh/id_rsa": KEY });
-  mkdirSync(join(folder, "state"));
+  for (const state of ["state", "mover-state"]) mkdirSync(join(folder, state));
   for (const flip of FLIPS) {
     const path = join(folder, "root", flip);
     write(path, PROTECTED);

@@ -134,8 +134,7 @@ export class Commands {
     const opens = await this.#opensFor(call);
     const closes = await call.closedPaths();
     const closed = closedBy(closes, isReadOnlyCall(call));
-    const watched = { ...call, ...(opens && { opens }), ...(closes && { closes }) };
-    const end = await this.#runWatched(watched, async (processes) => {
+    const end = await this.#runWatched({ ...call, ...(opens && { opens }) }, async (processes) => {
       return await processes.run(
         { ...command, ...(opens && { opens }), ...closed },
         {
@@ -150,7 +149,7 @@ export class Commands {
   }
 
   async #runWatched(
-    call: CallFacts & Pick<WatchRequest, "opens" | "closes">,
+    call: CallFacts & Pick<WatchRequest, "opens">,
     run: (processes: Processes) => Promise<CommandEnd>,
   ): Promise<CommandEnd & { readonly changes: CommandChanges }> {
     const processes = await this.#load();
@@ -185,13 +184,13 @@ export class Commands {
   }
 
   /** What a command changes is found by looking before and after it, unless it cannot write to the roots at all. */
-  async #lookBefore(call: CallFacts & Pick<WatchRequest, "background" | "opens" | "closes">): Promise<CommandLook> {
+  async #lookBefore(call: CallFacts & Pick<WatchRequest, "background" | "opens">): Promise<CommandLook> {
     const { level } = await (await this.#load()).sandbox();
     if (level !== "none" && isReadOnlyCall(call)) return NO_LOOK;
     const watch = await (this.#watch ??= this.#openWatch());
-    const look = await watch.before(call);
     const closes = level === "none" ? undefined : await call.closedPaths();
-    return closes === undefined ? look : withoutHidden(look, closes);
+    if (closes === undefined) return await watch.before(call);
+    return withoutHidden(await watch.before({ ...call, closes }), closes);
   }
 
   async #openWatch(): Promise<CommandWatch> {

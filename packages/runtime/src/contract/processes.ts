@@ -38,6 +38,8 @@ export interface PlaceJudge {
   /** Differs where the answers differ: answers are remembered by it. */
   readonly key: string;
   judge(real: string, isFolder: boolean): "hide" | "read_only" | undefined;
+  /** Whether it may be neither read nor written: a command that has it all the same is stopped. */
+  forbids(real: string, isFolder: boolean): boolean;
   /** Whether something below a folder could be closed. Asked for folders that are not looked through otherwise. */
   mayCloseBelow(folder: string): boolean;
 }
@@ -81,7 +83,10 @@ export interface CommandEnd {
   readonly signal: string | null;
   readonly ended_by: "itself" | "timeout" | "cancel" | "limit";
   readonly limit_reached?: LimitReached;
-  /** It was stopped because another process replaced this file, which the sandbox could not protect from then on. */
+  /**
+   * It was stopped because this path was not protected any more: a protected file was replaced by another process, or
+   * something appeared that a rule hides.
+   */
   readonly unprotected?: string;
   readonly duration_ms: number;
   /** The name of the sandbox it ran in, or "none". */
@@ -113,6 +118,8 @@ export interface BackgroundFacts {
   readonly signal?: string;
   /** Why it was ended, where that was not asked for. */
   readonly limit_reached?: LimitReached;
+  /** It was stopped because of this path, see `CommandEnd`. */
+  readonly unprotected?: string;
   /** Not all of its output could be written down. */
   readonly log_cut?: boolean;
   /** What it changed, found when it had ended. Left out where it never ran, while it runs, and where nobody knows. */

@@ -111,6 +111,8 @@ export interface ScriptEnd {
   readonly signal: string | null;
   readonly ended_by: "itself" | "timeout" | "cancel" | "limit";
   readonly limit_reached?: { readonly limit: string; readonly allowed: number; readonly found: number };
+  /** It was stopped because this path was open to it, see `CommandEnd`. */
+  readonly unprotected?: string;
   readonly sandbox: string;
   readonly changes: CommandChanges;
 }

@@ -101,6 +101,20 @@ test("which folders have to be looked through is known", () => {
   expect(below({ rules: [{ effect: "deny", permission: "git.write" }] }, "/work/node_modules")).toBe(false);
 });
 
+test("what may be neither read nor written is told from what may be written", () => {
+  const forbidden = (rules: readonly PolicyRule[], real: string, isFolder = false): boolean | undefined =>
+    closedFor({ rules })?.forbids(real, isFolder);
+  expect(forbidden([DENY], "/work/secrets", true)).toBe(true);
+  expect(forbidden([DENY], "/work/secrets/new/deep")).toBe(true);
+  expect(forbidden([DENY], "/work/secretsx")).toBe(false);
+  expect(forbidden([{ ...DENY, permission: "fs.read" }], "/work/secrets/a")).toBe(false);
+  expect(forbidden([{ ...DENY, permission: "fs.write" }], "/work/secrets/a")).toBe(false);
+  const opened: readonly PolicyRule[] = [DENY, { effect: "allow", path: "secrets/open/**" }];
+  expect(forbidden(opened, "/work/secrets", true)).toBe(false);
+  expect(forbidden(opened, "/work/secrets/open/x")).toBe(false);
+  expect(forbidden(opened, "/work/secrets/x")).toBe(true);
+});
+
 test("the workspace as a whole is read-only where nothing in it may be changed", () => {
   const deny: PolicyRule = { effect: "deny", permission: "fs.write" };
   expect(closedFor({ rules: [deny] })?.read_only).toBe(true);

@@ -63,6 +63,8 @@ export function closedPaths(
       isEverywhere || all.some((rule) => closes(rule) && rule.mayCoverBelow?.(folder, roots) === true),
     key: keyOf(call, closing, confirmed),
     read_only: roots.every((root) => isReadOnly(root) && !mayOpenBelow(root)),
+    forbids: (real, isFolder) =>
+      !(isFolder && mayOpenBelow(real)) && isClosedFor(real, "read") && isClosedFor(real, "write"),
     judge(real, isFolder) {
       // What is in a folder is asked for one by one where something of it may be open.
       if (isFolder && mayOpenBelow(real)) return undefined;

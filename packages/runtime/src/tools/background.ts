@@ -5,7 +5,7 @@ import { defineTool } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
 import { startOfCharacter } from "../text/characters.ts";
 import { decodeLeniently } from "../text/encoding.ts";
-import { countFiles, noteOn, tellChanges } from "./command-output.ts";
+import { countFiles, noteOn, stoppedBy, tellChanges } from "./command-output.ts";
 
 /** Longer waits are the model's to repeat: a call that waits for minutes looks like one that hangs. */
 const MAX_WAIT_SECONDS = 20;
@@ -23,12 +23,13 @@ const facts = () =>
     exit_code: z.int().optional(),
     signal: z.string().optional(),
     sandbox: z.string(),
+    unprotected: z.string().optional().describe("It was stopped because this path was open to it"),
     files_changed: z.int().optional().describe("How many; known when it has ended"),
   });
 type Facts = z.output<ReturnType<typeof facts>>;
 
 function shownFacts(found: BackgroundFacts): Facts {
-  const { background_id, state, pid, started_at, ended_at, exit_code, signal, sandbox, changes } = found;
+  const { background_id, state, pid, started_at, ended_at, exit_code, signal, sandbox, changes, unprotected } = found;
   return {
     background_id,
     state,
@@ -39,15 +40,17 @@ function shownFacts(found: BackgroundFacts): Facts {
     ...(exit_code === undefined ? {} : { exit_code }),
     ...(signal === undefined ? {} : { signal }),
     sandbox,
+    ...(unprotected === undefined ? {} : { unprotected }),
     ...(changes === undefined ? {} : { files_changed: countFiles(changes) }),
   };
 }
 
 /** What it changed, in the words that are used for other commands. */
-function told({ changes, changes_problem }: BackgroundFacts) {
+function told({ changes, changes_problem, unprotected }: BackgroundFacts) {
   const unknown = changes_problem === undefined ? "" : `[what it changed is not known: ${changes_problem}]\n`;
+  const stopped = unprotected === undefined ? "" : `[${makeVisible(stoppedBy(unprotected))}]\n`;
   return {
-    note: changes === undefined ? unknown : noteOn(changes, true),
+    note: `${stopped}${changes === undefined ? unknown : noteOn(changes, true)}`,
     ...(changes === undefined ? {} : tellChanges(changes)),
   };
 }

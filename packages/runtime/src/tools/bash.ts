@@ -4,7 +4,7 @@ import type { CommandEnd, OutputStream } from "../contract/processes.ts";
 import { defineTool } from "../contract/tool.ts";
 import type { ToolOutput } from "../contract/tool.ts";
 import { ToolError } from "../protocol/errors.ts";
-import { keepOutput, presentCommand, tellSetAside } from "./command-output.ts";
+import { keepOutput, presentCommand, tellSetAside, unprotectedError } from "./command-output.ts";
 
 /** Spec 2: at most so long, whatever a call asks for. */
 const MAX_SECONDS = 600;
@@ -113,11 +113,7 @@ function failureOf(end: CommandEnd, output: Pick<TranscriptEnd, "stdout" | "stde
     );
   }
   if (end.unprotected !== undefined) {
-    return new ToolError(
-      "Cancelled",
-      `The command was stopped: another process replaced "${end.unprotected}" while it ran, which the sandbox could not protect from then on`,
-      { path: end.unprotected, hint: "Run it again: what it printed and changed until then is listed." },
-    );
+    return unprotectedError("The command", end.unprotected);
   }
   if (ended_by === "cancel") {
     return new ToolError("Cancelled", "The command was cancelled; what it printed and changed until then is given");

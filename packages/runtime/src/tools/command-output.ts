@@ -3,7 +3,7 @@ import type { ToolContext, Transcript, TranscriptEnd } from "../contract/context
 import type { OutputStream } from "../contract/processes.ts";
 import type { ToolOutput } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
-import type { ToolError } from "../protocol/errors.ts";
+import { ToolError } from "../protocol/errors.ts";
 
 /** As many as a record should name; how many there were is told beside. */
 const MAX_FILES = 1000;
@@ -112,6 +112,18 @@ export function noteOn(changes: CommandChanges, isBackground = false): string {
     ...(changes.overlapped && (isBackground || files.length > 0) ? [OVERLAPPED] : []),
   ];
   return notes.map((note) => `[${makeVisible(note)}]\n`).join("");
+}
+
+/** Why a command was stopped although nobody asked for it: what happened to a path that it must not have. */
+export function stoppedBy(unprotected: string): string {
+  return `stopped: "${unprotected}" was created or replaced while it ran, and the sandbox could not protect it from then on`;
+}
+
+export function unprotectedError(what: string, unprotected: string): ToolError {
+  return new ToolError("Cancelled", `${what} was ${stoppedBy(unprotected)}`, {
+    path: unprotected,
+    hint: "Run it again: what it printed and changed until then is listed.",
+  });
 }
 
 function further(unnamed: number, unkept: number, what: string): readonly string[] {

@@ -1,5 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
-import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import type { RuntimeOptions } from "@autonous/runtime";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scratch, scratchFolder } from "../../../../test/support/scratch.ts";
@@ -208,12 +210,12 @@ const hasSandbox = spawnSync("bwrap", ["--version"]).status === 0;
 const needs = hasSandbox ? "" : " (skipped: needs bwrap, apt-get install bubblewrap)";
 
 /** A real runtime, and a person's skill "kit" with one script. */
-async function kitOf(script: string) {
+async function kitOf(script: string, options: Partial<RuntimeOptions> = {}) {
   const skill = join(process.env["HOME"] ?? "", ".agents/skills/kit");
   await mkdir(join(skill, "scripts"), { recursive: true });
   await writeFile(join(skill, "SKILL.md"), "---\nname: kit\ndescription: x\n---\n");
   await writeFile(join(skill, "scripts/a.sh"), script);
-  const folder = await scratch({ onApproval: () => ({ answer: "deny" }) });
+  const folder = await scratch({ onApproval: () => ({ answer: "deny" }), ...options });
   const root = join(folder.path, "root");
   return {
     ...folder,
@@ -244,4 +246,29 @@ test.skipIf(!hasSandbox)(`what runs later and was planted by a script is taken b
   expect(payload?.stderr).toMatch(/\.envrc: set aside: it runs later/);
   expect(artifacts.files_changed).toEqual(["fine.txt"]);
   expect((await readdir(join(path, "root"))).toSorted()).toEqual(["fine.txt"]);
+});
+
+test.skipIf(!hasSandbox)(`a script is kept from what rules close, and stopped when it finds it${needs}`, async () => {
+  const rules: NonNullable<RuntimeOptions["config"]>["rules"] = [
+    { effect: "deny", path: "secrets/**" },
+    { effect: "deny", permission: "fs.write", path: "fixed/**" },
+  ];
+  const { run, make, path } = await kitOf(
+    'cd "$1"; cat secrets/key; echo x >> fixed/a; echo x > secrets/new; touch begun; [ -e wait ] || exit 0; while :; do sleep 0.05; done',
+    { config: { rules } },
+  );
+  await make({ "root/secrets/key": "CANARY\n", "root/fixed/a": "old\n" });
+
+  const { payload, artifacts } = await run();
+
+  expect(payload?.stdout).not.toMatch(/CANARY/);
+  expect(artifacts.files_changed).toEqual(["begun"]);
+  expect(await readdir(join(path, "root/secrets"))).toEqual(["key"]);
+  await make({ "root/wait": "" });
+  await rm(join(path, "root/begun"));
+  await rename(join(path, "root/secrets"), join(path, "gone"));
+  const running = run();
+  await expect.poll(() => existsSync(join(path, "root/begun")), { timeout: 30_000 }).toBe(true);
+  await make({ "root/secrets/more": "CANARY\n" });
+  expect((await running).error?.message).toMatch(/was stopped: ".*secrets" was created or replaced while it ran/);
 });

@@ -6,7 +6,7 @@ import { defineTool } from "../contract/tool.ts";
 import type { ToolOutput } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
 import { ToolError } from "../protocol/errors.ts";
-import { keepOutput, presentCommand, tellSetAside } from "./command-output.ts";
+import { keepOutput, presentCommand, tellSetAside, unprotectedError } from "./command-output.ts";
 
 /** As the system can take them with room to spare: it allows 128 KB for one argument, and 2 MB with the environment. */
 // oxfmt-ignore
@@ -137,6 +137,7 @@ function failureOf({ given, script: { skill, script }, end }: Ended): ToolError 
     const { timeout_seconds } = given;
     return new ToolError("Timeout", `${what} was stopped after ${timeout_seconds} seconds`, { timeout_seconds });
   }
+  if (end.unprotected !== undefined) return unprotectedError(what, end.unprotected);
   if (end.ended_by === "cancel") return new ToolError("Cancelled", `${what} was stopped on request`);
   if (end.ended_by === "limit") {
     const over =

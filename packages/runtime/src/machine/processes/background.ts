@@ -233,10 +233,11 @@ function noNetwork(): ToolError {
 
 function endFacts({ isStopped, log }: Own, end: ChildEnd | undefined): Partial<BackgroundFacts> {
   return {
-    state: end === undefined ? "failed" : isStopped ? "stopped" : "exited",
+    state: end === undefined ? "failed" : isStopped || end.unprotected !== undefined ? "stopped" : "exited",
     ...(end === undefined ? {} : { exit_code: end.exit_code }),
     ...(typeof end?.signal === "string" ? { signal: end.signal } : {}),
     ...(end?.limit_reached === undefined ? {} : { limit_reached: end.limit_reached }),
+    ...(end?.unprotected === undefined ? {} : { unprotected: end.unprotected }),
     ...(log.isCut ? { log_cut: true } : {}),
   };
 }

@@ -33,7 +33,7 @@ export interface ChildEnd {
   readonly exit_code: number;
   readonly signal: string | null;
   readonly limit_reached?: LimitReached;
-  /** The file that was replaced by somebody and then open to it. */
+  /** It was stopped because this path was open to it, see `CommandEnd`. */
   readonly unprotected?: string;
 }
 
@@ -55,6 +55,7 @@ export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildO
   const { child, outputs, release, cutLifeline } = spawnChild(launch, markValue(mark));
   const { pid } = child;
   if (pid === undefined) return { pid: 0, launch, ended: failedStart(child).finally(release), stop() {} };
+  launch.started?.(pid);
   const marked: Marked = { mark, pid, began: performance.now() };
   const tree = launch.sandbox === "none" ? bareTree(marked) : sandboxTree(pid, { launch, cutLifeline });
   let limit_reached: LimitReached | undefined;

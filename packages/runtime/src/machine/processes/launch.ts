@@ -27,6 +27,8 @@ export interface Launch {
   readonly left_out: number;
   /** Folders that are private inside, and in memory: what is in their files counts as the command's memory. */
   readonly memory_folders: readonly string[];
+  /** Told its first process as soon as there is one. */
+  started?(pid: number): void;
   /** Calls back when a file that it must not change is open to it, because somebody put another one in its place. */
   guard?(onOpened: (path: string) => void): () => void;
   /** The first process inside the sandbox, whose end ends all others; undefined without one, and until it is there. */

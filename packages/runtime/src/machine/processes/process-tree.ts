@@ -10,9 +10,15 @@ function read(pid: number | string, file: string): string | undefined {
 }
 
 export function isAlive(pid: number): boolean {
+  const state = stateOf(pid);
+  return state !== undefined && !/[ZX]/.test(state);
+}
+
+/** The letter of its state, such as `R`, `T` where it is stopped; undefined once it is gone. */
+export function stateOf(pid: number): string | undefined {
   const stat = read(pid, "stat");
   // The name comes second, in parentheses, and may hold spaces and parentheses itself.
-  return stat !== undefined && !/^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2));
+  return stat?.charAt(stat.lastIndexOf(")") + 2);
 }
 
 /** Undefined once the process is gone, and for the first one of all. */

@@ -151,7 +151,9 @@ test("rules hide places and make them read-only besides the tables", async () =>
         ? ("read_only" as const)
         : undefined;
 
-  expect(find({ key: "1", judge, mayCloseBelow: () => true })).toMatchObject({
+  const forbids = () => false;
+
+  expect(find({ key: "1", judge, forbids, mayCloseBelow: () => true })).toMatchObject({
     hidden: [
       "root/node_modules/x/e.secret (file)",
       "root/secrets (folder)",
@@ -162,7 +164,7 @@ test("rules hide places and make them read-only besides the tables", async () =>
     ruled: ["root/generated"],
     pinned: ["root/node_modules", "root/node_modules/x", "root/src"],
   });
-  expect(find({ key: "2", judge, mayCloseBelow: () => false })).toMatchObject({
+  expect(find({ key: "2", judge, forbids, mayCloseBelow: () => false })).toMatchObject({
     hidden: ["root/secrets (folder)", "root/src/c.secret (file)", "state (folder)"],
     pinned: ["root/src"],
   });

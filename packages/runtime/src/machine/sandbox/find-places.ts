@@ -7,8 +7,9 @@ import { FIXED_FOLDERS, looksLikeRepository, REPOSITORY_SETTINGS, RUN_LATER } fr
 import type { GitPlaces, Places } from "../../policy/facts.ts";
 import { foldPath } from "../../policy/fold-name.ts";
 import type { PlaceRow } from "../../policy/places.ts";
-import { ToolError } from "../../protocol/errors.ts";
 import type { HiddenPlace } from "./bwrap.ts";
+import { MOST_WATCHED } from "./place-guard.ts";
+import { MOST_NAMES, MOST_READ_ONLY, tooLarge, tooManyRuled, unnamed } from "./place-limits.ts";
 import { entriesOf, existing, listeningSockets, lstat, namedOutside, TOP_FOLDERS } from "./find-outside.ts";
 
 /** What a sandbox has to close. */
@@ -18,20 +19,17 @@ export interface FoundPlaces {
   /** To be read only by a rule: nothing that a command is opened for opens these. */
   readonly ruled: readonly string[];
   readonly pinned: readonly string[];
+  /** Folders in which something may appear that a rule closes. */
+  readonly watched: readonly string[];
   /** Read-only places beyond the number that a sandbox takes. What is hidden is never left out. */
   readonly left_out: number;
 }
-
-/** Each costs a mount for each command, some 0.1 ms. */
-const MOST_READ_ONLY = 512;
 
 /** A machine's own programs and kernel, where the whole machine is a root. Private in the sandbox, or read-only by nature. */
 // oxfmt-ignore
 const MACHINE: ReadonlySet<string> = new Set([
   "/proc", "/sys", "/dev", "/run", "/tmp", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/boot", "/nix", "/gnu", "/snap",
 ]);
-/** Some 10 s. A folder with more in it is no workspace. */
-const MOST_NAMES = 5_000_000;
 
 /** Published packages: other people's files, of which none is a secret of this person. */
 const PACKAGES = "node_modules";
@@ -51,6 +49,8 @@ interface SeenFolder {
   readonly folders: readonly string[];
   /** A rule closes something in it. */
   readonly isRuled: boolean;
+  /** A rule may close something in it that is not there yet. */
+  readonly mayBeRuled: boolean;
 }
 
 const NOTHING: readonly never[] = [];
@@ -116,6 +116,7 @@ export class PlaceFinder {
     const ruled: string[] = [];
     const pinned: string[] = [];
     const above = new Set<string>();
+    const watched: string[] = [];
     // The list grows while it is walked.
     for (const folder of folders) {
       if (seen.has(folder)) continue;
@@ -127,6 +128,7 @@ export class PlaceFinder {
       ruled.push(...found.ruled);
       pinned.push(...found.pinned);
       if (found.isRuled) for (const each of foldersAbove(folder, this.#workspace.roots)) above.add(each);
+      if (found.mayBeRuled && watched.length < MOST_WATCHED) watched.push(folder);
       for (const each of found.folders) folders.push(each);
     }
     this.#seen = seen;
@@ -134,7 +136,7 @@ export class PlaceFinder {
     const left_out = Math.max(0, read_only.length - MOST_READ_ONLY);
     // A folder comes before those in it: what is mounted there already comes along.
     const pins = [...new Set([...pinned.slice(0, MOST_READ_ONLY), ...above])].sort();
-    return { hidden, read_only: read_only.slice(0, MOST_READ_ONLY), ruled, pinned: pins, left_out };
+    return { hidden, read_only: read_only.slice(0, MOST_READ_ONLY), ruled, pinned: pins, watched, left_out };
   }
 
   #look(
@@ -223,15 +225,20 @@ function judgeEntries(
       if (!isPackages && leadsToLater(path, workspace)) lists.pinned.push(path);
     }
   }
-  if (!isUnnamed) return { ...keptOf(lists), isRuled };
+  const mayBeRuled = mayCloseBelow(folder);
+  if (!isUnnamed) return { ...keptOf(lists), isRuled, mayBeRuled };
   // What has a name that cannot be passed on cannot be hidden by itself. Its folder can.
   if (workspace.roots.includes(folder)) throw unnamed(folder);
-  return { ...NO_LISTS, hidden: [{ path: folder, kind: "folder" }], isRuled };
+  return { ...NO_LISTS, hidden: [{ path: folder, kind: "folder" }], isRuled, mayBeRuled };
 }
 
 const NO_LISTS = { hidden: NOTHING, read_only: NOTHING, ruled: NOTHING, pinned: NOTHING, folders: NOTHING } as const;
 
-function keptOf({ hidden, read_only, ...more }: Lists): Omit<SeenFolder, "stats" | "isSettled" | "isRuled"> {
+function keptOf({
+  hidden,
+  read_only,
+  ...more
+}: Lists): Omit<SeenFolder, "stats" | "isSettled" | "isRuled" | "mayBeRuled"> {
   const [ruled, pinned, folders] = [kept(more.ruled), kept(more.pinned), kept(more.folders)];
   return { hidden: kept(hidden), read_only: kept(read_only), ruled, pinned, folders };
 }
@@ -239,30 +246,6 @@ function keptOf({ hidden, read_only, ...more }: Lists): Omit<SeenFolder, "stats"
 /** Looked into for the sake of rules only. A root may itself lie among packages. */
 function isInPackages(folder: string, { roots }: Places): boolean {
   return roots.some((root) => isInside(root, folder) && `${folder.slice(root.length)}/`.includes(`/${PACKAGES}/`));
-}
-
-function tooManyRuled(count: number): ToolError {
-  return new ToolError(
-    "SandboxUnavailable",
-    `Cannot run the command: rules make ${count} paths read-only, and a sandbox takes at most ${MOST_READ_ONLY}`,
-    { hint: "Deny writing to folders instead of single files: docs/** instead of docs/*.md." },
-  );
-}
-
-function tooLarge(roots: readonly string[]): ToolError {
-  return new ToolError(
-    "SandboxUnavailable",
-    `Cannot run the command: ${roots.join(", ")} has more than ${MOST_NAMES} files and folders to look through for what has to be hidden`,
-    { hint: "Choose a smaller folder as the root." },
-  );
-}
-
-function unnamed(folder: string): ToolError {
-  return new ToolError(
-    "SandboxUnavailable",
-    `Cannot run the command: "${folder}" has an entry whose name is not valid UTF-8 and which the sandbox has to look into or hide`,
-    { path: folder, hint: "Rename it, or move it into a folder of its own." },
-  );
 }
 
 /** Most folders of a large tree have nothing: they share one list. */

@@ -1,12 +1,13 @@
-import { closeSync, constants, existsSync, mkdirSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, existsSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
-import type { Command } from "../../contract/processes.ts";
+import type { Command, PlaceJudge } from "../../contract/processes.ts";
 import { isInside } from "../../paths/inside.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { anonymousFile, reopen } from "../processes/anonymous-file.ts";
 import type { CommandEnvironment } from "../processes/environment.ts";
 import { bashArguments, openJudged } from "../processes/launch.ts";
 import type { Launch, Prologues } from "../processes/launch.ts";
+import { holdStill, registerMover } from "../processes/hold-still.ts";
 import type { PipePool } from "../processes/output-pipes.ts";
 import { bwrapArguments, foldersInMemory } from "./bwrap.ts";
 import type { SandboxFacts } from "./bwrap.ts";
@@ -18,9 +19,11 @@ import { KnownFolders } from "./known-folders.ts";
 import { writableMounts } from "./old-root.ts";
 import { openPlaces } from "./open-places.ts";
 import { inodeOf, PlaceGuard } from "./place-guard.ts";
+import type { GuardedPlaces } from "./place-guard.ts";
 import { PROXY_VARIABLES, relayLines } from "./relay.ts";
 import { seccompProgram } from "./seccomp.ts";
 import type { Architecture, Sockets } from "./seccomp.ts";
+import { heldUntilBegun, isReady, numberIn } from "./status-file.ts";
 import type { MachineView } from "./view.ts";
 
 /** Descriptors of the sandbox program. Those of the check follow, and the prologue comes last. */
@@ -29,8 +32,6 @@ const STATUS_FD = 4;
 const LIFELINE_FD = 5;
 const READY_FD = 6;
 const CHECK_FD = 7;
-/** It tells a few short lines. */
-const STATUS_BYTES = 1024;
 /** What a sandbox closes is looked for again where it has moved before it could be opened. */
 const LOOKS = 8;
 
@@ -77,9 +78,21 @@ export class SandboxLauncher {
 
   /** `proxy_socket`: the real path where a proxy listens for this command, the way out that it gets. */
   launch(command: Command, proxy_socket?: string): Launch {
-    const parts = this.#parts;
     closeSync(openJudged(command.cwd));
-    const { facts, check, left_out } = this.#prepare(command, proxy_socket);
+    // Where its roots are read-only nothing in them can be damaged by what bubblewrap makes.
+    const release = command.read_only === true ? undefined : holdStill(this.#parts.roots);
+    try {
+      const { launch, status } = this.#make(command, proxy_socket);
+      return release === undefined ? launch : heldUntilBegun(launch, { status, release });
+    } catch (error) {
+      release?.();
+      throw error;
+    }
+  }
+
+  #make(command: Command, proxy_socket: string | undefined): { readonly launch: Launch; readonly status: number } {
+    const parts = this.#parts;
+    const { facts, check, left_out, watched } = this.#prepare(command, proxy_socket);
     const hasWayOut = proxy_socket !== undefined;
     const prologueFd = CHECK_FD + check.descriptors.length;
     const prologue = parts.prologues.get({
@@ -94,9 +107,10 @@ export class SandboxLauncher {
     const variables = { ...facts.variables, BASH_ENV: `/dev/fd/${prologueFd}` };
     const filter = reopen(this.#filter(SOCKETS[command.network ?? "none"]));
     const status = anonymousFile(parts.folder, Buffer.alloc(0));
-    const inodes = inodesOf(facts);
+    const guarded = guardedOf(facts, { watched, closes: command.closes });
+    const mover = facts.writes ? registerMover(parts.roots) : undefined;
     this.#running++;
-    return {
+    const launch: Launch = {
       program: parts.bwrap,
       args: [...bwrapArguments({ ...facts, variables }), "--", parts.bash, ...bashArguments(command.run)],
       cwd: "/",
@@ -110,15 +124,18 @@ export class SandboxLauncher {
       sandbox: "bwrap",
       left_out,
       memory_folders: foldersInMemory(parts),
-      guard: (onOpened) => this.#guard.watch(inodes, onOpened),
+      started: (pid) => mover?.started(pid),
+      guard: (onOpened) => this.#guard.watch(guarded, onOpened),
       inner: () => numberIn(status, /"child-pid": (\d+)/),
       // Told only for a command that was really executed, not where the sandbox, its check or its way out failed.
-      wasBegun: () => numberIn(status, /"exit-code": (\d+)/) !== undefined && /^ready$/m.test(textOf(status)),
+      wasBegun: () => numberIn(status, /"exit-code": (\d+)/) !== undefined && isReady(status),
       close: () => {
         this.#running--;
+        mover?.end();
         for (const fd of [filter, status]) closeSync(fd);
       },
     };
+    return { launch, status };
   }
 
   /** Looks for what has to be closed, and opens the folders that it lies in. Again, where one has moved meanwhile. */
@@ -161,7 +178,7 @@ export class SandboxLauncher {
     });
     const identity = parts.identity.get();
     const isSeen = parts.view.shows(parts.bash) || parts.roots.some((root) => isInside(root, parts.bash));
-    const { ruled, ...places } = found;
+    const { ruled, watched, ...places } = found;
     const facts: SandboxFacts = {
       ...places,
       read_only: [...found.read_only, ...ruled],
@@ -186,7 +203,7 @@ export class SandboxLauncher {
       seccomp_fd: SECCOMP_FD,
       status_fd: STATUS_FD,
     };
-    return { facts, left_out: found.left_out };
+    return { facts, left_out: found.left_out, watched };
   }
 
   close(): void {
@@ -209,17 +226,21 @@ interface Prepared {
   readonly facts: SandboxFacts;
   readonly check: InsideCheck;
   readonly left_out: number;
+  readonly watched: readonly string[];
 }
 
-/** Single files that are protected. A folder is so with all that comes into it. */
-function inodesOf({ hidden, read_only, writes }: SandboxFacts): ReadonlyMap<string, bigint> {
-  const files = hidden.filter(({ kind }) => kind === "file").map(({ path }) => path);
+/** What another process must not replace, and what a rule may close later. */
+function guardedOf(
+  { hidden, read_only, writes }: SandboxFacts,
+  { watched, closes }: { readonly watched: readonly string[]; readonly closes: PlaceJudge | undefined },
+): GuardedPlaces {
+  const closed = new Set(hidden.map(({ path }) => path));
   const inodes = new Map<string, bigint>();
-  for (const path of [...files, ...(writes ? read_only : [])]) {
+  for (const path of [...closed, ...(writes ? read_only : [])]) {
     const inode = inodeOf(path);
     if (inode !== undefined) inodes.set(path, inode);
   }
-  return inodes;
+  return { inodes, folders: watched, closed, ...(closes === undefined ? {} : { closes }) };
 }
 
 /** Git refreshes its index where it can, which is no more than a convenience. */
@@ -250,14 +271,4 @@ function makeClosed(handover: string): SandboxFacts["closed"] {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error; // made by a runtime before us
   }
   return closed;
-}
-
-function textOf(status: number): string {
-  const bytes = Buffer.alloc(STATUS_BYTES);
-  return bytes.toString("latin1", 0, readSync(status, bytes, 0, STATUS_BYTES, 0));
-}
-
-function numberIn(status: number, pattern: RegExp): number | undefined {
-  const found = pattern.exec(textOf(status))?.[1];
-  return found === undefined ? undefined : Number(found);
 }

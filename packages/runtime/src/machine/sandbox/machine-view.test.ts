@@ -2,11 +2,11 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { keepPrinted } from "../../../../../test/support/printed.ts";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
-import type { Command, CommandLimits } from "../../contract/processes.ts";
+import type { Command, CommandLimits, PlaceJudge } from "../../contract/processes.ts";
 import type { Launch } from "../processes/launch.ts";
 import { runCommand } from "../processes/run.ts";
 import { openSandbox } from "./sandbox.ts";
@@ -200,5 +200,54 @@ for (const file of ALONE) {
     renameSync(at("work/new"), at(`work/root/${file}`));
 
     expect((await running).unprotected).toBe(at(`work/root/${file}`));
+  });
+}
+
+/** Made by another process while a command runs, by somebody who does not write them in place. */
+// oxfmt-ignore
+const REPLACED_FOLDERS = [".ssh", "keys/.aws", ".git/hooks"] as const;
+
+for (const folder of REPLACED_FOLDERS) {
+  sandboxed(`a command is stopped when another process replaces the folder ${folder}${needs}`, async () => {
+    const { run, at } = await home({
+      [`home/work/root/${folder}/a`]: "old",
+      "home/work/root/.git/HEAD": "",
+      "home/work/new/a": SECRET,
+    });
+    const running = run("touch begun; while :; do sleep 0.02; done");
+    await vi.waitFor(() => expect(existsSync(at("work/root/begun"))).toBe(true), { timeout: 20_000 });
+    renameSync(at(`work/root/${folder}`), at("work/old"));
+    renameSync(at("work/new"), at(`work/root/${folder}`));
+
+    expect((await running).unprotected).toBe(at(`work/root/${folder}`));
+  });
+}
+
+/** What a rule hides and what is not there when the command starts. */
+const APPEARING = [
+  { rule: "vault", made: ["vault/key"], found: "vault" },
+  { rule: "conf/deep", made: ["conf/deep/token"], found: "conf/deep" },
+  { rule: "conf/a/b/c", made: ["conf/a/b/x", "conf/a/b/c"], found: "conf/a/b/c" },
+] as const;
+
+for (const { rule, made, found } of APPEARING) {
+  sandboxed(`a command is stopped when ${rule}, which a rule hides, appears while it runs${needs}`, async () => {
+    const { run, at } = await home({ "home/work/root/src/a.txt": "" });
+    const hidden = at(`work/root/${rule}`);
+    const isHidden = (path: string): boolean => path === hidden || path.startsWith(`${hidden}/`);
+    const closes: PlaceJudge = {
+      key: rule,
+      judge: (path) => (isHidden(path) ? "hide" : undefined),
+      forbids: isHidden,
+      mayCloseBelow: (path) => hidden.startsWith(`${path}/`) || isHidden(path),
+    };
+    const running = run("touch begun; mkdir fine; touch fine/x; while :; do sleep 0.02; done", { closes });
+    await vi.waitFor(() => expect(existsSync(at("work/root/begun"))).toBe(true), { timeout: 20_000 });
+    for (const name of made) {
+      mkdirSync(dirname(at(`work/root/${name}`)), { recursive: true });
+      writeFileSync(at(`work/root/${name}`), SECRET);
+    }
+
+    expect((await running).unprotected).toBe(at(`work/root/${found}`));
   });
 }

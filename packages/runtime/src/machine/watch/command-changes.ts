@@ -46,7 +46,7 @@ export interface WatchRequest {
   readonly background?: boolean;
   /** What of the files that run later the command may change. All others are read-only for it in a sandbox. */
   readonly opens?: Command["opens"];
-  /** What rules close to it. */
+  /** What rules close to it. Contents of what they hide are neither read nor kept. */
   readonly closes?: Command["closes"];
   /** A person agreed that it changes files that run later, or makes files that are closed: they are left as they are. */
   readonly confirmed?: boolean;
@@ -164,7 +164,7 @@ class Watch implements CommandWatch {
   }
 
   async #look(
-    { background, signal }: WatchRequest,
+    { background, signal, closes }: WatchRequest,
     previous: TreeLook | undefined,
     isAfter = false,
   ): Promise<TreeLook> {
@@ -177,6 +177,7 @@ class Watch implements CommandWatch {
       previous,
       isAfter,
       keeps: background !== true,
+      ...(closes === undefined ? {} : { closes }),
       // Whatever ended the command, what it did has to be known.
       signal: isAfter ? new AbortController().signal : signal,
     });

@@ -1,3 +1,4 @@
+import type { PlaceJudge } from "../../contract/processes.ts";
 import { isInside } from "../../paths/inside.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { decodeKey, keyOf } from "../search/keys.ts";
@@ -27,6 +28,8 @@ interface TreeOptions {
   readonly isAfter: boolean;
   /** Contents of files that run later are kept in any case. */
   readonly keeps: boolean;
+  /** What rules close to the command. What they hide is not read, and a folder that they hide is not looked into. */
+  readonly closes?: PlaceJudge;
   readonly signal: AbortSignal;
 }
 
@@ -162,7 +165,12 @@ class Walk {
       name,
       toRead,
       nowMs,
+      isHidden: () => this.#hides(joinKey(folder.key, name), false),
     });
+  }
+
+  #hides(key: string, isFolder: boolean): boolean {
+    return this.#options.closes?.judge(decodeKey(key), isFolder) === "hide";
   }
 
   #placeOf(folder: TreeFolder, name: string, { kind }: Facts): Place {
@@ -184,6 +192,8 @@ class Walk {
     const waiting = { key, above: folder.rules, isIgnored: folder.isIgnored };
     if (wasLeftOut !== undefined) {
       this.#left_out.set(key, wasLeftOut);
+    } else if (this.#hides(key, true)) {
+      // The sandbox hides it from the command, so that nothing in it can be the command's change.
     } else if (entry.place === "sensitive") {
       if (isAfter && !isKnown) this.#first.push(waiting);
       // A sandbox hides it from the command.

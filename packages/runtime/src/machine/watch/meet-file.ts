@@ -29,13 +29,16 @@ interface MeetOptions {
   readonly contents: KeptContents;
   readonly limits: TreeLimits;
   readonly budget: Budget;
+  /** Whether a rule hides it from the command. Asked only where it would be read. */
+  readonly isHidden: () => boolean;
 }
 
 /** The entry of something that is no folder: the one of the look before where nothing changed, else one that is read. */
 export function meetFile(options: MeetOptions): TreeEntry | Promise<TreeEntry> {
   const { facts, before, contents, budget, toRead, name } = options;
   const isSame = before !== undefined && areSame(before, facts);
-  const how = wanted(options, isSame);
+  const useful = wanted(options, isSame);
+  const how = useful !== "no" && options.isHidden() ? "no" : useful;
   if (how === "kept") return keep(options);
   if (how === "hashed") {
     budget.readBytes += facts.size;

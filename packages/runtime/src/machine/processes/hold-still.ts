@@ -1,0 +1,80 @@
+import { isInside } from "../../paths/inside.ts";
+import { signalProcess, stateOf, treeOf } from "./process-tree.ts";
+
+/** A command that is started or running, with what it may write to. */
+interface Mover {
+  readonly roots: readonly string[];
+  /** Its first process, once it has one. */
+  pid: number | undefined;
+  /** How many hold it still now, and the processes that were stopped for that. */
+  holds: number;
+  readonly stopped: Set<number>;
+}
+
+/** What a command registers itself by. */
+export interface Registration {
+  started(pid: number): void;
+  /** It has ended. */
+  end(): void;
+}
+
+/** Of all sandboxes of this process: several may share a root. */
+const movers = new Set<Mover>();
+
+/** A tree that starts processes faster than they can be stopped is given up on after this time. */
+const HOLD_MS = 100;
+const PAUSE_MS = 0.2;
+const MOST_PROCESSES = 4_096;
+
+/** Registers a command that may write to these roots. */
+export function registerMover(roots: readonly string[]): Registration {
+  const mover: Mover = { roots, pid: undefined, holds: 0, stopped: new Set() };
+  movers.add(mover);
+  return {
+    started: (pid) => void (mover.pid = pid),
+    end: () => void movers.delete(mover),
+  };
+}
+
+/**
+ * Stops the commands of this process that may write to one of these roots, until the result is called: nothing is moved
+ * by them while a sandbox is put up. They do not notice, unless they ask for the state of their children. Undefined where
+ * there is none.
+ */
+export function holdStill(roots: readonly string[]): (() => void) | undefined {
+  const held = [...movers].filter((mover) => mover.pid !== undefined && isShared(mover.roots, roots));
+  if (held.length === 0) return undefined;
+  for (const mover of held) if (mover.holds++ === 0) stopTree(mover);
+  let isHeld = true;
+  return () => {
+    if (!isHeld) return;
+    isHeld = false;
+    for (const mover of held) if (--mover.holds === 0) resume(mover);
+  };
+}
+
+function isShared(some: readonly string[], others: readonly string[]): boolean {
+  return some.some((one) => others.some((other) => isInside(one, other) || isInside(other, one)));
+}
+
+/** Again and again, until no process of the tree runs: one may have been started by another before that was stopped. */
+function stopTree({ pid = 0, stopped }: Mover): void {
+  const until = performance.now() + HOLD_MS;
+  for (;;) {
+    const running = treeOf(pid, MOST_PROCESSES).filter((each) => !isStill(each, stopped));
+    if (running.length === 0 || performance.now() > until) return;
+    for (const each of running) if (signalProcess(each, "SIGSTOP")) stopped.add(each);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+  }
+}
+
+/** A process that waits in the kernel (`D`) is stopped before it does anything else. The first thread of one may be gone. */
+function isStill(pid: number, stopped: ReadonlySet<number>): boolean {
+  const state = stateOf(pid);
+  return state === undefined || /[TtX]/.test(state) || (stopped.has(pid) && /[DZ]/.test(state));
+}
+
+function resume({ stopped }: Mover): void {
+  for (const pid of stopped) signalProcess(pid, "SIGCONT");
+  stopped.clear();
+}

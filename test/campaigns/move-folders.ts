@@ -1,0 +1,45 @@
+/** Runs a sandboxed command that exchanges folders with links, until its parent lets go of it. */
+import { join } from "node:path";
+import type { CommandLimits } from "../../packages/runtime/src/contract/processes.ts";
+import type { Launch } from "../../packages/runtime/src/machine/processes/launch.ts";
+import { runCommand } from "../../packages/runtime/src/machine/processes/run.ts";
+import { openSandbox } from "../../packages/runtime/src/machine/sandbox/sandbox.ts";
+
+const limits: CommandLimits = { memory_bytes: 2e9, processes: 128, file_bytes: 1e9, open_files: 1024 };
+
+/** Exchanges each folder with each of its links, without a pause. Prints how often when it is told to end. */
+const MOVER = `
+use strict; use warnings;
+my $call = shift; my $count = 0; $| = 1; my $stop = 0;
+$SIG{TERM} = sub { $stop = 1 };
+until ($stop) {
+  for my $flip (@ARGV) {
+    for my $link (0 .. 3) {
+      my ($one, $other) = ($flip, "$flip-$link");
+      $count += 2 if syscall($call, -100, $one, -100, $other, 2) == 0;
+      print "moving\\n" if $count == 2;
+      select undef, undef, undef, 0.002 * rand;
+      syscall($call, -100, $one, -100, $other, 2);
+      select undef, undef, undef, 0.02 * rand;
+    }
+  }
+}
+open my $out, ">", "count"; print $out $count; close $out;
+`;
+const RENAMEAT2: Readonly<Record<string, number>> = { x64: 316, arm64: 276 };
+
+const [folder = "", ...flips] = process.argv.slice(2);
+const at = (name: string): string => join(folder, name);
+const workspace = { roots: [at("root")], home: at("home"), state_dirs: [at("state"), at("mover-state")] };
+const sandbox = await openSandbox({ mode: "required", workspace, state_dir: at("mover-state"), limits });
+const stop = new AbortController();
+process.once("disconnect", () => stop.abort());
+const run = ["/usr/bin/perl", "-e", MOVER, `${RENAMEAT2[process.arch] ?? -1}`, ...flips] as const;
+await runCommand((): Launch => sandbox.launch({ run, cwd: at("root") }), {
+  call_id: "move",
+  limits,
+  timeout_ms: 2 ** 31 - 1,
+  signal: stop.signal,
+  onOutput: () => void process.send?.("moving"),
+});
+sandbox.close();
