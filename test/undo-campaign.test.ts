@@ -9,7 +9,7 @@ test.skipIf(!hasSandbox)(
   `what generated commands change is undone byte for byte and mode for mode${needs}`,
   { timeout: 300_000 },
   async () => {
-    const { different, changed, restored, stated } = await runUndoCampaign(40, 3);
+    const { different, changed, restored, stated } = await runUndoCampaign({ operations: 40, seed: 3 });
 
     expect(different).toEqual([]);
     expect(changed).toBeGreaterThan(20);

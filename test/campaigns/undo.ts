@@ -1,17 +1,17 @@
 /**
  * Commands that change files run in throw-away workspaces and are undone; then the tree is compared with the tree before,
- * byte for byte and mode for mode. `npm run campaign:undo -- --ops 2000 [--seed 1]`
+ * byte for byte and mode for mode, with links of both kinds. Some undos are undone too. `npm run campaign:undo -- --ops 2000 [--seed 1]`
  */
 import { execFileSync } from "node:child_process";
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs";
-import { chmodSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createRuntime } from "@autonous/runtime";
 import type { Runtime } from "@autonous/runtime";
 import { createRandom } from "./kill/random.ts";
 import { makeCommand } from "./undo/grammar.ts";
+import { differenceOf, makeTree, snapshot } from "./undo/tree.ts";
 
 export interface UndoResult {
   readonly operations: number;
@@ -23,16 +23,25 @@ export interface UndoResult {
   readonly stated: number;
   /** The policy refused the command. */
   readonly denied: number;
-  /** What undo said was restored and was not. */
+  /** Undos that were undone, after which the tree was as the command had left it. */
+  readonly redone: number;
+  /** What undo said was restored and was not: the command, and the rows that differ. */
   readonly different: readonly string[];
 }
 
 /** A workspace is used for as many commands before a new one is made. */
 const COMMANDS_EACH = 25;
 
-export async function runUndoCampaign(operations: number, seed = 1): Promise<UndoResult> {
+interface CampaignOptions {
+  readonly operations: number;
+  readonly seed: number;
+  /** Told of each difference as it is found. */
+  readonly onDifferent?: (different: string) => void;
+}
+
+export async function runUndoCampaign({ operations, seed, onDifferent }: CampaignOptions): Promise<UndoResult> {
   const random = createRandom(seed);
-  const counts = { operations: 0, changed: 0, restored: 0, stated: 0, denied: 0, different: [] as string[] };
+  const counts = { operations: 0, changed: 0, restored: 0, stated: 0, denied: 0, redone: 0, different: [] as string[] };
   while (counts.operations < operations) {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), "autonous-undo-")));
     const root = join(folder, "root");
@@ -45,12 +54,16 @@ export async function runUndoCampaign(operations: number, seed = 1): Promise<Und
     try {
       for (let each = 0; each < COMMANDS_EACH && counts.operations < operations; each++) {
         const command = makeCommand(random);
-        const outcome = await tryOne(runtime, root, command);
+        const { outcome, rows = "" } = await tryOne({ runtime, root, redoes: random.percent(20) }, command);
         counts.operations++;
-        if (outcome === "different") counts.different.push(command);
-        else if (outcome !== "unchanged") counts[outcome]++;
+        if (outcome === "different") {
+          counts.different.push(`${command}\n${rows}`);
+          onDifferent?.(`${command}\n${rows}`);
+        } else if (outcome !== "unchanged") counts[outcome]++;
+        if (outcome === "redone") counts.restored++;
         if (outcome !== "unchanged" && outcome !== "denied") counts.changed++;
-        if (outcome === "different" || outcome === "stated") break; // the next one begins with a tree that is known
+        // The next one begins with a tree that is known.
+        if (outcome === "different" || outcome === "stated" || outcome === "redone") break;
       }
     } finally {
       await runtime.close();
@@ -61,77 +74,47 @@ export async function runUndoCampaign(operations: number, seed = 1): Promise<Und
   return counts;
 }
 
-type Outcome = "unchanged" | "restored" | "stated" | "denied" | "different";
+interface Tried {
+  readonly outcome: "unchanged" | "restored" | "redone" | "stated" | "denied" | "different";
+  readonly rows?: string;
+}
 
-async function tryOne(runtime: Runtime, root: string, cmd: string): Promise<Outcome> {
+interface Workspace {
+  readonly runtime: Runtime;
+  readonly root: string;
+  readonly redoes: boolean;
+}
+
+async function tryOne({ runtime, root, redoes }: Workspace, cmd: string): Promise<Tried> {
   const before = snapshot(root);
   const { artifacts, payload, error } = await runtime.call({ name: "bash", args: { cmd } });
   const after = snapshot(root);
-  if (after === before) return payload === null && error !== null ? "denied" : "unchanged";
+  if (after === before) return { outcome: payload === null && error !== null ? "denied" : "unchanged" };
   const said = /undo cannot restore this|changes in it are not listed|more changes/.test(payload?.stderr ?? "");
   const undone = artifacts.undo_id === undefined ? undefined : await runtime.undo(artifacts.undo_id);
-  if (snapshot(root) === before) return "restored";
-  return said && undone?.ok !== true ? "stated" : "different";
-}
-
-/** Files, folders, links, modes, a repository with a history: what commands of the grammar find. */
-function makeTree(root: string): void {
-  const write = (name: string, content: string | Buffer): void => {
-    mkdirSync(dirname(join(root, name)), { recursive: true });
-    writeFileSync(join(root, name), content);
-  };
-  for (const name of ["a.txt", "b.txt", "src/c.ts", "src/deep/d.ts", "docs/e.md", "with space/f g.txt", "é.txt"]) {
-    write(name, `${name}\n`.repeat(20));
+  const now = snapshot(root);
+  if (now !== before) {
+    const rows = `${differenceOf(before, now)}\n  ${payload?.stderr ?? ""}\n  undo: ${JSON.stringify(undone?.error ?? undone?.ok)}`;
+    return said && undone?.ok !== true ? { outcome: "stated" } : { outcome: "different", rows };
   }
-  write("data.bin", Buffer.from(Array.from({ length: 5000 }, (_, at) => (at * 7919) % 256)));
-  write("run.sh", "#!/bin/sh\necho run\n");
-  write(".gitignore", "build/\n");
-  write("build/out.js", "built\n");
-  chmodSync(join(root, "run.sh"), 0o755);
-  mkdirSync(join(root, "empty/inner"), { recursive: true });
-  symlinkSync("a.txt", join(root, "link"));
-  symlinkSync("nowhere", join(root, "dangling"));
-  const git = (...args: string[]): void =>
-    void execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.org", ...args], {
-      cwd: root,
-      stdio: "ignore",
-      env: { PATH: process.env["PATH"], HOME: root, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null" },
-    });
-  git("init", "-q", "-b", "main");
-  git("config", "user.name", "a");
-  git("config", "user.email", "a@example.org");
-  git("add", "-A");
-  git("commit", "-qm", "one");
-  write("a.txt", "changed\n");
-  git("commit", "-qam", "two");
-  git("branch", "other", "HEAD~1");
-  write("untracked.txt", "untracked\n");
-}
-
-/** Everything below a folder, as text that is the same only if the tree is. */
-function snapshot(root: string): string {
-  const rows: string[] = [];
-  const visit = (path: Buffer): void => {
-    const stats = lstatSync(path);
-    const mode = (stats.mode & 0o7777).toString(8);
-    const name = path.toString("latin1");
-    if (stats.isSymbolicLink()) rows.push(`${name} -> ${readlinkSync(path, "latin1")}`);
-    else if (stats.isFile()) rows.push(`${name} ${mode} ${readFileSync(path, "latin1")}`);
-    else rows.push(`${name} ${mode} ${stats.isDirectory() ? "folder" : "other"}`);
-    if (!stats.isDirectory()) return;
-    const names = readdirSync(path, { encoding: "buffer" }).sort((one, other) => one.compare(other));
-    for (const each of names) visit(Buffer.concat([path, Buffer.from("/"), each]));
-  };
-  visit(Buffer.from(root));
-  return rows.join("\n");
+  const redo_id = undone?.artifacts.undo_id;
+  if (!redoes || redo_id === undefined) return { outcome: "restored" };
+  const redone = await runtime.undo(redo_id);
+  const again = snapshot(root);
+  if (again === after) return { outcome: "redone" };
+  const isStated = said || !redone.ok || undone?.payload?.stderr !== "";
+  return isStated ? { outcome: "stated" } : { outcome: "different", rows: `  redo:\n${differenceOf(after, again)}` };
 }
 
 if (import.meta.main) {
   const { values } = parseArgs({
     options: { ops: { type: "string", default: "2000" }, seed: { type: "string", default: "1" } },
   });
-  const { different, ...counts } = await runUndoCampaign(Number(values.ops), Number(values.seed));
+  const { different, ...counts } = await runUndoCampaign({
+    operations: Number(values.ops),
+    seed: Number(values.seed),
+    onDifferent: (text) => console.log(`different: ${text}`),
+  });
   console.log(JSON.stringify({ ...counts, different: different.length }));
-  for (const command of different) console.log(`different: ${command}`);
   process.exitCode = different.length === 0 ? 0 : 1;
 }

@@ -12,6 +12,11 @@ export interface FileVersion extends Owned {
   readonly sha256: string;
   readonly size: number;
   readonly mode: number;
+  /**
+   * Other names of the same file (hard links), one character per byte: the first one that holds the same is made the same
+   * file again. At most two: one that kept its content, and the first of all names.
+   */
+  readonly linked?: readonly string[];
 }
 
 export interface LinkVersion extends Owned {

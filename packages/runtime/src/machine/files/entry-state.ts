@@ -11,6 +11,17 @@ export interface EntryState {
   readonly version: Version | null;
   /** Differs whenever the entry may have changed; null for nothing. */
   readonly identity: string | null;
+  /** Of a file. */
+  readonly file?: FileState;
+}
+
+interface FileState {
+  /** The same for all names of a file. */
+  readonly inode: string;
+  /** How many names it has. */
+  readonly links: number;
+  /** As `identityHash`. */
+  readonly rough: string;
 }
 
 /** Files above it are told apart by size and times: reading one would take too long. */
@@ -31,13 +42,37 @@ export async function stateAt(at: Path, signal: AbortSignal): Promise<EntryState
     return { version: { kind: "link", target: readlinkSync(at, "latin1"), ...ownerOf(stats) }, identity };
   }
   if (!stats.isFile()) return { version: { kind: "other", ...ownerOf(stats) }, identity };
-  const sha256 = stats.size > HASHED_BYTES ? identityHash(stats) : await hashAt(at, { stats, signal });
-  return { version: { sha256, size: Number(stats.size), mode, ...ownerOf(stats) }, identity };
+  const rough = identityHash({
+    inode: Number(stats.ino),
+    size: Number(stats.size),
+    modified: millisecondsOf(stats.mtimeNs),
+    touched: millisecondsOf(stats.ctimeNs),
+  });
+  const sha256 = stats.size > HASHED_BYTES ? rough : await hashAt(at, { stats, signal });
+  const file = { inode: inodeOf(stats), links: Number(stats.nlink), rough };
+  return { version: { sha256, size: Number(stats.size), mode, ...ownerOf(stats) }, identity, file };
 }
 
-/** Stands for the content of a file that is too large to be read. */
-function identityHash({ ino, size, mtimeNs }: BigIntStats): string {
-  return `identity:${ino}:${size}:${mtimeNs}`;
+export function inodeOf({ dev, ino }: BigIntStats): string {
+  return `${dev}:${ino}`;
+}
+
+interface RoughFacts {
+  readonly inode: number;
+  readonly size: number;
+  /** Milliseconds, as `Stats` has them. */
+  readonly modified: number;
+  readonly touched: number;
+}
+
+/** Stands for the content of a file that is too large to be read, or closed to its owner. */
+export function identityHash({ inode, size, modified, touched }: RoughFacts): string {
+  return `identity:${inode}:${size}:${Math.round(modified * 1000)}:${Math.round(touched * 1000)}`;
+}
+
+/** Computed as for `Stats`, so that both round to the same number. */
+function millisecondsOf(ns: bigint): number {
+  return Number(ns / 1_000_000_000n) * 1000 + Number(ns % 1_000_000_000n) / 1_000_000;
 }
 
 function ownerOf({ uid, gid }: BigIntStats): { owner?: { user: number; group: number } } {

@@ -1,11 +1,12 @@
 import type { RestoreItem, UndoRecord } from "../../contract/undo.ts";
-import { isSameContent, isSameVersion } from "../../contract/versions.ts";
+import { isSameContent } from "../../contract/versions.ts";
 import type { Places } from "../../policy/facts.ts";
 import { keyOf } from "../search/keys.ts";
 import type { Outcome } from "./change-log.ts";
 import { NOTHING, stateAt } from "./entry-state.ts";
 import type { KeptReader } from "./kept-reader.ts";
 import { KeyFolders } from "./key-folders.ts";
+import { isAsBefore, linksAmong } from "./restore-links.ts";
 import { applySteps } from "./restore-steps.ts";
 import type { RestoreStep, StepOptions } from "./restore-steps.ts";
 
@@ -24,13 +25,14 @@ export async function finishRestore(change: UndoRecord, { places, kept, log }: F
   const folders = new KeyFolders(places);
   try {
     const steps: RestoreStep[] = [];
+    const links = linksAmong(change.files, folders);
     let isLeft = false;
     for (const { path, real, key: bytes, before, after } of change.files) {
       const key = bytes ?? keyOf(real);
       const at = folders.at(key);
       const now = at === undefined ? NOTHING : await stateAt(at, new AbortController().signal);
-      if (isSameVersion(now.version, after)) continue;
       const item: RestoreItem = { path, real, from: before, to: after, not_kept: false, broken: false, folders: [] };
+      if (isAsBefore(item, now, links)) continue;
       // A mode is set last, so that a content that is in place may still have another one.
       const isOurs = isSameContent(now.version, before) || isSameContent(now.version, after) || now.version === null;
       if (isOurs) steps.push({ item, key, now });

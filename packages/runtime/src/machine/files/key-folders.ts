@@ -37,6 +37,11 @@ export class KeyFolders {
     return fd;
   }
 
+  /** Whether tools may use what stands there. */
+  isOpen(key: string): boolean {
+    return judgePlace(decodeKey(key), this.#places) === undefined;
+  }
+
   /** A path that leads to the name in its verified folder. Undefined where there is no such folder. */
   at(key: string): string | Buffer | undefined {
     const fd = this.find(folderOf(key) || "/");

@@ -1,13 +1,15 @@
-import { closeSync, constants, fchmodSync, fchownSync, lchownSync, lstatSync, mkdirSync, openSync } from "node:fs";
-import { renameSync, rmdirSync, symlinkSync, unlinkSync } from "node:fs";
+import { closeSync, constants, fchmodSync, fchownSync, lchownSync, linkSync, lstatSync, mkdirSync } from "node:fs";
+import { openSync, renameSync, rmdirSync, symlinkSync, unlinkSync } from "node:fs";
 import type { FileVersion, LinkVersion, RestoreItem, Version } from "../../contract/undo.ts";
 import { decodeKey, folderOf, keyOf, systemPath } from "../search/keys.ts";
 import type { ChangeLog } from "./change-log.ts";
+import { inodeOf } from "./entry-state.ts";
 import type { EntryState } from "./entry-state.ts";
 import { chmodEntry, identityOf } from "./handle.ts";
 import type { KeptReader } from "./kept-reader.ts";
 import type { KeyFolders } from "./key-folders.ts";
 import { giveTo, removeNew } from "./new-files.ts";
+import { findPartner, isToStandAlone } from "./restore-links.ts";
 import { Syncs } from "./syncs.ts";
 import { isSystemError, reasonOf } from "./system-error.ts";
 import { isFileVersion, isSameContent } from "../../contract/versions.ts";
@@ -59,6 +61,7 @@ export async function applySteps(steps: readonly RestoreStep[], options: StepOpt
     await applying.eachAt(innermostFirst(made).reverse(), (step, at) => applying.makeFolder(step, at));
     await applying.each(entries, (step) => applying.put(step));
     await applying.each(innermostFirst(steps), (step) => applying.setMode(step));
+    for (const step of steps) await applying.link(step);
     for (const step of steps) applying.removeEmptied(step);
     await applying.sync();
     return applying.problems;
@@ -74,6 +77,7 @@ function innermostFirst(steps: readonly RestoreStep[]): RestoreStep[] {
 /** The message is a clause. */
 class CannotRestore extends Error {}
 
+const CHANGED = "it was changed while the change was undone";
 const NO_FOLDER = "its folder is missing, or something else took its place";
 
 /** A folder that others have put files into. */
@@ -140,16 +144,25 @@ class Applying {
 
   put({ item, now, key }: RestoreStep): void {
     if (item.to === null || item.to.kind === "folder" || item.to.kind === "other") return;
-    if (isFileVersion(item.to) && isSameContent(item.to, now.version)) return; // only its mode differs
+    // Only its mode differs, or which other names it has.
+    if (isFileVersion(item.to) && isSameContent(item.to, now.version) && !isToStandAlone(item, now)) return;
     // Folders that nobody put on record are made as any program makes them.
     const at = this.#options.folders.makeAbove(key);
     if (at === undefined) throw new CannotRestore(NO_FOLDER);
-    const temporary = this.#temporaryFor(key);
-    try {
-      if (item.to.kind === "link") makeLink(temporary, item.to);
-      else this.#writeFile(temporary, item.to);
+    const { to } = item;
+    this.#replace(key, at, (temporary) => {
+      if (to.kind === "link") makeLink(temporary, to);
+      else this.#writeFile(temporary, to);
       // Folders in the way are gone by now, and what was removed with them.
       if (now.version?.kind !== "folder") this.#assertSame(at, now);
+    });
+  }
+
+  /** In one step: what `make` put at a temporary name takes the place of what is there. */
+  #replace(key: string, at: Path, make: (temporary: Path) => void): void {
+    const temporary = this.#temporaryFor(key);
+    try {
+      make(temporary);
       renameSync(temporary, at);
       this.#changedFolders.add(folderOf(key));
     } catch (error) {
@@ -165,6 +178,23 @@ class Applying {
       const at = folders.at(key);
       if (at !== undefined) chmodEntry(at, to.mode);
     }
+  }
+
+  /** Makes a file one with its other names again, in one step. */
+  async link(step: RestoreStep): Promise<void> {
+    const { key, item } = step;
+    const { folders } = this.#options;
+    if (!isFileVersion(item.to) || item.to.linked === undefined || this.#failed.has(key)) return;
+    const partner = await findPartner(key, item.to, folders);
+    if (partner === undefined) return;
+    this.#try(step, () => {
+      const at = folders.at(key);
+      if (at === undefined) throw new CannotRestore(NO_FOLDER);
+      this.#replace(key, at, (temporary) => {
+        linkSync(partner.at, temporary);
+        if (inodeOf(lstatSync(temporary, { bigint: true })) !== partner.inode) throw new CannotRestore(CHANGED);
+      });
+    });
   }
 
   /** Folders that a file tool made for a file go with it, where nothing else is in them. */
@@ -223,11 +253,13 @@ class Applying {
     }
   }
 
-  #assertSame(at: Path, { identity }: EntryState): void {
+  #assertSame(at: Path, { identity, file }: EntryState): void {
     const stats = lstatSync(at, { bigint: true, throwIfNoEntry: false });
-    if ((stats === undefined ? null : identityOf(stats)) !== identity) {
-      throw new CannotRestore("it was changed while the change was undone");
-    }
+    const now = stats === undefined ? null : identityOf(stats);
+    if (now === identity) return;
+    // Another name of the file went before it, which leaves its time in the file.
+    const isShared = file !== undefined && file.links > 1 && now !== null && identity !== null;
+    if (!isShared || withoutTouched(now) !== withoutTouched(identity)) throw new CannotRestore(CHANGED);
   }
 
   /** In its own folder, so that it is on the same file system. */
@@ -253,6 +285,11 @@ class Applying {
       if (!isWaiting) closeSync(fd);
     }
   }
+}
+
+/** The time of the last change of the file itself comes last. */
+function withoutTouched(identity: string): string {
+  return identity.slice(0, identity.lastIndexOf(":"));
 }
 
 function makeLink(temporary: Path, { target, owner }: LinkVersion): void {

@@ -11,11 +11,12 @@ import { NOTHING, stateAt } from "./entry-state.ts";
 import { keepEntries } from "./keep-entries.ts";
 import type { KeptReader } from "./kept-reader.ts";
 import { KeyFolders } from "./key-folders.ts";
+import { isAsBefore, linksAmong } from "./restore-links.ts";
 import { planOf } from "./restore-preview.ts";
 import { applySteps } from "./restore-steps.ts";
 import type { RestoreStep, StepProblem } from "./restore-steps.ts";
 import { Syncs } from "./syncs.ts";
-import { isFileVersion, isSameContent, isSameVersion } from "../../contract/versions.ts";
+import { isFileVersion, isSameContent } from "../../contract/versions.ts";
 
 export interface RestoreParts extends ChangeParts {
   readonly workspace: WorkspaceContext;
@@ -88,6 +89,7 @@ async function examine(
 ): Promise<readonly RestoreStep[]> {
   const steps: RestoreStep[] = [];
   const stale: RestoreItem[] = [];
+  const links = linksAmong(items, folders);
   let turnMs = performance.now() + TURN_MS;
   for (const item of items) {
     const key = item.key ?? keyOf(item.real);
@@ -97,7 +99,7 @@ async function examine(
     }
     const at = folders.at(key);
     const now = at === undefined ? NOTHING : await stateAt(at, request.signal);
-    if (!isAsBefore(item, now)) {
+    if (!isAsBefore(item, now, links)) {
       if (!request.force && (item.broken || !isAsExpected(item, now))) stale.push(item);
       steps.push({ item, key, now });
     }
@@ -110,11 +112,8 @@ async function examine(
   return steps;
 }
 
-function isAsBefore({ to }: RestoreItem, { version }: EntryState): boolean {
-  return isSameVersion(version, to);
-}
-
-function isAsExpected({ from, to }: RestoreItem, { version }: EntryState): boolean {
+function isAsExpected({ from, to }: RestoreItem, { version, file }: EntryState): boolean {
+  if (file !== undefined && isFileVersion(from) && from.sha256 === file.rough) return true;
   // A folder that others made, or removed, meanwhile does not keep what was in it from being restored.
   if (from === null && to?.kind === "folder" && version?.kind === "folder") return true;
   if (from?.kind === "folder" && to === null && version === null) return true;
@@ -207,8 +206,10 @@ async function record(
 }
 
 function changedBy({ item, now }: RestoreStep): ChangedEntry {
-  const { path, real, key, to } = item;
-  return { path, real, ...(key === undefined ? {} : { key }), before: now.version, after: to };
+  const { path, real, key, from, to } = item;
+  const linked = isFileVersion(from) && isSameContent(from, now.version) ? from.linked : undefined;
+  const before = isFileVersion(now.version) && linked !== undefined ? { ...now.version, linked } : now.version;
+  return { path, real, ...(key === undefined ? {} : { key }), before, after: to };
 }
 
 function partlyDone(count: number, problems: readonly StepProblem[]): ToolError {

@@ -44,7 +44,7 @@ function isChangedFile(value: unknown): boolean {
 
 // oxfmt-ignore
 const VERSIONS: Readonly<Record<string, (version: Record<string, unknown>) => boolean>> = {
-  file:   ({ sha256, size, mode }) => isContent(sha256) && isCount(size) && isCount(mode),
+  file:   ({ sha256, size, mode, linked = [] }) => isContent(sha256) && isCount(size) && isCount(mode) && isListOf(linked, isText),
   link:   ({ target }) => isText(target),
   folder: ({ mode }) => isCount(mode),
   other:  () => true,

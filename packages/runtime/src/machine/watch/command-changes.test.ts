@@ -4,79 +4,9 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync,
 import { renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
-import { expect, onTestFinished, test } from "vitest";
-import { scratch } from "../../../../../test/support/scratch.ts";
-import { createCommandWatch } from "./command-changes.ts";
-import type { WatchRequest } from "./command-changes.ts";
+import { expect, test } from "vitest";
+import { ENVIRONMENT, scratchWatch } from "../../../../../test/support/scratch-watch.ts";
 import type { CommandChanges } from "../../contract/command-changes.ts";
-import { createFileChanger } from "../files/file-changer.ts";
-import type { TreeLimits } from "./tree-limits.ts";
-
-/** Never late, so that a slow machine finds the same as a fast one. */
-const PATIENT = { look_ms: 600_000 };
-
-/** A real runtime on a real folder, and beside it a watch that works with the same record. */
-async function scratchWatch(options: { limits?: Partial<TreeLimits>; sandbox?: string } = {}) {
-  const folder = await scratch({ onApproval: () => ({ answer: "grant" as const }) });
-  const root = join(folder.path, "root");
-  const { state_dir, run_id } = folder.runtime;
-  const workspace = {
-    roots: [root],
-    home: "/none",
-    state_dirs: [state_dir],
-    checkpoint_handler: false,
-    sandbox: options.sandbox ?? "none",
-  };
-  const changer = createFileChanger({ state_dir, clock: Date.now, workspace });
-  const watch = createCommandWatch({
-    state_dir,
-    changer,
-    workspace,
-    cwd: root,
-    limits: { ...PATIENT, ...options.limits },
-  });
-  onTestFinished(async () => {
-    watch.close();
-    await changer.close();
-  });
-  const before = (more: Partial<WatchRequest> = {}) =>
-    watch.before({
-      run_id,
-      tool_call_id: "call_1",
-      recorded: () => Promise.resolve(),
-      signal: new AbortController().signal,
-      ...more,
-    });
-  return {
-    ...folder,
-    root,
-    changer,
-    watch,
-    before,
-    /** Runs a command between two looks. */
-    async run(script: string, more: Partial<WatchRequest> = {}): Promise<CommandChanges> {
-      const look = await before(more);
-      execFileSync("bash", ["-c", script], { cwd: root, stdio: ["ignore", "ignore", "pipe"], env: ENVIRONMENT });
-      return await look.after();
-    },
-    undo: (id: string | undefined) => folder.runtime.undo(id ?? "undo_none"),
-    make: (files: Readonly<Record<string, string>>) =>
-      folder.make(Object.fromEntries(Object.entries(files).map(([name, content]) => [`root/${name}`, content]))),
-    read: (name: string) => readFileSync(join(root, name), "utf8"),
-    names: () => readdirSync(root, { recursive: true, encoding: "utf8" }).sort(),
-  };
-}
-
-const ENVIRONMENT = {
-  PATH: process.env["PATH"],
-  HOME: "/nonexistent",
-  GIT_CONFIG_GLOBAL: "/dev/null",
-  GIT_CONFIG_SYSTEM: "/dev/null",
-  GIT_AUTHOR_NAME: "a",
-  GIT_AUTHOR_EMAIL: "a@example.org",
-  GIT_COMMITTER_NAME: "a",
-  GIT_COMMITTER_EMAIL: "a@example.org",
-};
 
 function told({ files }: CommandChanges): string[] {
   return files.map(({ change, path, undoable }) => `${change} ${path}${undoable ? "" : " (stays)"}`);

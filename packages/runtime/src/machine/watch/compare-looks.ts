@@ -1,4 +1,5 @@
 import { folderOf } from "../search/keys.ts";
+import { findHardLinks } from "./hard-links.ts";
 import { joinKey } from "./tree-entry.ts";
 import type { TreeEntry, TreeFolder, TreeLook } from "./tree-entry.ts";
 
@@ -19,13 +20,18 @@ export interface Differences {
 /** What differs between two looks, as far as both looked: files, links, and folders with their modes. */
 export function compareLooks(before: TreeLook, after: TreeLook): Differences {
   const found = new Map<string, Difference>();
+  const links = { before: findHardLinks(before), after: findHardLinks(after) };
+  const isLinkedAnew = (was: TreeEntry | undefined, now: TreeEntry): boolean =>
+    was !== undefined &&
+    was.inode !== now.inode &&
+    (links.before.namesOf(was).length > 0 || links.after.namesOf(now).length > 0);
   const add = (key: string, was: TreeEntry | undefined, now: TreeEntry | undefined): void =>
     void found.set(key, { key, before: atLook(key, was, before), after: atLook(key, now, after) });
   for (const [key, folder] of after.folders) {
     const old = before.folders.get(key);
     for (const [name, now] of folder.entries) {
       const was = old?.entries.get(name);
-      if (was !== now && isOfNote(was, now)) add(joinKey(key, name), was, now);
+      if (was !== now && (isOfNote(was, now) || isLinkedAnew(was, now))) add(joinKey(key, name), was, now);
     }
     if (isFolderChanged(old, folder)) found.set(key, { key, before: old && entryOf(old), after: entryOf(folder) });
   }

@@ -1,9 +1,11 @@
 import { pathFor } from "../../paths/inside.ts";
 import type { Version } from "../../contract/undo.ts";
 import { isInStore } from "./closed-names.ts";
-import { decodeKey, folderOf, keyOf } from "../search/keys.ts";
+import { decodeKey, folderOf, keyOf, nameOf } from "../search/keys.ts";
 import type { CommandChange } from "../../contract/command-changes.ts";
 import type { Difference } from "./compare-looks.ts";
+import { findHardLinks, linkedTo } from "./hard-links.ts";
+import { identityHash } from "../files/entry-state.ts";
 import type { KeptContents } from "./kept-contents.ts";
 import type { OthersChange } from "../files/record-change.ts";
 import type { TreeEntry, TreeLook } from "./tree-entry.ts";
@@ -34,6 +36,7 @@ export interface Described {
 /** What is told of the differences, and what can be put on record of them. */
 export function describeChanges(differences: readonly Difference[], options: DescribeOptions): readonly Described[] {
   const around = new Set(differences.map(({ key }) => folderOf(key)));
+  const names = findNames(options);
   return differences.map((difference): Described => {
     const { key, before, after } = difference;
     const real = decodeKey(key);
@@ -44,43 +47,63 @@ export function describeChanges(differences: readonly Difference[], options: Des
     const isOfUse = kind !== "directory" || told.change === "mode" || !around.has(key);
     const isListed = isOfUse && (why_not !== undefined || !isInStore(`${real}/`));
     if (why_not !== undefined) return { change: { ...told, undoable: false, why_not }, undo: undefined, isListed };
-    return { change: { ...told, undoable: true }, undo: undoOf(difference, told, options.contents), isListed };
+    const undo = undoOf(difference, told, { contents: options.contents, names });
+    return { change: { ...told, undoable: true }, undo, isListed };
   });
+}
+
+type LinkedTo = (key: string, entry: TreeEntry | undefined) => readonly string[] | undefined;
+
+/** The other names of files, as the look before and the one after saw them. */
+function findNames({ before, after }: Pick<DescribeOptions, "before" | "after">) {
+  const namesIn = (look: TreeLook, other: TreeLook): LinkedTo => {
+    const links = findHardLinks(look);
+    const isStill = (key: string, { inode, sha256 }: TreeEntry): boolean => {
+      const now = other.folders.get(folderOf(key))?.entries.get(nameOf(key));
+      return now?.inode === inode && now.sha256 === sha256;
+    };
+    return (key, entry) => (entry === undefined ? undefined : linkedTo({ key, entry }, { links, isStill }));
+  };
+  return { before: namesIn(before, after), after: namesIn(after, before) };
 }
 
 /** Whether a file is what another call has left. */
 export function isDoneBy(touched: Touched, real: string, now: TreeEntry | undefined): boolean {
-  return touched.has(real) && touched.get(real) === (now?.sha256 ?? null);
+  if (!touched.has(real)) return false;
+  const left = touched.get(real);
+  return now?.kind === "file" ? left !== undefined && left === now.sha256 : left === null;
 }
 
 function changeOf({ before, after }: Difference): CommandChange["change"] {
   if (before === undefined) return "added";
   if (after === undefined) return "removed";
   if (before.kind === "directory" && after.kind === "directory") return "mode";
-  return before.kind === after.kind && before.sha256 !== undefined && before.sha256 === after.sha256
-    ? "mode"
-    : "changed";
+  const isSame = before.kind === after.kind && before.sha256 !== undefined && before.sha256 === after.sha256;
+  return isSame && before.mode !== after.mode ? "mode" : "changed";
 }
 
 function undoOf(
   { key, before, after }: Difference,
   { path, real }: { readonly path: string; readonly real: string },
-  contents: KeptContents,
+  { contents, names }: { readonly contents: KeptContents; readonly names: ReturnType<typeof findNames> },
 ): OthersChange {
   const bytes = keyOf(real) === key ? {} : { key };
+  const was = versionOf(before, names.before(key, before));
+  const now = versionOf(after, names.after(key, after));
   return {
-    file: { path: path.replace(/\/$/, ""), real, ...bytes, before: versionOf(before), after: versionOf(after) },
+    file: { path: path.replace(/\/$/, ""), real, ...bytes, before: was, after: now },
     content: () => (before?.sha256 === undefined ? undefined : contents.read(before.sha256)),
   };
 }
 
-export function versionOf(entry: TreeEntry | undefined): Version | null {
+export function versionOf(entry: TreeEntry | undefined, linked?: readonly string[]): Version | null {
   if (entry === undefined) return null;
-  const { kind, mode, sha256 = "", size, target = "" } = entry;
+  const { kind, mode, sha256 = identityHash(entry), size, target = "" } = entry;
   const owner = ownerOf(entry);
   if (kind === "directory") return { kind: "folder", mode, ...owner };
   if (kind === "link") return { kind, target, ...owner };
-  return kind === "other" ? { kind, ...owner } : { sha256, size, mode, ...owner };
+  if (kind === "other") return { kind, ...owner };
+  return { sha256, size, mode, ...owner, ...(linked === undefined ? {} : { linked }) };
 }
 
 function ownerOf({ owner, group }: TreeEntry): { readonly owner?: { readonly user: number; readonly group: number } } {
@@ -96,7 +119,6 @@ function whyNot({ key, before, after }: Difference, real: string, options: Descr
   if (before?.kind === "other") return "it was a pipe, a socket or a device";
   if (options.touched.has(real)) return "another call changed it at the same time";
   if (before?.kind === "file" && !options.contents.has(before.sha256)) return whyNotKept(before, options);
-  if (after?.kind === "file" && after.sha256 === undefined) return "what it holds now was too much to read";
   return undefined;
 }
 

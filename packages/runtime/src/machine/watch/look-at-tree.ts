@@ -244,7 +244,7 @@ function outermost(roots: readonly string[]): Set<string> {
 
 /** The folder's own facts are taken when it is looked into. */
 function folderEntry(place: TreeEntry["place"]): TreeEntry {
-  const unknown = { inode: 0, size: 0, modified: 0, touched: 0, mode: 0, owner: 0, group: 0 };
+  const unknown = { inode: 0, size: 0, modified: 0, touched: 0, mode: 0, owner: 0, group: 0, links: 1 };
   return { kind: "directory", ...unknown, place, isYoung: false, sha256: undefined, target: undefined };
 }
 

@@ -15,6 +15,8 @@ export interface Facts {
   readonly mode: number;
   readonly owner: number;
   readonly group: number;
+  /** How many names it has. */
+  readonly links: number;
 }
 
 /** later: runs unasked (spec 3, Paths). sensitive: closed to every tool; its content is never read. */
@@ -68,6 +70,7 @@ export function factsOf(stats: Stats): Facts {
     mode: stats.mode & 0o7777,
     owner: stats.uid,
     group: stats.gid,
+    links: stats.nlink,
   };
 }
 

@@ -1,0 +1,55 @@
+import { joinKey } from "./tree-entry.ts";
+import type { TreeEntry, TreeLook } from "./tree-entry.ts";
+
+/** Names of files that have several, at one look. */
+export interface HardLinks {
+  /** The keys of all names that a file has below the roots, in order; none where it has only one. */
+  namesOf(entry: TreeEntry): readonly string[];
+}
+
+/** Asked for one file with several names, it looks for those of all of them, once. */
+export function findHardLinks(look: TreeLook): HardLinks {
+  let byInode: ReadonlyMap<string, string[]> | undefined;
+  return {
+    namesOf(entry) {
+      if (entry.kind !== "file" || entry.links < 2) return [];
+      byInode ??= groupByInode(look);
+      const names = byInode.get(inodeOf(entry)) ?? [];
+      return names.length > 1 ? names : [];
+    },
+  };
+}
+
+function groupByInode({ folders }: TreeLook): ReadonlyMap<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const [key, { entries }] of folders) {
+    for (const [name, entry] of entries) {
+      if (entry.kind !== "file" || entry.links < 2) continue;
+      const id = inodeOf(entry);
+      const names = groups.get(id) ?? [];
+      if (names.length === 0) groups.set(id, names);
+      names.push(joinKey(key, name));
+    }
+  }
+  for (const names of groups.values()) names.sort();
+  return groups;
+}
+
+/** Roots may lie on several file systems, where inodes repeat; times and sizes do not. */
+function inodeOf({ inode, size, modified }: TreeEntry): string {
+  return `${inode}:${size}:${modified}`;
+}
+
+/**
+ * The other names that a file is made one with when it is restored: one that is still what it was, and the first of all.
+ * Undefined where it had none.
+ */
+export function linkedTo(
+  { key, entry }: { readonly key: string; readonly entry: TreeEntry },
+  { links, isStill }: { readonly links: HardLinks; readonly isStill: (key: string, entry: TreeEntry) => boolean },
+): readonly string[] | undefined {
+  const others = links.namesOf(entry).filter((name) => name !== key);
+  if (others.length === 0) return undefined;
+  const still = others.find((name) => isStill(name, entry));
+  return [...new Set([...(still === undefined ? [] : [still]), ...others.slice(0, 1)])];
+}
