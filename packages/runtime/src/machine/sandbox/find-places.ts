@@ -10,6 +10,8 @@ import type { PlaceRow } from "../../policy/places.ts";
 import type { HiddenPlace } from "./bwrap.ts";
 import { MOST_WATCHED } from "./place-guard.ts";
 import { MOST_NAMES, MOST_READ_ONLY, tooLarge, tooManyRuled, unnamed } from "./place-limits.ts";
+import { StraySockets } from "./stray-sockets.ts";
+import type { ShownPlace } from "./stray-sockets.ts";
 import { entriesOf, existing, listeningSockets, lstat, namedOutside, TOP_FOLDERS } from "./find-outside.ts";
 
 /** What a sandbox has to close. */
@@ -58,12 +60,16 @@ const NOTHING: readonly never[] = [];
 export interface FinderOptions {
   /** Whether something outside the roots is seen by commands at all. Default: all of it is. */
   readonly isShown?: (path: string) => boolean;
+  /** Folders outside the roots that commands see. Default: none. */
+  readonly shown?: () => readonly ShownPlace[];
 }
 
 /** Finds what a sandbox has to close. Remembers the folders of the roots for as long as they do not change. */
 export class PlaceFinder {
   readonly #workspace: Places;
   readonly #isShown: (path: string) => boolean;
+  readonly #shown: () => readonly ShownPlace[];
+  readonly #strays = new StraySockets();
   readonly #named: readonly string[];
   readonly #seenOutside = new Map<string, SeenFolder>();
   #seen = new Map<string, SeenFolder>();
@@ -73,9 +79,10 @@ export class PlaceFinder {
   /** Read for one command. */
   #names = 0;
 
-  constructor(workspace: Places, { isShown = () => true }: FinderOptions = {}) {
+  constructor(workspace: Places, { isShown = () => true, shown = () => [] }: FinderOptions = {}) {
     this.#workspace = workspace;
     this.#isShown = isShown;
+    this.#shown = shown;
     this.#named = namedOutside(workspace);
   }
 
@@ -87,8 +94,9 @@ export class PlaceFinder {
       .filter((path) => this.#isShown(path) || roots.some((root) => isInside(root, path)))
       .flatMap((path) => existing(path, roots));
     const matching = TOP_FOLDERS.flatMap((folder) => (this.#isShown(folder) ? this.#hiddenIn(folder) : []));
+    const strays = this.#strays.find(this.#shown());
     const inside = this.#findInside(judge, more);
-    const hidden = new Map([...named, ...matching, ...inside.hidden].map((place) => [place.path, place]));
+    const hidden = new Map([...named, ...matching, ...strays, ...inside.hidden].map((place) => [place.path, place]));
     return { ...inside, hidden: [...hidden.values()].filter(({ path }) => !isBelowAnother(path, hidden)) };
   }
 

@@ -1,6 +1,6 @@
 /** What a command sees of the machine, on a real sandbox. */
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -200,6 +200,35 @@ for (const file of ALONE) {
     renameSync(at("work/new"), at(`work/root/${file}`));
 
     expect((await running).unprotected).toBe(at(`work/root/${file}`));
+  });
+}
+
+// Folders of the system are the same, and not a test's to write to.
+const LISTENING = [
+  { how: "bound by a relative name", name: "rel.sock", after: "" },
+  {
+    how: "renamed since it was made",
+    name: "first.sock",
+    after: 'require("fs").renameSync("first.sock", "rel.sock");',
+  },
+] as const;
+
+for (const { how, name, after } of LISTENING) {
+  sandboxed(`a socket in a folder that commands see, ${how}, is not reached${needs}`, async () => {
+    const { run, at } = await home({ "home/.nvm/versions/deep/": "" });
+    const script = `require("net").createServer((socket) => { require("fs").writeFileSync("reached", ""); socket.destroy(); }).listen(${JSON.stringify(name)}, () => { ${after} console.log("up"); })`;
+    const server = spawn(process.execPath, ["-e", script], {
+      cwd: at(".nvm/versions/deep"),
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void server.kill("SIGKILL"));
+    await new Promise((resolve) => server.stdout.once("data", resolve));
+    const connect = `node -e 'require("net").connect(process.argv[1]).on("connect", () => console.log("connected")).on("error", ({ code }) => console.log(code))' ${at(".nvm/versions/deep/rel.sock")}`;
+
+    expect((await run(connect)).said).toMatch(/^(?:EACCES|ECONNREFUSED|ENOTSOCK)$/m);
+    expect(existsSync(at(".nvm/versions/deep/reached"))).toBe(false);
+    rmSync(at(".nvm/versions/deep/rel.sock"));
+    expect((await run("echo up")).said).toBe("up\n");
   });
 }
 

@@ -107,7 +107,10 @@ async function makeLauncher(options: SandboxOptions, found: Found): Promise<Sand
     architecture: process.arch,
     roots: workspace.roots,
     view,
-    finder: new PlaceFinder(workspace, { isShown: (path) => workspace.roots.includes("/") || view.shows(path) }),
+    finder: new PlaceFinder(workspace, {
+      isShown: (path) => workspace.roots.includes("/") || view.shows(path),
+      shown: () => view.folders(),
+    }),
     identity: new GitIdentity({ workspace, folder, ...(git === undefined ? {} : { git }) }),
     environment,
     prologues,

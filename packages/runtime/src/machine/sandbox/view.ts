@@ -5,6 +5,7 @@ import { judgeSensitivity } from "../../policy/check-path.ts";
 import { HOME_TOOLS, PROGRAM_FOLDERS, UNSEEN_FOLDERS } from "../../policy/command-view.ts";
 import type { CommandView } from "../../policy/command-view.ts";
 import type { Places } from "../../policy/facts.ts";
+import type { ShownPlace } from "./stray-sockets.ts";
 
 /** One place of the machine that a command sees besides the roots. */
 export type ViewMount =
@@ -46,6 +47,11 @@ export class MachineView {
     return this.#mounts;
   }
 
+  /** The folders and files that are shown as they are. */
+  folders(): readonly ShownPlace[] {
+    return this.mounts().flatMap((mount) => (mount.kind === "bind" ? [mount] : []));
+  }
+
   /** Whether a path outside the roots can be seen at all. */
   shows(path: string): boolean {
     let found: ViewMount | undefined;
@@ -56,7 +62,10 @@ export class MachineView {
 
 function makeView(options: ViewOptions): readonly ViewMount[] {
   const { workspace } = options;
-  const system = [...topFolders(options), ...PROGRAM_FOLDERS].flatMap((path) => showSystem(path));
+  const folders = [...topFolders(options), ...PROGRAM_FOLDERS].flatMap((path) =>
+    path === CGROUPS ? limits() : [path],
+  );
+  const system = folders.flatMap((path) => showSystem(path));
   const own = [...HOME_TOOLS.map((name) => join(workspace.home, name)), ...programFolders(options)];
   const tools = workspace.home === "/" ? [] : own.flatMap((path) => showTool(path, workspace));
   const isShown = (path: string): boolean =>
@@ -65,6 +74,15 @@ function makeView(options: ViewOptions): readonly ViewMount[] {
   return withoutRepetition([...system, ...homes, ...tools]).filter(
     ({ path }) => !workspace.roots.some((root) => isInside(root, path)),
   );
+}
+
+const CGROUPS = "/sys/fs/cgroup";
+/** Of cgroups of version 1, what programs size themselves by. All of them are a dozen mounts for each command. */
+const SIZES = ["memory", "cpu", "cpu,cpuacct", "cpuset"];
+
+function limits(): readonly string[] {
+  const isUnified = lstatSync(join(CGROUPS, "cgroup.controllers"), { throwIfNoEntry: false }) !== undefined;
+  return isUnified ? [CGROUPS] : SIZES.map((name) => join(CGROUPS, name));
 }
 
 function topFolders({ view }: ViewOptions): readonly string[] {
