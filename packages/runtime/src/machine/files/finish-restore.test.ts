@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
+import { linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
@@ -17,7 +18,7 @@ function program(root: string, state_dir: string, killAt: number): string {
     const state_dir = ${JSON.stringify(state_dir)};
     let left = ${killAt};
     globalThis.armed = false;
-    for (const name of ["renameSync", "unlinkSync", "mkdirSync", "rmdirSync", "symlinkSync", "chmodSync"]) {
+    for (const name of ["renameSync", "unlinkSync", "mkdirSync", "rmdirSync", "symlinkSync", "chmodSync", "linkSync"]) {
       const call = fs[name];
       fs[name] = (...args) => {
         if (globalThis.armed && --left === 0) process.kill(process.pid, "SIGKILL");
@@ -33,7 +34,7 @@ function program(root: string, state_dir: string, killAt: number): string {
     const watch = createCommandWatch({ state_dir, changer, workspace, cwd: root });
     const about = { run_id: "run_1", tool_call_id: "call_1", signal: new AbortController().signal, recorded: async () => {} };
     const look = await watch.before(about);
-    execFileSync("bash", ["-c", "echo new > a; rm b; rm -r folder; rm link; mkdir -p x/y; echo n > x/y/n; chmod 700 c; ln -s a m"], { cwd: root });
+    execFileSync("bash", ["-c", "echo new > a; rm b; rm -r folder; rm link; mkdir -p x/y; echo n > x/y/n; chmod 700 c; ln -s a m; rm one; echo x >> l/two; ln -f b2 c2"], { cwd: root });
     const { undo_id } = await look.after();
     const items = netOf(await changer.undoLog.find({ undo_id }));
     globalThis.armed = true;
@@ -52,20 +53,24 @@ function snapshot(folder: string): Record<string, string> {
       const stats = lstatSync(path);
       const mode = (stats.mode & 0o777).toString(8);
       if (stats.isSymbolicLink()) return [name, `-> ${readlinkSync(path)}`];
-      return [name, stats.isDirectory() ? mode : `${mode} ${readFileSync(path, "utf8")}`];
+      const others = names.filter((other) => lstatSync(join(folder, other)).ino === stats.ino).join(" ");
+      return [name, stats.isDirectory() ? mode : `${mode} ${readFileSync(path, "utf8")} (${others})`];
     }),
   );
 }
 
-test("an undo that is killed at any step is finished by the next start", { timeout: 300_000 }, async () => {
+test("an undo that is killed at any step is finished by the next start", { timeout: 900_000 }, async () => {
   for (let killAt = 1; ; killAt++) {
     const { path } = await scratchFolder();
     const root = join(path, "root");
     const state_dir = join(path, "state");
     mkdirSync(join(root, "folder/deep"), { recursive: true });
+    mkdirSync(join(root, "l"));
     mkdirSync(state_dir);
     for (const name of ["a", "b", "c", "folder/d", "folder/deep/e"]) writeFileSync(join(root, name), name);
     symlinkSync("a", join(root, "link"));
+    for (const name of ["one", "b2", "c2"]) writeFileSync(join(root, name), "same");
+    for (const name of ["l/two", "l/three"]) linkSync(join(root, "one"), join(root, name));
     const before = snapshot(root);
 
     const { signal, status } = spawnSync(
@@ -85,7 +90,7 @@ test("an undo that is killed at any step is finished by the next start", { timeo
     }
     const found = snapshot(root);
     // Killed before it was on record, nothing of it was done.
-    if ("m" in found) expect(found["a"]).toBe("644 new\n");
+    if ("m" in found) expect(found["a"]).toBe("644 new\n (a)");
     else expect(found).toEqual(before);
   }
 });

@@ -1,4 +1,5 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import type { BigIntStats } from "node:fs";
 import { dirname, join } from "node:path";
 import { isInside } from "../../paths/inside.ts";
 import type { GitPlaces, Places } from "../../policy/facts.ts";
@@ -90,7 +91,7 @@ export class GitPlacesReader {
   #repositoryIn(worktree: string): Repository | undefined {
     const path = join(worktree, ".git");
     this.#note(path);
-    const stats = lstatSync(path, { throwIfNoEntry: false });
+    const stats = statsOf(path);
     if (stats === undefined) return undefined;
     if (!stats.isFile()) return { worktree, gitdir: path };
     const gitdir = pointedTo(readText(path) ?? "", worktree);
@@ -147,11 +148,15 @@ interface Config {
 }
 
 function identityOf(path: string): string {
+  const stats = statsOf(path);
+  return stats === undefined ? "none" : `${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`;
+}
+
+function statsOf(path: string): BigIntStats | undefined {
   try {
-    const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
-    return stats === undefined ? "none" : `${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`;
+    return lstatSync(path, { bigint: true, throwIfNoEntry: false });
   } catch {
-    return "none"; // out of reach, and so out of git's
+    return undefined; // out of reach, and so out of git's
   }
 }
 

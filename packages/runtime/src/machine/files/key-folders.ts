@@ -106,9 +106,20 @@ export class KeyFolders {
       if (code !== "EACCES" || !this.#openToOwner(key)) throw error;
       fd = openFolder(systemPath(key));
     }
-    if (realBytesOf(fd) === key) return fd;
-    closeSync(fd);
-    return undefined;
+    if (realBytesOf(fd) !== key) {
+      closeSync(fd);
+      return undefined;
+    }
+    this.#letEnter(key, fd);
+    return fd;
+  }
+
+  /** One that may be listed but not entered hides what its names stand for. */
+  #letEnter(key: string, fd: number): void {
+    const { mode, uid } = fstatSync(fd);
+    if ((mode & 0o100) !== 0 || uid === 0 || uid !== process.getuid?.() || this.#unlocked.has(key)) return;
+    chmodSync(procPath(fd), (mode & 0o7777) | OPEN_TO_OWNER);
+    this.#unlocked.set(key, mode & 0o7777);
   }
 
   /** The folders above it first: one that cannot be entered hides those in it. */

@@ -253,13 +253,14 @@ class Applying {
     }
   }
 
-  #assertSame(at: Path, { identity, file }: EntryState): void {
+  #assertSame(at: Path, { identity, file, version }: EntryState): void {
     const stats = lstatSync(at, { bigint: true, throwIfNoEntry: false });
     const now = stats === undefined ? null : identityOf(stats);
     if (now === identity) return;
-    // Another name of the file went before it, which leaves its time in the file.
-    const isShared = file !== undefined && file.links > 1 && now !== null && identity !== null;
-    if (!isShared || withoutTouched(now) !== withoutTouched(identity)) throw new CannotRestore(CHANGED);
+    // Its time is our own where another name of the file went before it, or where it had to be opened to be read.
+    const isOwnTime = isFileVersion(version) && ((file?.links ?? 1) > 1 || (version.mode & 0o400) === 0);
+    const isSame = now !== null && identity !== null && withoutTouched(now) === withoutTouched(identity);
+    if (!isOwnTime || !isSame) throw new CannotRestore(CHANGED);
   }
 
   /** In its own folder, so that it is on the same file system. */

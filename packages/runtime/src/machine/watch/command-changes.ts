@@ -13,6 +13,7 @@ import { KeptContents } from "./kept-contents.ts";
 import { statsOf } from "./list-folder.ts";
 import { lookAtTree } from "./look-at-tree.ts";
 import { recordChanges } from "./record-changes.ts";
+import { OpenedFolders } from "./opened-folders.ts";
 import { takeTurn } from "./command-turns.ts";
 import type { CommandTurn } from "./command-turns.ts";
 import { setAside } from "./set-aside.ts";
@@ -77,6 +78,13 @@ interface Running {
   /** What it began with, once that was looked at. */
   before: TreeLook | undefined;
   overlapped: boolean;
+}
+
+interface BothLooks {
+  readonly before: TreeLook;
+  readonly after: TreeLook;
+  /** When the look after began, see `TouchedFiles`. */
+  readonly position: number;
 }
 
 class Watch implements CommandWatch {
@@ -166,9 +174,10 @@ class Watch implements CommandWatch {
   async #look(
     { background, signal, closes }: WatchRequest,
     previous: TreeLook | undefined,
-    isAfter = false,
+    opened?: OpenedFolders,
   ): Promise<TreeLook> {
     const { workspace } = this.#options;
+    const isAfter = opened !== undefined;
     const look = await lookAtTree({
       workspace,
       limits: this.#limits,
@@ -176,6 +185,7 @@ class Watch implements CommandWatch {
       heavy: this.#heavy,
       previous,
       isAfter,
+      opened,
       keeps: background !== true,
       ...(closes === undefined ? {} : { closes }),
       // Whatever ended the command, what it did has to be known.
@@ -187,10 +197,20 @@ class Watch implements CommandWatch {
   }
 
   async #after(request: WatchRequest, own: Running, before: TreeLook): Promise<CommandChanges> {
-    const { workspace, cwd } = this.#options;
     const { position } = this.#touched;
-    const after = await this.#look(request, before, true);
-    await request.recorded();
+    const opened = new OpenedFolders();
+    try {
+      const after = await this.#look(request, before, opened);
+      await request.recorded();
+      return await this.#tell(request, own, { before, after, position });
+    } finally {
+      opened.close();
+    }
+  }
+
+  async #tell(request: WatchRequest, own: Running, looks: BothLooks): Promise<CommandChanges> {
+    const { workspace, cwd } = this.#options;
+    const { before, after, position } = looks;
     const found = compareLooks(before, after);
     const touched = this.#touchedSince(own, request, found.entries.length);
     // What another call did is told by that one.

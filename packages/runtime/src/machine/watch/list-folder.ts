@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync } from "node:fs";
 import type { Stats } from "node:fs";
 import { systemPath } from "../search/keys.ts";
+import { reasonOf } from "../files/system-error.ts";
 import { isTemporaryName } from "../files/temporary-name.ts";
 import { joinKey } from "./tree-entry.ts";
 import { FOLDER_BYTES } from "./tree-limits.ts";
@@ -17,6 +18,16 @@ export function statsOf(key: string): Stats | undefined {
     return lstatSync(systemPath(key), { throwIfNoEntry: false });
   } catch {
     return undefined; // in a folder that may be listed but not entered
+  }
+}
+
+/** Why something that has a name cannot be looked at, as a clause. Undefined where it is gone, or can be. */
+export function whyHidden(key: string): string | undefined {
+  try {
+    lstatSync(systemPath(key), { throwIfNoEntry: false });
+    return undefined;
+  } catch (error) {
+    return reasonOf(error);
   }
 }
 

@@ -6,9 +6,10 @@ import { isLaterFolder, laterBehind, mayHoldLater, placeOf } from "./closed-name
 import { addRules, isIgnoredFolder, NO_RULES } from "./ignore-rules.ts";
 import type { IgnoreRules } from "./ignore-rules.ts";
 import type { KeptContents } from "./kept-contents.ts";
-import { childrenIn, isHeavy, statsOf } from "./list-folder.ts";
+import { childrenIn, isHeavy, statsOf, whyHidden } from "./list-folder.ts";
 import type { Child } from "./list-folder.ts";
 import { meetFile } from "./meet-file.ts";
+import type { OpenedFolders } from "./opened-folders.ts";
 import { FolderToRead, readContent } from "./read-entry.ts";
 import { reasonOf } from "../files/system-error.ts";
 import { areSame, factsOf, isYoungAt, joinKey } from "./tree-entry.ts";
@@ -31,6 +32,8 @@ interface TreeOptions {
   /** What rules close to the command. What they hide is not read, and a folder that they hide is not looked into. */
   readonly closes?: PlaceJudge;
   readonly signal: AbortSignal;
+  /** Opens folders that the command closed. Left out: they are not looked into. */
+  readonly opened?: OpenedFolders | undefined;
 }
 
 interface Waiting {
@@ -101,9 +104,10 @@ class Walk {
     this.#looked++;
     const nowMs = Date.now(); // compared with times of files, so it is the system's and not the host's clock
     const stats = statsOf(key);
-    if (stats?.isDirectory() !== true) return; // gone meanwhile
+    if (stats?.isDirectory() !== true) return this.#leaveOut(key); // gone meanwhile, unless it is hidden
     const facts = factsOf(stats);
     const known = previous?.folders.get(key);
+    this.#options.opened?.open(key, facts);
     const children = this.#childrenOf(key, facts, known);
     if (children === undefined) return;
     const real = known?.real ?? decodeKey(key);
@@ -121,6 +125,7 @@ class Walk {
           : this.#meetFile(folder, { name, before, toRead, nowMs });
         const entry = met instanceof Promise ? await met : met;
         if (entry !== undefined) entries.set(name, entry);
+        else if (!isFolder && this.#isHidden(key, name)) return;
         const clockMs = performance.now();
         this.#budget.isLate = clockMs - this.#startMs > this.#options.limits.look_ms;
         if (clockMs > this.#turnMs) await this.#letOthersRun();
@@ -129,6 +134,18 @@ class Walk {
       toRead.close();
     }
     this.#folders.set(key, folder);
+  }
+
+  #leaveOut(key: string): void {
+    const why = whyHidden(key);
+    if (why !== undefined) this.#left_out.set(key, why);
+  }
+
+  /** A name in a folder that may be listed but not entered, or whose path is too long: its folder is left out. */
+  #isHidden(folder: string, name: string): boolean {
+    const why = whyHidden(joinKey(folder, name));
+    if (why !== undefined) this.#left_out.set(folder, why);
+    return why !== undefined;
   }
 
   /** A folder that has not changed has the names that it had. */

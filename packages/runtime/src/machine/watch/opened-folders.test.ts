@@ -1,0 +1,84 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { scratchFolder } from "../../../../../test/support/scratch.ts";
+
+const HERE = import.meta.dirname;
+
+/** Runs a command as a plain user between two looks, undoes it, and prints what is as before. Root enters every folder. */
+function program(root: string, state_dir: string, script: string): string {
+  return `
+    import { execFileSync } from "node:child_process";
+    import { createFileChanger } from ${JSON.stringify(join(HERE, "../files/file-changer.ts"))};
+    import { createCommandWatch } from ${JSON.stringify(join(HERE, "command-changes.ts"))};
+    import { netOf } from ${JSON.stringify(join(HERE, "../../tools/net-change.ts"))};
+    if (process.getuid() === 0) {
+      process.setgroups([]);
+      process.setgid(65534);
+      process.setuid(65534);
+    }
+    const root = ${JSON.stringify(root)};
+    const list = () => execFileSync("bash", ["-c", "find . -printf '%p %m\\n' | sort; cat a src/b src/deep/c"], { cwd: root, encoding: "utf8" });
+    const before = list();
+    const workspace = { roots: [root], home: "/none", state_dirs: [${JSON.stringify(state_dir)}], checkpoint_handler: false, sandbox: "none" };
+    const changer = createFileChanger({ state_dir: ${JSON.stringify(state_dir)}, clock: Date.now, workspace });
+    const watch = createCommandWatch({ state_dir: ${JSON.stringify(state_dir)}, changer, workspace, cwd: root, limits: { look_ms: 600_000 } });
+    const about = { run_id: "run_1", tool_call_id: "call_1", signal: new AbortController().signal, recorded: async () => {} };
+    const look = await watch.before(about);
+    execFileSync("bash", ["-c", ${JSON.stringify(script)}], { cwd: root });
+    const changes = await look.after();
+    const stays = changes.files.filter(({ undoable }) => !undoable).map(({ path }) => path);
+    const taken = changes.taken_back.map(({ path, outcome }) => outcome + " " + path);
+    const items = netOf(await changer.undoLog.find({ undo_id: changes.undo_id }));
+    const { failure } = await changer.restore({ ...about, force: false }, items);
+    watch.close();
+    await changer.close();
+    console.log(JSON.stringify({ stays, taken, left_out: changes.left_out, failure: failure?.message, isSame: list() === before }));
+  `;
+}
+
+const COMMANDS = [
+  { title: "a folder closed after a file in it was removed", script: "rm src/b; chmod 000 src" },
+  { title: "a folder that may be listed only", script: "echo x > src/deep/c; chmod 444 src/deep" },
+  { title: "a folder that may be entered only", script: "rm src/deep/c; chmod 111 src/deep" },
+  {
+    title: "everything closed",
+    script: "rm src/b; echo n > n; echo m > m; chmod 000 m; chmod 000 a m n src/deep/c src/deep src .",
+  },
+  {
+    title: "a new folder that is closed",
+    script: "mkdir -p new/in; echo x > new/in/x; chmod 000 new/in new; chmod 000 a",
+  },
+  {
+    title: "something that runs later in a folder that was closed",
+    script: "mkdir .husky; echo evil > .husky/pre-commit; chmod 000 .husky; rm a",
+    taken: ["removed .husky/pre-commit"],
+  },
+] as const;
+
+for (const { title, script, ...more } of COMMANDS) {
+  test(`a plain user's command cannot hide what it did from undo: ${title}`, async () => {
+    const { path } = await scratchFolder();
+    const root = join(path, "root");
+    mkdirSync(join(root, "src/deep"), { recursive: true });
+    mkdirSync(join(path, "state"));
+    for (const name of ["a", "src/b", "src/deep/c"]) writeFileSync(join(root, name), `${name}\n`);
+    chmodSync(path, 0o711);
+    if (process.getuid?.() === 0) spawnSync("chown", ["-R", "65534:65534", root, join(path, "state")]);
+
+    const { stdout, stderr } = spawnSync(
+      process.execPath,
+      ["--input-type=module-typescript", "-e", program(root, join(path, "state"), script)],
+      { encoding: "utf8" },
+    );
+
+    expect(stderr).toBe("");
+    expect(JSON.parse(stdout)).toEqual({
+      stays: [],
+      taken: "taken" in more ? more.taken : [],
+      left_out: [],
+      isSame: true,
+    });
+  });
+}
