@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -88,6 +88,38 @@ test("both packages work where they are installed: library, command line and typ
     ],
     { cwd: path, env: environment },
   );
+});
+
+test("a command cannot change the program that governs it, where a project has it installed for itself", async () => {
+  const { path } = await installed();
+  const bin = join(path, "node_modules/autonous/dist/bin/autonous.js");
+  const before = readFileSync(bin, "utf8");
+  const call = (tool: string, args: object) =>
+    spawnSync(process.execPath, [bin, "call", tool, JSON.stringify(args), "--json"], {
+      cwd: path,
+      env: environment,
+      encoding: "utf8",
+    });
+  // What words show is asked for; what they do not show is read-only.
+  const cmds = [
+    "echo x >> node_modules/autonous/dist/bin/autonous.js",
+    "ls node_modules/autonous/dist/bin | while read -r name; do echo x >> node_modules/autonous/dist/bin/$name; done; false",
+    "cd node_modules && node -e 'fs.writeFileSync(`autonous/dist/bin/new.js`, ``)'",
+    "touch run.sh && echo 'mv node_modules aside' > run.sh && chmod +x run.sh && ./run.sh",
+    "ls node_modules/autonous/dist/bin | (cd node_modules/autonous/dist/bin && xargs -n 1 sed -i 1d)",
+  ];
+  for (const cmd of cmds) {
+    const { status, stdout } = call("bash", { cmd });
+    expect({ cmd, status, stdout }).toEqual({
+      cmd,
+      status: expect.toSatisfy((code) => code === 1 || code === 4) as number,
+      stdout: expect.stringMatching(/ApprovalRequired|Read-only|EROFS|busy/) as string,
+    });
+    expect(readFileSync(bin, "utf8")).toBe(before);
+  }
+  const edited = call("write", { path: "node_modules/autonous/dist/index.js", content: "x" });
+  expect(edited.stdout).toContain("this program runs it");
+  expect(call("bash", { cmd: "echo y > node_modules/own.txt && mkdir node_modules/other" }).status).toBe(0);
 });
 
 test("what is published holds the built code and nothing else", async () => {

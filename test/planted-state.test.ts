@@ -120,6 +120,27 @@ for (const shape of ["folder", "link"] as const) {
   }, 240_000);
 }
 
+test("compiled code is kept in the user's state directory, and not at all where a repository may have put it there", async () => {
+  const { path, make } = await scratchFolder();
+  await make({ "home/work/a.txt": "a", "dotfiles/.git/HEAD": "x", "dotfiles/work/a.txt": "a", "bare/a.txt": "a" });
+  const list = async (home: string, cwd: string): Promise<readonly string[]> => {
+    const env = {
+      HOME: join(path, home),
+      XDG_STATE_HOME: "",
+      XDG_CACHE_HOME: "",
+      NODE_COMPILE_CACHE: undefined as never,
+    };
+    for (let start = 0; start < 2; start++) {
+      expect((await autonous(["call", "ls", "{}"], { cwd: join(path, cwd), env })).code).toBe(0);
+    }
+    const found = readdirSync(join(path, home), { recursive: true, encoding: "utf8" });
+    return found.filter((name) => /(?:cache|compiled)$/.test(name));
+  };
+  expect(await list("home", "home/work")).toEqual([".local/state/autonous/compiled"]);
+  expect(await list("dotfiles", "dotfiles/work")).toEqual([]);
+  expect(await list("bare", "bare")).toEqual([]);
+});
+
 test("a service in a clone has its own queue and its own token", async () => {
   const { root, env } = await clone();
   const place = { path: root, root, state_dir: "", database: "", onEnd: onTestFinished };

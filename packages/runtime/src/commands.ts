@@ -21,6 +21,7 @@ import type { Processes } from "./machine/processes/processes.ts";
 import { COMMAND_VIEWS } from "./policy/command-view.ts";
 import type { ProfileName, SandboxMode } from "./protocol/configuration.ts";
 import { GitPlacesReader } from "./machine/files/git-places.ts";
+import { programPlaces } from "./machine/files/own-program.ts";
 import { ToolError } from "./protocol/errors.ts";
 import type { Redactor } from "./redact/redact.ts";
 
@@ -61,7 +62,7 @@ export class Commands {
   constructor(options: CommandsOptions) {
     this.#options = options;
     const level = (): string => this.#level;
-    const gitPlaces = new GitPlacesReader(options.workspace);
+    const gitPlaces = new GitPlacesReader(options.workspace, programPlaces(options.workspace));
     this.workspace = {
       ...options.workspace,
       get sandbox() {

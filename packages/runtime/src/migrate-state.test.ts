@@ -102,6 +102,15 @@ for (const { title, do: make, says } of LEFT) {
   });
 }
 
+test("a .agent that leads into itself or is closed to this user stops nothing", async () => {
+  for (const target of [".agent", "x".repeat(300), "/proc/1/cwd/none"]) {
+    const { path, make } = await scratchFolder();
+    await make({ "work/a.txt": "a" });
+    symlinkSync(target, join(path, "work/.agent"));
+    expect(migrateState({ workspace: join(path, "work"), roots: [join(path, "work")] })).toBeUndefined();
+  }
+});
+
 test("a tracked config.json is no reason to leave state behind; a folder that is named moves nothing", async () => {
   const { check, root, old } = await place();
   git(root, "init", "-q");

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 // The program's first lines: they have to work on any Node, so that an old one is told and does not just break.
+import { existsSync, realpathSync, statSync } from "node:fs";
 import nodeModule from "node:module";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 24 || (major === 24 && minor < 15)) {
@@ -12,9 +13,28 @@ if (major < 24 || (major === 24 && minor < 15)) {
   process.exit(1);
 }
 
-// Compiled code is kept in the user's own folder: one in /tmp could be prepared by somebody else.
-const cache = process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache");
-nodeModule.enableCompileCache(process.env["NODE_COMPILE_CACHE"] ?? join(cache, "autonous", "compile-cache"));
+/**
+ * Compiled code runs as it is, so it is kept where no tool and no command reaches: in the user's state directory, once that
+ * was made. Where a repository may have put it there (the home is the workspace, or tracked by git), none is kept.
+ */
+function codeFolder(): string | undefined {
+  const { XDG_STATE_HOME: named = "" } = process.env;
+  try {
+    const folder = realpathSync(join(isAbsolute(named) ? named : join(homedir(), ".local", "state"), "autonous"));
+    const { uid, mode } = statSync(folder);
+    if (uid !== process.getuid?.() || (mode & 0o022) !== 0) return undefined;
+    const here = process.cwd();
+    for (let above = folder; above !== dirname(above); above = dirname(above)) {
+      if (above === here || existsSync(join(above, ".git"))) return undefined;
+    }
+    return join(folder, "compiled");
+  } catch {
+    return undefined; // no state directory yet, or no current folder: the start tells what is wrong
+  }
+}
+
+const compiled = process.env["NODE_COMPILE_CACHE"] ?? codeFolder();
+if (compiled !== undefined) nodeModule.enableCompileCache(compiled);
 
 // No await at the top: the bundle is CommonJS, which starts faster.
 async function start(): Promise<void> {

@@ -71,8 +71,8 @@ export interface CallFacts {
   readonly user?: string;
 }
 
-/** What git's own configuration names below the roots, such as a folder of hooks, and why it runs later. */
-export type GitPlaces = readonly { readonly path: string; readonly why: string }[];
+/** What runs later though its name does not tell: what git's own configuration names below the roots, and this program. */
+export type GitPlaces = readonly { readonly path: string; readonly why: string; readonly is_program?: true }[];
 
 /** Where paths may lead. Folded forms are kept per object, so pass the same one again instead of a copy. */
 export interface Places {

@@ -23,14 +23,17 @@ const NOT_ENTERED: ReadonlySet<string> = new Set(["node_modules", ".git"]);
 export class GitPlacesReader {
   readonly #roots: readonly string[];
   readonly #home: string;
+  readonly #fixed: GitPlaces;
   /** By path: what was looked at, as it was. */
   #seen = new Map<string, string>();
   #places: GitPlaces = [];
   #lookedMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ roots, home }: Pick<Places, "roots" | "home">) {
+  /** `fixed`: what runs later for another reason, whatever git says. */
+  constructor({ roots, home }: Pick<Places, "roots" | "home">, fixed: GitPlaces = []) {
     this.#roots = roots;
     this.#home = home;
+    this.#fixed = fixed;
   }
 
   /** The very same list as long as nothing changed. */
@@ -59,7 +62,7 @@ export class GitPlacesReader {
         return root === undefined ? [] : [{ path: each, why }];
       });
     });
-    this.#places = inside.slice(0, MOST_PLACES);
+    this.#places = [...this.#fixed, ...inside.slice(0, MOST_PLACES)];
   }
 
   /** The repository that a root lies in. */

@@ -6,11 +6,12 @@ import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import type { PlaceJudge } from "../../contract/processes.ts";
 import { PlaceFinder } from "./find-places.ts";
 
-async function workspace(files: Readonly<Record<string, string>>) {
+async function workspace(files: Readonly<Record<string, string>>, later: readonly string[] = []) {
   const folder = await scratchFolder();
   await folder.make({ "root/": "", "home/": "", "state/": "", ...files });
   const at = (name: string): string => join(folder.path, name);
-  const finder = new PlaceFinder({ roots: [at("root")], home: at("home"), state_dirs: [at("state")] });
+  const git_places = later.map((name) => ({ path: at(name), why: "this program runs it" }));
+  const finder = new PlaceFinder({ roots: [at("root")], home: at("home"), state_dirs: [at("state")], git_places });
   const shorten = (path: string): string => path.replace(`${folder.path}/`, "");
   const find = (judge?: PlaceJudge) => {
     const { hidden, read_only, ruled, pinned, left_out } = finder.find(judge);
@@ -178,4 +179,23 @@ test("a file that comes right after a look is found by the next one", async () =
     writeFileSync(at(`root/a/${round}.pem`), "");
     expect(find().hidden).toContain(`root/a/${round}.pem (file)`);
   }
+});
+
+test("what is known to run later by its path is read-only among packages too, of which nothing else is looked at", async () => {
+  const files = {
+    "root/node_modules/autonous/dist/bin/autonous.js": "",
+    "root/node_modules/other/server.key": "",
+    "root/node_modules/@vscode/ripgrep-linux-x64/bin/rg": "",
+    "root/node_modules/@vscode/other/.envrc": "",
+  };
+  const own = ["root/node_modules/autonous", "root/node_modules/@vscode/ripgrep-linux-x64"];
+  const { find } = await workspace(files, own);
+
+  expect(find()).toEqual({
+    hidden: ["state (folder)"],
+    read_only: [...own].sort(),
+    ruled: [],
+    pinned: ["root/node_modules", "root/node_modules/@vscode"],
+    left_out: 0,
+  });
 });

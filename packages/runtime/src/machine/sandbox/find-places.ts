@@ -12,6 +12,7 @@ import { MOST_WATCHED } from "./place-guard.ts";
 import { MOST_NAMES, MOST_READ_ONLY, tooLarge, tooManyRuled, unnamed } from "./place-limits.ts";
 import { StraySockets } from "./stray-sockets.ts";
 import type { ShownPlace } from "./stray-sockets.ts";
+import { holdsNamed, isNamed } from "./named-places.ts";
 import { entriesOf, existing, listeningSockets, lstat, namedOutside, TOP_FOLDERS } from "./find-outside.ts";
 
 /** What a sandbox has to close. */
@@ -216,7 +217,9 @@ function judgeEntries(
     const closed = judge(path, isFolder);
     isRuled ||= closed !== undefined;
     const isLater = (): boolean =>
-      !isPackages && (isFixed(path, entry, workspace) || (isRepository && REPOSITORY_SETTINGS.has(name)));
+      isPackages
+        ? isNamed(path, workspace)
+        : isFixed(path, entry, workspace) || (isRepository && REPOSITORY_SETTINGS.has(name));
     if (closed === "hide" || entry.isSocket() || isHiddenName(folder, name, workspace)) {
       lists.hidden.push({ path, kind: isFolder ? "folder" : "file" });
     } else if (closed === "read_only") {
@@ -225,12 +228,12 @@ function judgeEntries(
       lists.read_only.push(path);
     } else if (
       isFolder &&
-      (name !== PACKAGES || mayCloseBelow(path)) &&
+      ((!isPackages && name !== PACKAGES) || mayCloseBelow(path) || holdsNamed(path, workspace)) &&
       !(isRepository && STORES.has(name)) &&
       !MACHINE.has(path)
     ) {
       lists.folders.push(path);
-      if (!isPackages && leadsToLater(path, workspace)) lists.pinned.push(path);
+      if (isPackages ? holdsNamed(path, workspace) : leadsToLater(path, workspace)) lists.pinned.push(path);
     }
   }
   const mayBeRuled = mayCloseBelow(folder);
@@ -251,7 +254,7 @@ function keptOf({
   return { hidden: kept(hidden), read_only: kept(read_only), ruled, pinned, folders };
 }
 
-/** Looked into for the sake of rules only. A root may itself lie among packages. */
+/** Looked into for the sake of rules and of this program only. A root may itself lie among packages. */
 function isInPackages(folder: string, { roots }: Places): boolean {
   return roots.some((root) => isInside(root, folder) && `${folder.slice(root.length)}/`.includes(`/${PACKAGES}/`));
 }
@@ -263,9 +266,9 @@ function kept<T>(list: readonly T[]): readonly T[] {
 
 /** Whether some program runs it later. Of a folder that is so by its own name only (`.git`), just parts are. */
 function isFixed(path: string, entry: Dirent, workspace: Places): boolean {
-  const { roots, git_places = [] } = workspace;
+  const { roots } = workspace;
   if (entry.isDirectory() && FIXED_FOLDERS.has(foldPath(entry.name)) && !roots.includes(path)) return true;
-  const isSuspicious = mayRunLater(entry.name) || git_places.some((named) => isInside(named.path, path));
+  const isSuspicious = mayRunLater(entry.name) || isNamed(path, workspace);
   const place = isSuspicious ? findLaterPlace(path, workspace) : undefined;
   if (place === undefined || place.rewritten) return false;
   return !entry.isDirectory() || findLaterPlace(`${path}/-`, workspace) !== undefined;
@@ -278,10 +281,10 @@ const LATER_FOLDERS: ReadonlySet<string> = new Set(
 );
 
 /** Whether the name of a folder begins a place in the table: `.vscode` of `.vscode/tasks.json`. */
-function leadsToLater(path: string, { roots, git_places = [] }: Places): boolean {
-  if (git_places.some((named) => isInside(path, named.path))) return !roots.includes(path);
+function leadsToLater(path: string, workspace: Places): boolean {
+  if (holdsNamed(path, workspace)) return true;
   const name = foldPath(path.slice(path.lastIndexOf("/") + 1));
-  return LATER_FOLDERS.has(name) && !roots.includes(path);
+  return LATER_FOLDERS.has(name) && !workspace.roots.includes(path);
 }
 
 function isBelowAnother(path: string, places: ReadonlyMap<string, HiddenPlace>): boolean {

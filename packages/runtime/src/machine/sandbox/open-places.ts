@@ -62,11 +62,11 @@ function without(found: FoundPlaces, paths: readonly string[], isOpen: (path: st
 /** Of what is read-only: what is not in the tables is a repository's that has another name than theirs. */
 function isGits(path: string, options: OpenOptions): boolean {
   const place = findLaterPlace(path, options);
-  return place === undefined || isNamed(path, options) || /^\*?\.git(?:\/|$)/.test(place.path);
+  return place === undefined || isNamedByGit(path, options) || /^\*?\.git(?:\/|$)/.test(place.path);
 }
 
-function isNamed(path: string, { git_places = [] }: OpenOptions): boolean {
-  return git_places.some((named) => isInside(named.path, path));
+function isNamedByGit(path: string, { git_places = [] }: OpenOptions): boolean {
+  return git_places.some((named) => named.is_program !== true && isInside(named.path, path));
 }
 
 function nameOf(path: string): string {
@@ -97,7 +97,7 @@ function runNothing({ read_only, pinned, left_out }: FoundPlaces, options: OpenO
 function runsNothing(path: string, options: OpenOptions): boolean {
   const { roots } = options;
   const name = nameOf(path);
-  if (isNamed(path, options)) return false; // git's configuration names it for something
+  if (isNamedByGit(path, options)) return false; // git's configuration names it for something
   try {
     if (name === "hooks") return readdirSync(path).every((hook) => hook.endsWith(".sample"));
     if (name === "attributes") return true; // without programs to go with them

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
@@ -80,4 +80,21 @@ test("a linked worktree has its own index; one that cannot be read is unknown", 
   expect(tracked(join(path, "main/.agent"))).toBeUndefined();
   writeFileSync(join(path, "main/.git/index"), "DIRC no index at all");
   expect(tracked(join(path, "main/.agent"))).toBe("unknown");
+});
+
+test("an index that is a pipe, a device or a folder is unknown, and nothing waits for it", async () => {
+  const { path } = await scratchFolder();
+  git(path, "init", "-q");
+  const index = join(path, ".git/index");
+  const forms = [
+    () => execFileSync("mkfifo", [index]),
+    () => symlinkSync("/dev/zero", index),
+    () => symlinkSync("index", index),
+    () => mkdirSync(index),
+  ];
+  for (const make of forms) {
+    make();
+    expect(tracked(join(path, ".agent"))).toBe("unknown");
+    rmSync(index, { recursive: true });
+  }
 });

@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, isAbsolute, join, relative } from "node:path";
 
 /** The folders above (or at) a path that are work trees of git, innermost first, by their `.git`. */
@@ -71,15 +71,28 @@ const HEADER_BYTES = 12;
 const FACTS_BYTES = 40;
 const EXTENDED = 0x4000;
 
-/** Every name in an index of git (versions 2 to 4, SHA-1 or SHA-256); undefined where it is not one. */
-function readIndex(path: string): string[] | undefined {
-  let bytes: Buffer;
+/** A million files take some 100 MiB. */
+const MOST_BYTES = 1 << 30;
+
+/** A pipe would not end, nor a device: whoever fills the workspace may have put one there. */
+function readWhole(path: string): Buffer | undefined {
   try {
-    bytes = readFileSync(path);
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const stats = fstatSync(fd);
+      return stats.isFile() && stats.size <= MOST_BYTES ? readFileSync(fd) : undefined;
+    } finally {
+      closeSync(fd);
+    }
   } catch {
     return undefined;
   }
-  if (bytes.length < HEADER_BYTES || bytes.toString("latin1", 0, 4) !== "DIRC") return undefined;
+}
+
+/** Every name in an index of git (versions 2 to 4, SHA-1 or SHA-256); undefined where it is not one. */
+function readIndex(path: string): string[] | undefined {
+  const bytes = readWhole(path);
+  if (bytes === undefined || bytes.length < HEADER_BYTES || bytes.toString("latin1", 0, 4) !== "DIRC") return undefined;
   const header = { version: bytes.readUInt32BE(4), count: bytes.readUInt32BE(8) };
   if (header.version < 2 || header.version > 4) return undefined;
   return readEntries(bytes, { ...header, hashBytes: 20 }) ?? readEntries(bytes, { ...header, hashBytes: 32 });

@@ -11,12 +11,15 @@ const STATE_NAMES: ReadonlySet<string> = new Set(
 /** The database has files beside it: its log, and copies that a migration kept. */
 const DATABASE = "autonous.db";
 
-/** The names in a folder that are state of ours. None where there is no such folder. */
+/** No folder, or one that this user cannot read: a link that leads into itself, or closed to us. */
+const NO_FOLDER: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM", "ENAMETOOLONG"]);
+
+/** The names in a folder that are state of ours. None where there is no such folder: then no state of this user is there. */
 export function stateNamesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder).filter((name) => STATE_NAMES.has(name) || name.startsWith(DATABASE));
   } catch (error) {
-    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return [];
+    if (NO_FOLDER.has((error as NodeJS.ErrnoException).code ?? "")) return [];
     throw error;
   }
 }
