@@ -4,7 +4,9 @@ import { hasOption, optionValues, readArguments } from "../shell/options.ts";
 import type { Arguments } from "../shell/options.ts";
 import { knownWord } from "../shell/parsed-shell.ts";
 import type { ParsedShell, ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
-import { COMMAND_DANGERS, OPTION_TABLES } from "./command-dangers.ts";
+import { matchSubcommands, optionsOf, subcommandsOf } from "../shell/program-options.ts";
+import type { Subcommands } from "../shell/program-options.ts";
+import { COMMAND_DANGERS } from "./command-dangers.ts";
 import type { Danger } from "./command-dangers.ts";
 import { DEEDS } from "./command-deeds.ts";
 import { declaredAssignments, judgeAssignment } from "./command-environment.ts";
@@ -48,12 +50,24 @@ export function judgeCommands(parsed: ParsedShell, context: CommandContext): Com
     reason,
   }));
   for (const command of [...parsed.commands, ...parsed.guessed]) {
-    const remarks = shorten([...denials(command, denied), ...remarksOn(command, context)]);
+    const remarks = shorten([...denials(command, denied), ...asGuessed(command, remarksOn(command, context))]);
     const line = remarks.length === 0 ? "" : commandLine(command);
     for (const { level, reason } of remarks) findings.push({ level, command: line, reason });
   }
   const level = LEVELS.find((each) => findings.some((finding) => finding.level === each)) ?? "everyday";
   return { level, findings: withoutRepeats(findings) };
+}
+
+/** What is only named may never run: it is asked for, whatever it would do. */
+function* asGuessed(
+  { guess }: SimpleCommand,
+  remarks: Iterable<Remark | { level: "opaque"; reason: string }>,
+): Generator<Remark | { level: "opaque"; reason: string }> {
+  for (const remark of remarks) {
+    if (guess !== "named") yield remark;
+    else if (remark.level === "destructive" || remark.level === "risky")
+      yield { level: "opaque", reason: `it is named where it may be run, and then ${remark.reason}` };
+  }
 }
 
 /** As many findings of one kind as a person reads about one command. */
@@ -170,18 +184,25 @@ for (const danger of COMMAND_DANGERS) {
   for (const name of names.split("|")) dangersByName.set(name, [...(dangersByName.get(name) ?? []), row]);
 }
 
-function argumentsOf(base: string, words: readonly ShellWord[]): Arguments {
-  if (base !== "git") return readArguments(words, OPTION_TABLES[base]);
+interface Given extends Arguments, Subcommands {}
+
+function argumentsOf(base: string, words: readonly ShellWord[]): Given {
+  if (base !== "git") {
+    const read = readArguments(words, optionsOf(base));
+    return { ...read, ...subcommandsOf(words, read.operands) };
+  }
   const rest = gitSubcommand(words);
   const { options, operands, ...more } = readArguments(rest, { short: "m", long: ["message"] });
-  return { ...more, options, operands: [...rest.slice(0, 1), ...operands] };
+  return { ...more, options, ...subcommandsOf(rest, [...rest.slice(0, 1), ...operands]) };
 }
 
-function fits(danger: Danger, subcommands: Row["subcommands"], { options, operands }: Arguments): boolean {
-  if (!subcommands.every((choices, index) => choices.includes(operands[index]?.value ?? ""))) return false;
+function fits(danger: Danger, subcommands: Row["subcommands"], given: Given): boolean {
+  const { options, operands } = given;
+  const taken = matchSubcommands(given, subcommands);
+  if (taken === undefined) return false;
   if (danger.without !== undefined && hasOption(options, ...danger.without)) return false;
   if (danger.with !== undefined && !isGiven(danger.with, danger.value, options)) return false;
-  const rest = operands.slice(subcommands.length);
+  const rest = operands.slice(taken);
   return danger.operand === undefined || rest.some(({ value }) => danger.operand?.test(value) === true);
 }
 

@@ -1,5 +1,3 @@
-import type { OptionTable } from "../shell/options.ts";
-
 /** "destructive": denied in every profile. "risky": a person is asked. "undoable": asked where undo does not cover it. */
 export type DangerLevel = "destructive" | "risky" | "undoable";
 
@@ -170,6 +168,7 @@ const MACHINE_STATE: readonly Danger[] = [
   { run: "brew|port|snap|flatpak|nix-env|guix|choco|scoop|winget|mas install|uninstall|remove|upgrade|reinstall|tap|untap|link|unlink|services|refresh|cleanup|autoremove|rm", level: "risky", why: "it changes the programs of this machine" },
   { run: "nix-env|nix-collect-garbage|nix-store|nixos-rebuild",         with: ["-i", "-e", "-u", "-d", "--delete-old", "--gc", "--delete", "-iA"], level: "risky", why: "it changes the programs of this machine" },
   { run: "npm|pnpm|bun install|i|add|uninstall|remove|rm|un|update|link", with: ["-g", "--global", "--location"], level: "risky", why: "it changes the programs of this machine" },
+  { run: "npm|npx|pnpm|yarn", with: ["--script-shell", "--node-options", "--init-module", "--globalconfig", "--userconfig"], level: "risky", why: "it runs scripts by another program, or with other settings" },
   { run: "yarn global",                                                 level: "risky", why: "it changes the programs of this machine" },
   { run: "pip|pip3 install|uninstall", with: ["--break-system-packages", "--target", "--root", "--prefix"], level: "risky", why: "it changes the programs of this machine" },
   { run: "rustup|nvm|pyenv|rbenv|volta|fnm|sdk|asdf|mise uninstall|self|default|global", level: "risky", why: "it changes the programs of this machine" },
@@ -202,37 +201,3 @@ export const COMMAND_DANGERS: readonly Danger[] = [
   ...MACHINE_STATE,
   ...NETWORK,
 ];
-
-/** Options that take a value before the first operand, so that the value is not taken for a subcommand. */
-// oxfmt-ignore
-export const OPTION_TABLES: Readonly<Record<string, OptionTable | undefined>> = {
-  __proto__: null as never,
-  docker:    { short: "Hcl", long: ["host", "context", "config", "log-level"] },
-  podman:    { short: "c", long: ["connection", "url", "identity", "log-level", "root", "runroot"] },
-  kubectl:   { short: "ns", long: ["namespace", "context", "kubeconfig", "cluster", "user", "server", "token", "as"] },
-  oc:        { short: "ns", long: ["namespace", "context", "kubeconfig"] },
-  helm:      { short: "n", long: ["namespace", "kube-context", "kubeconfig"] },
-  npm:       { short: "wC", long: ["prefix", "workspace", "registry", "loglevel", "userconfig", "cache"] },
-  pnpm:      { short: "CF", long: ["dir", "filter", "registry"] },
-  yarn:      { long: ["cwd", "registry"] },
-  cargo:     { short: "ZC", long: ["config", "manifest-path", "color"] },
-  systemctl: { short: "HMtpsn", long: ["host", "machine", "type", "property", "signal", "lines"] },
-  gh:        { short: "R", long: ["repo", "hostname"] },
-  make:      { short: "CfjloIW", long: ["directory", "file", "jobs"] },
-  apt:       { short: "otac", long: ["option", "target-release", "config-file"] },
-  "apt-get": { short: "otac", long: ["option", "target-release", "config-file"] },
-  pip:       { long: ["proxy", "timeout", "cache-dir", "log", "python"] },
-  pip3:      { long: ["proxy", "timeout", "cache-dir", "log", "python"] },
-  curl:      { short: "oAHbcDeEKmPQrtuUwxyYzCdFTX", long: ["output", "user-agent", "header", "cookie", "request", "max-time", "user", "write-out", "proxy", "data", "form", "upload-file", "connect-timeout", "retry"] },
-  crontab:   { short: "u" },
-  wget:      { short: "OPoUtTQ", long: ["output-document", "method", "post-data", "header", "directory-prefix"] },
-  chmod:     { long: ["reference"] },
-  gradle:    { short: "pbcgI", long: ["project-dir"] },
-  mvn:       { short: "fplsDP", long: ["file", "projects"] },
-  compose:   { short: "fp", long: ["file", "project-name"] },
-  "docker-compose": { short: "fp", long: ["file", "project-name"] },
-  terraform: { isOneDash: true },
-  tofu:      { isOneDash: true },
-  psql:      { short: "dhpUvoFRPTf", long: ["dbname", "host", "port", "username", "set"] },
-  mysql:     { short: "uhPDS", long: ["user", "host", "port", "database"] },
-};

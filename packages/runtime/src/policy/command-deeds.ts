@@ -90,7 +90,10 @@ function judgeDd(command: SimpleCommand, ground: CommandGround): readonly Remark
 }
 
 function judgeInPlace(command: SimpleCommand, ground: CommandGround): readonly Remark[] {
-  const { options, operands } = readArguments(command.words, { short: "efE", long: ["expression", "file"] });
+  const isSed = command.words.some(({ value }, index) => index === 0 && value.endsWith("sed"));
+  const table = { short: isSed ? "efl" : "efE", long: ["expression", "file", "line-length"] };
+  const { options, operands } = readArguments(command.words, table);
+  const isScript = isSed && !hasOption(options, "-e", "-f", "--expression", "--file");
   const isInPlace = command.words.some(
     ({ value }, index) => index > 0 && /^(?:-[a-zA-Z]*i|--in-place)/.test(value) && !/^-[eE]/.test(value),
   );
@@ -98,7 +101,7 @@ function judgeInPlace(command: SimpleCommand, ground: CommandGround): readonly R
     ? judgeWrites(
         command,
         ground,
-        operands.filter(({ value }) => /^[./~\w-]+$/.test(value)),
+        operands.slice(isScript ? 1 : 0).filter(({ value }) => /^[./~\w-]+$/.test(value)),
       )
     : [];
 }

@@ -1,8 +1,8 @@
 import type { Permission } from "../protocol/call.ts";
 import { gitSubcommand } from "../shell/git.ts";
 import { readArguments } from "../shell/options.ts";
+import { optionsOf, subcommandsOf } from "../shell/program-options.ts";
 import type { ParsedShell, SimpleCommand } from "../shell/parsed-shell.ts";
-import { OPTION_TABLES } from "./command-dangers.ts";
 import { OF_ACCESS, UNKNOWN_MAY } from "./needed-permissions.ts";
 import type { NeededPermissions } from "./needed-permissions.ts";
 import { baseName, roleOf, UNKNOWN_ROLE } from "./program-roles.ts";
@@ -123,5 +123,11 @@ const NETWORK: readonly { readonly run: RegExp; readonly subcommands?: RegExp }[
 function asksNetwork(base: string, { words }: SimpleCommand): boolean {
   const row = NETWORK.find(({ run }) => run.test(base));
   if (row === undefined) return base === "rsync" && words.some(({ value }) => /^[^/]+:/.test(value));
-  return row.subcommands?.test(readArguments(words, OPTION_TABLES[base]).operands[0]?.value ?? "") ?? true;
+  if (row.subcommands === undefined) return true;
+  const { subcommands } = row;
+  const { operands, doubtful } = subcommandsOf(words, readArguments(words, optionsOf(base)).operands);
+  const end = operands.findIndex((word) => !doubtful.has(word));
+  const first =
+    operands.length === 0 ? [""] : operands.slice(0, end < 0 ? undefined : end + 1).map(({ value }) => value);
+  return first.some((value) => subcommands.test(value));
 }

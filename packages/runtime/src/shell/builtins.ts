@@ -3,7 +3,7 @@ import type { ShellWord } from "./parsed-shell.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
 import { joinWords } from "./runner.ts";
 import { withAssignments } from "./scope.ts";
-import { isInputName, runInput, runWritten } from "./shells.ts";
+import { namedInput, runInput, runWritten } from "./shells.ts";
 
 /** Builtins that run others, change what names mean, or evaluate their arguments a second time. */
 // oxfmt-ignore
@@ -64,7 +64,8 @@ function unwrapSource({ words }: PlainCommand, runner: Runner): boolean {
   if (file === undefined || OWN_FILES.test(file.value)) return false;
   if (runWritten(file, runner)) return true;
   if (file.input !== undefined) return runInput(runner, file.input);
-  if (file.value !== "-" && isInputName(file, runner.scope)) return runInput(runner);
+  const input = file.value === "-" ? undefined : namedInput(file, runner.scope);
+  if (input !== undefined) return runInput(runner, input);
   if (file.isDynamic) runner.opaque("the file that is read into the shell is known only when it runs");
   else if (/^(?:\/(?:dev|proc|tmp)\b|~)/.test(file.value) || file.value.includes("..")) {
     runner.opaque("it reads a file from outside the workspace into the shell");

@@ -1,6 +1,7 @@
 import type { OptionTable } from "./options.ts";
 import { hasOption, optionValues, readArguments } from "./options.ts";
 import type { ShellAssignment, ShellWord } from "./parsed-shell.ts";
+import { findSubcommand, optionsOf } from "./program-options.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
 import { joinWords } from "./runner.ts";
 import { runInput } from "./shells.ts";
@@ -65,9 +66,9 @@ const ROWS: readonly CarrierRow[] = [
   { names: ["bundle"],                         after: ["exec"] },
   { names: ["nix"],                            after: ["develop", "shell", "run"], short: "c", long: ["command"], runsText: ["-c", "--command"] },
   { names: ["direnv"],                         after: ["exec"], skip: 1 },
-  { names: ["pnpm"],                           after: ["exec", "dlx"], short: "CF", long: ["filter", "dir", "package"] },
-  { names: ["yarn"],                           after: ["exec", "dlx"], short: "p", long: ["cwd", "package"] },
-  { names: ["bun"],                            after: ["x"] },
+  { names: ["pnpm"],                           after: ["exec", "dlx"], short: "CF", long: ["filter", "dir", "package"], joins: true },
+  { names: ["yarn"],                           after: ["exec", "dlx"], short: "p", long: ["cwd", "package"], joins: true },
+  { names: ["bun"],                            after: ["x", "exec"], joins: true },
   { names: ["ip"],                             after: ["netns"], skip: 2 },
   { names: ["start-stop-daemon"],              short: "xapncug", long: ["exec", "startas", "pidfile", "name", "chuid", "user", "group", "chdir"] },
   { names: ["entr"],                           short: "" },
@@ -91,7 +92,9 @@ function unwrapRow(row: CarrierRow): Unwrap {
   return (command, runner) => {
     let { words } = command;
     if (row.after !== undefined) {
-      const at = words.findIndex(({ value }, index) => index > 0 && row.after?.includes(value) === true);
+      const known = findSubcommand(words, row.after);
+      const after = row.after;
+      const at = known > 0 ? known : words.findIndex(({ value }, index) => index > 0 && after.includes(value));
       if (at < 0) return false;
       words = words.slice(at);
     }
@@ -211,15 +214,16 @@ function unwrapText(table: OptionTable): Unwrap {
 
 /** `npm exec -- tool`, `npm x -c 'text'`; all else of npm is its own. */
 function unwrapNpm({ words }: PlainCommand, runner: Runner): boolean {
-  const at = words.findIndex(({ value }) => value === "exec" || value === "x" || value === "explore");
+  const at = findSubcommand(words, ["exec", "x", "explore"]);
   if (at < 0) return false;
   if (words[at]?.value === "explore") {
-    const inner = words.slice(at + 2).filter(({ value }) => value !== "--");
+    const end = words.findIndex(({ value }) => value === "--");
+    const inner = end > at ? words.slice(end + 1) : words.slice(at + 2);
     if (inner.length === 1) runner.runWord(inner[0]);
     else runner.run(inner);
     return inner.length > 0;
   }
-  const table = { short: "cpw", long: ["call", "package", "workspace"] };
+  const table = { short: "cpwC", long: optionsOf("npm")?.long ?? [] };
   const { options, operands } = readArguments(words.slice(at), table, { stopsEarly: true });
   for (const text of optionValues(options, "-c", "--call")) runner.runWord(text);
   runner.run(operands);

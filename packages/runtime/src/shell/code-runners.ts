@@ -4,9 +4,10 @@ import type { OptionTable } from "./options.ts";
 import { optionValues, readArguments } from "./options.ts";
 import { knownWord } from "./parsed-shell.ts";
 import type { Input, ShellWord } from "./parsed-shell.ts";
-import { isInputName } from "./shells.ts";
+import { namedInput } from "./shells.ts";
+import { writtenTo } from "./written-files.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
-import { spend } from "./scope.ts";
+import { childScope, spend, UNKNOWN_INPUT } from "./scope.ts";
 
 interface LanguageRow extends OptionTable {
   readonly names: readonly string[];
@@ -16,6 +17,10 @@ interface LanguageRow extends OptionTable {
   readonly module?: readonly string[];
   /** A word that must come first: `deno eval`. */
   readonly after?: string;
+  /** Words of letters after one dash that take the next word: `-pe` of node. */
+  readonly clusters?: readonly string[];
+  /** Subcommands behind which a script stands. */
+  readonly script?: readonly string[];
   /** Its words are options and subcommands in any order, and its standard input is no code. */
   readonly isTool?: boolean;
 }
@@ -23,17 +28,18 @@ interface LanguageRow extends OptionTable {
 // oxfmt-ignore
 const LANGUAGES: readonly LanguageRow[] = [
   { names: ["python", "pypy", "ipython"],       code: ["-c"], module: ["-m"], short: "cmWX" },
-  { names: ["node", "nodejs", "tsx", "ts-node"], code: ["-e", "-p", "--eval", "--print"], module: ["-c", "--check", "--test", "--run"], short: "eprC", long: ["eval", "print", "require", "import", "loader", "conditions", "run"] },
-  { names: ["bun"],                             code: ["-e", "--eval", "-p", "--print"], short: "ep", long: ["eval", "print"] },
-  { names: ["deno"],                            code: [], after: "eval" },
+  { names: ["node", "nodejs", "tsx", "ts-node"], code: ["-e", "-p", "--eval", "--print"], clusters: ["-pe"], module: ["-c", "--check", "--test", "--run"], short: "eprC", long: ["eval", "print", "require", "import", "loader", "conditions", "run"] },
+  { names: ["bun"],                             code: ["-e", "--eval", "-p", "--print"], short: "ep", long: ["eval", "print", "cwd"], script: ["run"] },
+  { names: ["deno"],                            code: [], after: "eval", script: ["run", "serve", "test", "bench"] },
   { names: ["perl"],                            code: ["-e", "-E"], short: "eEIMm" },
   { names: ["ruby", "jruby"],                   code: ["-e"], short: "eIrC" },
   { names: ["php"],                             code: ["-r", "-B", "-R", "-E"], short: "rBREdcf" },
   { names: ["lua", "luajit"],                   code: ["-e"], short: "el" },
   { names: ["Rscript", "R"],                    code: ["-e"], short: "e" },
-  { names: ["julia", "elixir", "groovy", "scala", "kotlin", "amm"], code: ["-e", "-E", "--eval"], short: "eE", long: ["eval"] },
+  { names: ["julia", "elixir", "groovy", "scala", "kotlin", "amm"], code: ["-e", "-E", "--eval", "-expression"], short: "eE", long: ["eval"], clusters: ["-expression"] },
+  { names: ["jshell", "ghci", "ocaml", "utop", "iex", "gst", "io", "fsi", "csi.exe"], code: ["-e", "--eval", "-E", "--expression"], short: "eEI", long: ["eval", "expression", "feedback", "class-path"] },
   { names: ["clj", "clojure", "bb", "lein-exec", "janet", "fennel", "hy"], code: ["-e", "--eval", "-c"], short: "ec", long: ["eval"] },
-  { names: ["ghc", "runghc", "runhaskell", "ocaml", "raku", "perl6", "nim", "jshell", "kotlinc", "iex", "swift", "gst", "io", "crystal"], code: ["-e", "--eval", "-E"], short: "eE", long: ["eval"], isTool: true },
+  { names: ["ghc", "runghc", "runhaskell", "raku", "perl6", "nim", "kotlinc", "swift", "crystal"], code: ["-e", "--eval", "-E"], short: "eE", long: ["eval"], isTool: true },
   { names: ["octave", "octave-cli", "matlab", "sage", "maxima", "gp", "scilab"], code: ["--eval", "--batch-string", "-r", "-batch", "-c"], short: "rc", long: ["eval", "batch-string"] },
   { names: ["mongosh", "mongo"],                code: ["--eval"], long: ["eval"], isTool: true },
   { names: ["mix", "rails", "spring"],          code: ["-e", "--eval"], short: "e", long: ["eval"], isTool: true },
@@ -41,7 +47,7 @@ const LANGUAGES: readonly LanguageRow[] = [
   { names: ["erl"],                             code: ["-eval"], isOneDash: true, long: ["eval", "s", "pa", "sname", "name", "setcookie"] },
   { names: ["osascript"],                       code: ["-e"], short: "e" },
   { names: ["emacs", "emacsclient"],            code: ["--eval", "--execute", "-eval", "-execute", "-e"], isOneDash: true, long: ["eval", "execute", "e", "l", "load", "f", "funcall"], isTool: true },
-  { names: ["guile", "racket", "sbcl", "clisp", "ecl", "csi", "gosh"], code: ["-c", "-e", "--eval"], short: "ce", long: ["eval"] },
+  { names: ["guile", "racket", "sbcl", "clisp", "ecl", "csi", "gosh"], code: ["-c", "-e", "-x", "--eval", "-eval"], short: "ce", long: ["eval"], clusters: ["-eval", "-x"] },
 ];
 
 export const CODE_RUNNERS: readonly (readonly [string, Unwrap])[] = [
@@ -52,25 +58,50 @@ export const CODE_RUNNERS: readonly (readonly [string, Unwrap])[] = [
 
 /** Names of programs that run code given as text. */
 function unwrapLanguage(row: LanguageRow): Unwrap {
-  return ({ words }, runner) => {
+  return ({ words: given }, runner) => {
+    const { words, codes: clustered } = takeClusters(given, row.clusters ?? []);
     const { options, operands, isUnsure } = readArguments(words, row, { stopsEarly: row.isTool !== true });
     if (isUnsure && row.isTool !== true && operands[0]?.input === undefined) {
       runner.opaque(`what ${runner.name} runs is known only when it runs`);
       return true;
     }
-    const codes = [...optionValues(options, ...row.code)];
+    const codes = [...clustered, ...optionValues(options, ...row.code)];
     if (row.after !== undefined && operands[0]?.value === row.after) codes.push(...operands.slice(1));
     for (const code of codes) runCode(code, runner);
     const isModule = row.module?.some((name) => options.some((option) => option.name === name)) === true;
-    const [file] = operands;
-    const isFile = file !== undefined && file.input === undefined && !isInputName(file, runner.scope);
+    const [file] = row.script?.includes(operands[0]?.value ?? "") === true ? scriptOf(operands) : operands;
+    for (const { value } of words) if (/^(?:--[\w-]+=)?data:/.test(value)) runner.opaque("it runs code in an address");
+    const named = file && (file.input ?? writtenTo(file, runner) ?? namedInput(file, runner.scope));
+    if (named !== undefined) return runInputAsCode(runner, named);
     const isAnswer = options.some(({ name }) => /^(?:--version|--help|-V|-v|-h)$/.test(name));
-    const written = file && runner.walk.written.get(file.value.replace(/^\.\//, ""));
-    if (isFile && written !== undefined) runCode(knownWord(written), runner);
-    if (codes.length === 0 && !isModule && !isFile && !isAnswer && row.isTool !== true)
-      return runInputAsCode(runner, file?.input);
+    if (isModule) runModuleInput(runner);
+    if (row.names.includes("ruby") && options.some(({ value }) => value?.value === "un"))
+      runner.opaque("it changes files by a library of commands");
+    if (codes.length === 0 && !isModule && file === undefined && !isAnswer && row.isTool !== true)
+      return runInputAsCode(runner);
     return codes.length > 0;
   };
+}
+
+/** `python3 -m code` runs its input, `python3 -m json.tool` does not: commands that it names may run. */
+function runModuleInput(runner: Runner): void {
+  const { input } = runner.scope;
+  if (input.kind === "known") runner.mention(input.text);
+}
+
+function scriptOf(operands: readonly ShellWord[]): readonly ShellWord[] {
+  return readArguments(operands, {}).operands;
+}
+
+function takeClusters(
+  words: readonly ShellWord[],
+  clusters: readonly string[],
+): { readonly words: readonly ShellWord[]; readonly codes: readonly ShellWord[] } {
+  const at = clusters.length === 0 ? -1 : words.findIndex(({ value }) => clusters.includes(value));
+  const code = at < 0 ? undefined : words[at + 1];
+  return code === undefined
+    ? { words, codes: [] }
+    : { words: [...words.slice(0, at), ...words.slice(at + 2)], codes: [code] };
 }
 
 function runInputAsCode(runner: Runner, input: Input = runner.scope.input): boolean {
@@ -92,6 +123,7 @@ function runCode(code: ShellWord, runner: Runner): void {
   const redirections = targets.map((target) => ({ operator: ">", target: knownWord(target) }));
   if (redirections.length > 0) runner.run([knownWord("true")], { redirections });
   if (opaque !== undefined) runner.opaque(opaque);
+  runner.mention(code.value);
 }
 
 function unwrapAwk({ words }: PlainCommand, runner: Runner): boolean {
@@ -103,7 +135,11 @@ function unwrapAwk({ words }: PlainCommand, runner: Runner): boolean {
   const files = optionValues(options, "-f", "-E", "--file", "--exec");
   const programs = [...optionValues(options, "-e", "--source"), ...(files.length > 0 ? [] : operands.slice(0, 1))];
   programs.push(...files.flatMap((file) => readAsFile(file, runner)));
-  return programs.map((program) => runFilter(program, commandsInAwk(program.value), runner)).some(Boolean);
+  // What awk starts reads what awk prints to it.
+  const scope = { ...runner.scope, input: UNKNOWN_INPUT };
+  return programs
+    .map((program) => runFilter(program, commandsInAwk(program.value), { ...runner, scope }))
+    .some(Boolean);
 }
 
 function unwrapSed({ words }: PlainCommand, runner: Runner): boolean {
@@ -117,9 +153,7 @@ function unwrapSed({ words }: PlainCommand, runner: Runner): boolean {
 
 /** What a program file holds that is standard input or was written before; a file of the workspace is its own. */
 function readAsFile(file: ShellWord, runner: Runner): readonly ShellWord[] {
-  const written = runner.walk.written.get(file.value.replace(/^\.\//, ""));
-  if (written !== undefined) return [knownWord(written)];
-  const input = file.input ?? (isInputName(file, runner.scope) ? runner.scope.input : undefined);
+  const input = file.input ?? writtenTo(file, runner) ?? namedInput(file, runner.scope);
   if (input?.kind === "known") return [knownWord(input.text)];
   if (input?.kind === "unknown") runner.opaque(`the program that ${runner.name} runs comes from elsewhere`);
   return [];
@@ -130,7 +164,7 @@ function runFilter(program: ShellWord, found: ReturnType<typeof commandsInSed>, 
   spend(runner.scope, PER_PROGRAM + PER_CODE * program.value.length);
   if (program.isDynamic && program.value === "") runner.opaque(`what ${runner.name} does is known only when it runs`);
   if (found.opaque !== undefined) runner.opaque(found.opaque);
-  for (const text of found.texts) runner.runText(text);
+  for (const text of found.texts) runner.runText(text, childScope(runner.scope, { isBash: false }));
   const redirections = found.targets.map((target) => ({ operator: ">", target: knownWord(target) }));
   if (redirections.length > 0) runner.run([knownWord("true")], { redirections });
   return found.texts.length > 0;

@@ -5,7 +5,8 @@ import type { Input, ShellWord } from "./parsed-shell.ts";
 import { knownWord } from "./parsed-shell.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
 import { PER_READ, spend } from "./scope.ts";
-import { isInputName } from "./shells.ts";
+import { namedInput } from "./shells.ts";
+import { writtenTo } from "./written-files.ts";
 
 /** A place in a text of another language at which a shell command stands. */
 interface Shape {
@@ -83,8 +84,8 @@ function unwrapDialect(dialect: Dialect): Unwrap {
     const carries = texts.map((text) => runDialect(text, dialect.shapes, runner));
     const files = optionValues(options, ...(dialect.files ?? []));
     for (const file of files) {
-      if (file.input !== undefined) carries.push(runSource(file.input, dialect, runner));
-      else if (isInputName(file, runner.scope)) carries.push(runSource(runner.scope.input, dialect, runner));
+      const input = file.input ?? writtenTo(file, runner) ?? namedInput(file, runner.scope);
+      if (input !== undefined) carries.push(runSource(input, { ...dialect, input: "code" }, runner));
     }
     if (dialect.input !== "none") carries.push(runSource(runner.scope.input, dialect, runner));
     return carries.some(Boolean);
@@ -134,5 +135,6 @@ function runDialect(word: ShellWord, shapes: readonly Shape[], runner: Runner): 
   for (const text of texts) runner.runText(text);
   for (const words of commands) runner.run(words);
   if (opaque !== undefined) runner.opaque(opaque);
+  runner.mention(word.value);
   return found.length + texts.length + commands.length > 0;
 }

@@ -1,4 +1,5 @@
 import { hasOption, optionValues, readArguments } from "./options.ts";
+import type { Option } from "./options.ts";
 import { dynamicWord, knownWord } from "./parsed-shell.ts";
 import type { ShellRedirection, ShellWord } from "./parsed-shell.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
@@ -147,7 +148,8 @@ function unwrapXargs({ words }: PlainCommand, runner: Runner): boolean {
     return true;
   }
   const { input } = runner.scope;
-  const texts = input.kind === "known" ? input.text.split(/[\s\0]+/).filter((text) => text !== "") : undefined;
+  const texts =
+    input.kind === "known" ? input.text.split(separatorOf(options)).filter((text) => text !== "") : undefined;
   const added: readonly ShellWord[] =
     texts === undefined
       ? [{ value: "", text: "…", isDynamic: true, canSplit: true, isPattern: false }]
@@ -160,6 +162,14 @@ function unwrapXargs({ words }: PlainCommand, runner: Runner): boolean {
       : operands.flatMap((word) => replaceIn(word, { replaced, texts, scope: runner.scope }));
   runner.run(inner, { scope: childScope(runner.scope, { input: { kind: "none" } }) });
   return true;
+}
+
+/** What parts one argument from the next: spaces, lines with `-I`, or what `-0` and `-d` say. */
+function separatorOf(options: readonly Option[]): RegExp | string {
+  if (hasOption(options, "-0", "--null")) return "\0";
+  const [delimiter] = optionValues(options, "-d", "--delimiter");
+  if (delimiter !== undefined) return delimiter.value.replace("\\n", "\n").replace("\\0", "\0").replace("\\t", "\t");
+  return hasOption(options, "-I", "-i", "--replace", "-L", "--max-lines") ? "\n" : /[\s\0]+/;
 }
 
 function replaceIn(
@@ -208,13 +218,18 @@ function unwrapParallel({ words }: PlainCommand, runner: Runner): boolean {
   if (given !== undefined && given.every(({ isDynamic }) => !isDynamic)) {
     const list = given.filter(({ value }) => !/^:{3,4}\+?$/.test(value)).slice(0, 64);
     for (const { value } of list)
-      runner.runText(
-        text.includes("{}") ? replaceEach(text, { part: "{}", by: value }, runner.scope) : `${text} ${value}`,
-      );
+      for (const by of spellings(value)) {
+        runner.runText(text.includes("{}") ? replaceEach(text, { part: "{}", by }, runner.scope) : `${text} ${by}`);
+      }
     return true;
   }
   const name = nameOf(operands[0]);
   if (/\s/.test(operands[0]?.value ?? "")) runner.runText(text.replaceAll("{}", '"$1"'));
   else if (name !== "") runner.run([...operands, dynamicWord("", "{}")]);
   return true;
+}
+
+/** One parallel quotes what it puts in, another does not. */
+function spellings(value: string): readonly string[] {
+  return /^[\w./@%+:,~-]*$/.test(value) ? [value] : [value, `'${value.replaceAll("'", "'\\''")}'`];
 }

@@ -9,11 +9,14 @@ const FOREIGN_PROGRAMS = new Set([
   "base64", "base32", "base58", "basenc", "xxd", "uudecode", "openssl", "gpg", "gpg2", "age", "rot13", "ascii85", "qprint", "recode", "zbarimg", "steghide",
 ]);
 
+export function isForeignProgram(name: string): boolean {
+  return FOREIGN_PROGRAMS.has(name.slice(name.lastIndexOf("/") + 1));
+}
+
 /** Whether something inside a node fetches or decodes what it gives. */
 export function isForeign(node: SyntaxNode): boolean {
   if (node.type === "Command") {
-    const name = node.name?.value ?? "";
-    if (FOREIGN_PROGRAMS.has(name.slice(name.lastIndexOf("/") + 1))) return true;
+    if (isForeignProgram(node.name?.value ?? "")) return true;
     if (
       /\/dev\/(?:tcp|udp)\//.test(
         node.redirects.map((each) => ("target" in each ? (each.target?.value ?? "") : "")).join(" "),

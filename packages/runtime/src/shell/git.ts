@@ -1,14 +1,14 @@
 import { optionValues, readArguments } from "./options.ts";
+import { knownWord } from "./parsed-shell.ts";
 import type { ShellWord } from "./parsed-shell.ts";
+import { isProgramName } from "./program-names.ts";
+import { optionsOf } from "./program-options.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
 import { joinWords } from "./runner.ts";
 
 export const GIT: readonly (readonly [string, Unwrap])[] = [["git", unwrapGit]];
 
-const BEFORE = {
-  short: "Cc",
-  long: ["git-dir", "work-tree", "namespace", "exec-path", "super-prefix", "config-env", "attr-source"],
-};
+const BEFORE = optionsOf("git");
 
 /** Settings whose value is a program. */
 const RUNS =
@@ -26,11 +26,45 @@ function unwrapGit({ words }: PlainCommand, runner: Runner): boolean {
   const { options, isUnsure, operands } = readArguments(words, BEFORE, { stopsEarly: true });
   if (isUnsure) runner.opaque("what git does is known only when it runs");
   let carries = false;
-  for (const setting of optionValues(options, "-c", "--config-env"))
-    carries = unwrapSetting(setting, runner) || carries;
+  for (const setting of optionValues(options, "-c")) carries = unwrapSetting(setting, runner) || carries;
+  for (const { value } of optionValues(options, "--config-env")) {
+    const key = value.slice(0, value.lastIndexOf("="));
+    if (/^alias\./i.test(key) || RUNS.test(key)) runner.opaque(`git runs what the setting "${key}" says`);
+  }
   if (optionValues(options, "--exec-path").length > 0) runner.opaque("git would look for its programs elsewhere");
   const [subcommand] = operands;
-  return (SUBCOMMANDS[subcommand?.value ?? ""]?.(operands, runner) ?? false) || carries;
+  carries = (SUBCOMMANDS[subcommand?.value ?? ""]?.(operands, runner) ?? false) || carries;
+  carries = runExternal(words, runner) || carries;
+  return runOptions(operands, runner) || carries;
+}
+
+/** Options whose value is a text for people, a pattern or a form of output. */
+const SPEAKS =
+  /^--(?:m|message|format|pretty|grep|author|committer|date|trailer|prefix|output|glob|exclude|include|sort|points-at|contains|no-contains|word-diff-regex|diff-filter|color|since|until|after|before|branch|source|onto|track|cleanup|fixup|squash|notes|subject-prefix|label|reason)$/;
+
+/** An option of any subcommand whose value begins with the name of a program: `--httpd=…`, `--exec …`. */
+function runOptions(operands: readonly ShellWord[], runner: Runner): boolean {
+  let carries = false;
+  for (const [at, word] of operands.entries()) {
+    const [, name = "", attached] = /^(--[a-z][a-z-]*)(?:=([^]*))?$/.exec(word.value) ?? [];
+    const value = attached === undefined ? operands[at + 1] : { ...word, value: attached };
+    if (name === "" || value === undefined || value.isDynamic || SPEAKS.test(name)) continue;
+    const [first = ""] = value.value.trim().split(/\s/);
+    if ((attached === undefined && first === value.value) || !isProgramName(first)) continue;
+    runner.runText(value.value);
+    carries = true;
+  }
+  return carries;
+}
+
+/** Addresses of the form `ext::sh -c …` start what they name, wherever they stand. */
+function runExternal(words: readonly ShellWord[], runner: Runner): boolean {
+  const found = words.filter(({ value }) => /(?:^|=)ext::/i.test(value));
+  for (const { value, ...word } of found) {
+    runner.opaque("git starts what an address names");
+    runner.runWord({ ...word, value: value.replace(/^[^]*?ext::/i, "").replaceAll("% ", " ") });
+  }
+  return found.length > 0;
 }
 
 /** `-c alias.x='!rm -rf /'`, `-c core.pager='rm -rf /'`. */
@@ -72,6 +106,12 @@ const SUBCOMMANDS: Readonly<Record<string, Hand | undefined>> = {
   "filter-branch": (operands, runner) =>
     runOption(operands, runner, { short: "d", long: FILTERS, names: FILTERS.map((name) => `--${name}`) }),
   config: noteSetting,
+  shell: (operands, runner) => runOption(operands, runner, { short: "c", long: [], names: ["-c"] }),
+  "for-each-repo": (operands, runner) => {
+    const inner = readArguments(operands, { long: ["config"] }, { stopsEarly: true }).operands;
+    runner.run([knownWord("git"), ...inner]);
+    return inner.length > 0;
+  },
 };
 
 const FILTERS = [
@@ -108,15 +148,13 @@ function runOption(
   return texts.length > 0;
 }
 
-/** A program at the other end, and addresses of the form `ext::sh -c …`. */
+/** A program at the other end. */
 function runPacks(operands: readonly ShellWord[], runner: Runner): boolean {
-  const { options, operands: rest } = readArguments(operands, {
+  const { options } = readArguments(operands, {
     short: "ucobj",
     long: ["upload-pack", "receive-pack", "exec", "config", "origin", "branch", "depth"],
   });
-  const isExternal = rest.filter(({ value }) => /^ext::/i.test(value));
-  for (const { value, ...word } of isExternal) runner.runWord({ ...word, value: value.slice(5) });
-  let carries = isExternal.length > 0;
+  let carries = false;
   for (const text of optionValues(options, "--upload-pack", "--receive-pack", "--exec")) {
     runner.runWord(text);
     carries = true;

@@ -1,7 +1,15 @@
 import { FORK_BOMB, readCode } from "./code.ts";
 import type { GuessKind, ShellWord } from "./parsed-shell.ts";
 import { knownWord } from "./parsed-shell.ts";
-import { baseName, isPlainProgram, isProgramName, isProgramPath, plainName, readsData } from "./program-names.ts";
+import {
+  baseName,
+  isPlainProgram,
+  isProgramName,
+  isProgramPath,
+  plainName,
+  readsData,
+  runsByOption,
+} from "./program-names.ts";
 import type { PlainCommand } from "./runner.ts";
 import type { Scope } from "./scope.ts";
 import { PER_READ, PER_WORD, spend } from "./scope.ts";
@@ -12,6 +20,8 @@ export interface Guess {
   /** Words of a command, or a text that reads as shell. */
   readonly words?: readonly ShellWord[];
   readonly text?: string;
+  /** It comes in on standard input. */
+  readonly isInput?: boolean;
 }
 
 export interface Guesses {
@@ -22,7 +32,7 @@ export interface Guesses {
 
 /** Options of which the value is code or a command, in nearly every program that has them. */
 const RUNS =
-  /^--?(?:c|e|ex|eval|exec|execute|expr|expression|command|cmd|code|toolexec|wrapper|run-command|eval-\w+|exec-\w+|[\w-]+-(?:command|cmd|exec|eval))$/;
+  /^--?(?:c|e|ex|eval|exec|execute|expr|expression|command|cmd|code|toolexec|wrapper|run-command|eval-\w+|exec-\w+|shell|shell-arg|script-shell|interpreter|editor|pager|browser|viewer|launcher|program|hook|on-\w+|[\w-]+-(?:command|cmd|exec|eval|shell|program|hook))$/;
 /** Options of which the value is a sentence or a pattern for people. */
 const SPEAKS =
   /^(?:-[mtkFgq]|--?(?:message|title|body|description|name|grep|text|notes?|reason|comment|subject|label|summary|prompt|query|filter|pattern|match|tags?|testNamePattern|test-name-pattern|header|data|m|author|search))$/;
@@ -40,7 +50,7 @@ export function guessCarried({ words }: PlainCommand, scope: Scope, readsCode: b
   const [name, ...rest] = words;
   if (name === undefined) return NOTHING;
   const base = plainName(baseName(name.value));
-  if (isPlainProgram(base)) return NOTHING;
+  if (isPlainProgram(base)) return runsByOption(base) ? { guesses: rest.flatMap(longOption) } : NOTHING;
   const guesses: Guess[] = [];
   let opaque: string | undefined;
   for (const [index, word] of rest.entries()) {
@@ -62,6 +72,16 @@ export function guessCarried({ words }: PlainCommand, scope: Scope, readsCode: b
 
 const NOTHING: Guesses = { guesses: [] };
 
+/** Programs that only look may still start a pager or a filter that a long option names: `bat --pager='less -R'`. */
+function longOption(word: ShellWord, index: number, words: readonly ShellWord[]): readonly Guess[] {
+  const before = words[index - 1]?.value ?? "";
+  const { kind, text } = readGiven(word, before.startsWith("--") ? before : "");
+  const isRun = RUNS.test(word.value.startsWith("--") ? (word.value.split("=")[0] ?? "") : before);
+  return kind === "likely" && text !== undefined && isRun && (before.startsWith("--") || word.value.startsWith("--"))
+    ? [{ kind, text }]
+    : [];
+}
+
 /** A program or a script of the workspace: the code that it is given is contained like its own. */
 function isOfWorkspace({ value }: ShellWord, rest: readonly ShellWord[]): boolean {
   if (value.includes("/") && !value.startsWith("/")) return true;
@@ -81,9 +101,11 @@ interface Given {
 /** One word, and the one before it. */
 function readGiven(word: ShellWord, before: string): Given {
   const { value, isDynamic } = word;
-  const [, attached, inner = value] = /^(--?[A-Za-z][\w.-]*|[A-Za-z_]\w*)=([^]*)$/.exec(value) ?? [];
+  const [, attached, given = value] = /^(--?[A-Za-z][\w.-]*|[A-Za-z_][\w.-]*)=([^]*)$/.exec(value) ?? [];
   const option = attached ?? (OPTION.test(before) ? before : "");
   const isRun = RUNS.test(option);
+  // `--shell-arg '-c rm -rf x'`
+  const inner = isRun ? given.replace(/^(?:-\w+\s+)+/, "") : given;
   if (isDynamic) return { kind: "possible", isProgram: false, isCode: isRun && /\$\(|`/.test(word.text) };
   const kind: GuessKind = before === "--" || isRun || isProgramPath(inner) ? "likely" : "possible";
   if (SPEAKS.test(option) && !isRun) return { kind, isProgram: false, isCode: false };
@@ -103,7 +125,7 @@ function ofInput(name: string, { input }: Scope): Guesses {
     return { guesses: [], opaque: `${name} is given a text from elsewhere, and what it does with it is not known` };
   if (input.kind !== "known") return NOTHING;
   const isCode = CODE.test(input.text) && STARTS.test(input.text) && !/^\s*[[{"]/.test(input.text);
-  const guesses: readonly Guess[] = [{ kind: "possible", text: input.text }];
+  const guesses: readonly Guess[] = [{ kind: "possible", text: input.text, isInput: true }];
   return isCode ? { guesses, opaque: `${name} is given code, and what it does with it is not known` } : { guesses };
 }
 

@@ -64,7 +64,10 @@ export function inputOf({ redirects }: Command, scope: Scope): Input {
       const word = redirect.target && expandWhole(redirect.target, scope);
       input = known(word === undefined || word.isDynamic ? undefined : `${word.value}\n`);
       if (input.kind === "unknown" && isForeign(redirect)) input = FOREIGN_INPUT;
-    } else if (redirect.operator.startsWith("<") && redirect.operator !== "<&") {
+    } else if (redirect.operator === "<&") {
+      // Another open file, or none. What was written to it is not followed.
+      if (!/^[0-]$/.test(redirect.target?.value ?? "")) input = UNKNOWN_INPUT;
+    } else if (redirect.operator.startsWith("<")) {
       input = redirect.target === undefined ? UNKNOWN_INPUT : inputFrom(redirect.target, scope);
     }
   }
@@ -90,7 +93,7 @@ export function outputOfCommand(node: Command, scope: Scope): Input {
   const { name } = node;
   // Most programs are told by their name, before any word is expanded.
   if (name === undefined || (name.parts === undefined && !isKnownMaker(name.value))) return UNKNOWN_INPUT;
-  return passOn(node, wordsOf(node, scope), scope);
+  return outputOfWords(wordsOf(node, scope), { ...scope, input: inputOf(node, scope) });
 }
 
 function isKnownMaker(name: string): boolean {
@@ -101,15 +104,15 @@ function baseOf(name: string): string {
   return name.slice(name.lastIndexOf("/") + 1);
 }
 
-/** The same, of words that are expanded already. */
-export function passOn(node: Command, words: readonly ShellWord[], scope: Scope): Input {
+/** The same, of words that are expanded already, with their own input. */
+export function outputOfWords(words: readonly ShellWord[], scope: Scope): Input {
   const [name, ...rest] = words;
   if (name === undefined || words.some(({ isDynamic }) => isDynamic)) return UNKNOWN_INPUT;
   if (name.value === "pwd") return known(scope.where.folder.path);
   const make = OUTPUTS[baseOf(name.value)];
   if (make === undefined) return UNKNOWN_INPUT;
   const args = rest.map(({ value }) => value);
-  const input = inputOf(node, scope);
+  const { input } = scope;
   const length = args.reduce((sum, arg) => sum + arg.length, textOf(input)?.length ?? 0);
   spend(scope, PER_WORD * args.length + PER_OUTPUT * length);
   return known(make(args, input));
@@ -167,7 +170,11 @@ function printf([format = "", ...args]: readonly string[]): string | undefined {
   let text = "";
   let left = [...args];
   do {
-    text += unescape(format).replace(/%[sb%]/g, (slot) => (slot === "%%" ? "%" : (left.shift() ?? "")));
+    text += unescape(format).replace(/%[sb%]/g, (slot) => {
+      if (slot === "%%") return "%";
+      const given = left.shift() ?? "";
+      return slot === "%b" ? unescape(given) : given;
+    });
     if (slots === 0) left = [];
   } while (left.length > 0);
   return text;

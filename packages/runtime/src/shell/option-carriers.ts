@@ -2,6 +2,7 @@ import type { OptionTable } from "./options.ts";
 import { optionValues, readArguments } from "./options.ts";
 import type { ShellWord } from "./parsed-shell.ts";
 import type { Unwrap } from "./runner.ts";
+import { UNKNOWN_INPUT } from "./scope.ts";
 
 interface OptionRow extends OptionTable {
   readonly names: readonly string[];
@@ -20,7 +21,11 @@ const ROWS: readonly OptionRow[] = [
   { names: ["rg"],                       runs: ["--pre", "--hostname-bin"], short: "ABCegfjmrtTM", long: ["pre", "hostname-bin"] },
   { names: ["sort"],                     runs: ["--compress-program"], short: "kotST", long: ["compress-program"] },
   { names: ["split"],                    runs: ["--filter"], short: "abCln", long: ["filter"] },
-  { names: ["man"],                      runs: ["-P", "--pager", "-H"], short: "PMSeHCLmR", long: ["pager"] },
+  { names: ["man"],                      runs: ["-P", "--pager", "-H", "--html", "--browser"], short: "PMSeHCLmR", long: ["pager"] },
+  { names: ["rpm"],                      runs: ["--pipe"], long: ["pipe"] },
+  { names: ["rpm", "rpmbuild", "rpmspec"], runs: ["-E", "--eval"], after: /^[^]*?%\(/, short: "E", long: ["eval"] },
+  { names: ["fzf", "sk"],                runs: ["--preview"], long: ["preview", "bind"] },
+  { names: ["fzf", "sk"],                runs: ["--bind"], after: /^[^]*?(?:execute(?:-silent)?|become|reload|transform)[([:{]/, long: ["preview", "bind"] },
   { names: ["zip"],                      runs: ["-TT", "--unzip-command"], short: "", isOneDash: true, long: ["TT", "unzip-command"] },
   { names: ["tcpdump"],                  runs: ["-z"], short: "zwrciCsGWFyEmU" },
   { names: ["wget"],                     runs: ["--use-askpass"], long: ["use-askpass"] },
@@ -43,6 +48,8 @@ function unwrapRows(rows: readonly OptionRow[]): Unwrap {
     for (const { runs, after, ...table } of rows) {
       for (const value of optionValues(readArguments(command.words, table).options, ...runs)) {
         if (after !== undefined && !after.test(value.value)) continue;
+        // It is started by a program, with pipes to it.
+        runner.scope.input = UNKNOWN_INPUT;
         runner.runWord(after === undefined ? value : cut(value, after));
         carries = true;
       }

@@ -61,8 +61,11 @@ export interface SimpleCommand {
   readonly guess?: GuessKind;
 }
 
-/** `likely`: it stands behind `--`, by its full path, or in an option that runs its value. */
-export type GuessKind = "likely" | "possible";
+/**
+ * `likely`: it stands behind `--`, by its full path, or in an option that runs its value. `named`: a text in code or in a
+ * file that was just written; most of those are never run.
+ */
+export type GuessKind = "likely" | "possible" | "named";
 
 /** Something of which cannot be known, before it runs, what it would do. */
 export interface OpaquePart {

@@ -1,26 +1,23 @@
 import { parse } from "unbash";
-import type { Function as FunctionNode, ParsedScript } from "unbash";
 import { BUILTINS } from "./builtins.ts";
 import { CARRIERS } from "./carriers.ts";
 import { CODE_RUNNERS } from "./code-runners.ts";
 import { DIALECT_RUNNERS } from "./dialects.ts";
 import { FILE_FINDERS } from "./find.ts";
 import { GIT } from "./git.ts";
-import { guessCarried, guessInCode } from "./guess.ts";
-import type { Guess } from "./guess.ts";
+import { tryGuesses, tryNamed } from "./guesses.ts";
+import type { Walker } from "./guesses.ts";
 import { isPlainName } from "./hidden-text.ts";
 import { tooCostly } from "./limits.ts";
 import { OPTION_CARRIERS } from "./option-carriers.ts";
 import type { ShellWord } from "./parsed-shell.ts";
-import { isProgramName, plainName } from "./program-names.ts";
+import { isPlainProgram, plainName } from "./program-names.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
-import { nameOf } from "./runner.ts";
+import { joinText, nameOf } from "./runner.ts";
 import {
   addOpaque,
   childScope,
   deeper,
-  NO_INPUT,
-  openWalk,
   PER_READ,
   PER_WORD,
   reachedBy,
@@ -29,17 +26,11 @@ import {
   TooMuchError,
   withAssignments,
 } from "./scope.ts";
-import type { Scope, Walk } from "./scope.ts";
+import type { Scope } from "./scope.ts";
 import { runWritten, SHELLS } from "./shells.ts";
+import { givenForeign, noteWrites } from "./written-files.ts";
 import { SPECIAL_CARRIERS } from "./special-carriers.ts";
 import { REMOTES } from "./remotes.ts";
-
-/** What the walk lends, so that a carrier's text is walked like any other. */
-interface Walker {
-  readonly walk: Walk;
-  walkScript(script: ParsedScript, scope: Scope, walk: Walk): void;
-  walkBody(body: FunctionNode["body"], scope: Scope, walk: Walk): void;
-}
 
 const UNWRAPPERS: ReadonlyMap<string, Unwrap> = new Map(
   [
@@ -95,60 +86,27 @@ export function runCommand(command: PlainCommand, scope: Scope, walker: Walker):
   walk.commands.push(own);
   if (name === undefined) return;
   if (name.isDynamic || name.isPattern) {
-    addOpaque(walk, "the name of the command is known only when it runs", textOf(command));
+    addOpaque(walk, "the name of the command is known only when it runs", joinText(command.words));
     return;
   }
-  if (!isPlainName(name.value)) addOpaque(walk, "the name of the command is not in plain letters", textOf(command));
+  if (!isPlainName(name.value))
+    addOpaque(walk, "the name of the command is not in plain letters", joinText(command.words));
   callFunction(command, scope, walker);
-  const unwrap = UNWRAPPERS.get(plainName(nameOf(name))) ?? (walk.written.size > 0 ? runWrittenName : undefined);
+  const base = plainName(nameOf(name));
+  const unwrap = UNWRAPPERS.get(base);
+  const prober = { ...walker, run: runCommand };
   let isCarrier = false;
   deeper(walk, () => {
-    isCarrier = unwrap?.(command, runnerFor(command, scope, walker)) === true;
-    if (!isCarrier && !scope.functions.has(name.value)) tryGuesses(command, scope, walker);
+    const runner = runnerFor(command, scope, walker);
+    isCarrier = (name.value.includes("/") && runWritten(name, runner)) || unwrap?.(command, runner) === true;
+    if (!isCarrier && !scope.functions.has(name.value))
+      tryGuesses(command, scope, { ...prober, readsCode: CODE_READERS.has(base) });
+    if (!isPlainProgram(base)) for (const text of walk.unread.splice(0)) tryNamed(text, scope, prober);
+    const foreign = givenForeign(command, scope, walk);
+    if (foreign !== undefined) runner.opaque(foreign);
   });
+  noteWrites(command, scope, walk);
   if (isCarrier) walk.commands[index] = { ...own, isCarrier };
-}
-
-/** Of each guess, beside what it is read and run as. */
-const PER_GUESS = 256;
-/** A guess inside a guess, and no deeper: each place of a command is tried by itself. */
-const MAX_GUESSES = 2;
-
-/** What a program may run that is not known: judged as if it did, apart from what is sure to run. */
-function tryGuesses(command: PlainCommand, scope: Scope, walker: Walker): void {
-  const { walk } = walker;
-  if (walk.guessDepth >= MAX_GUESSES) return;
-  const { guesses, opaque } = guessCarried(command, scope, CODE_READERS.has(plainName(nameOf(command.words[0]))));
-  for (const guess of guesses) probe(guess, scope, walker);
-  if (opaque !== undefined) addOpaque(walk, opaque, textOf(command));
-}
-
-function probe(guess: Guess, scope: Scope, walker: Walker): void {
-  const { walk } = walker;
-  spend(scope, PER_GUESS);
-  const found = { ...openWalk(), guessDepth: walk.guessDepth + 1, steps: walk.steps, depth: walk.depth };
-  const inner = childScope(scope, { isBash: false, input: NO_INPUT });
-  if (guess.words !== undefined)
-    runCommand({ words: guess.words, assignments: [], redirections: [] }, inner, { ...walker, walk: found });
-  else if (guess.text !== undefined) readText(guess.text, inner, { ...walker, walk: found });
-  walk.steps = found.steps;
-  const names = found.commands.map(({ words }) => words[0]?.value ?? "");
-  const isCommand = guess.words !== undefined || names.some(isProgramName);
-  if (isCommand || guess.kind === "likely") {
-    const { kind } = guess;
-    walk.guessed.push(...found.commands.map((each) => ({ guess: kind, ...each })), ...found.guessed);
-  }
-  if (isCommand) for (const { reason, text } of found.opaque) addOpaque(walk, reason, text);
-  if (!isCommand && guess.text !== undefined) {
-    for (const each of guessInCode(guess.text, scope)) probe(each, scope, walker);
-  }
-}
-
-/** A text that may be shell; one that is not says nothing. */
-function readText(text: string, scope: Scope, walker: Walker): void {
-  spend(scope, PER_GUESS + PER_READ * text.length);
-  if (tooCostly(text) !== undefined) addOpaque(walker.walk, "a text in it is too long to be read with care", "");
-  else walker.walkScript(parse(text), scope, walker.walk);
 }
 
 /** Each path of a command is looked at from the folder that it runs in. */
@@ -158,16 +116,6 @@ function costOf({ words, assignments, redirections }: PlainCommand, { where }: S
   for (const { value } of words) cost += value.length;
   for (const { value } of assignments) cost += value.value.length;
   return cost;
-}
-
-/** As it was written, for people. */
-function textOf({ words }: PlainCommand): string {
-  return words.map(({ text }) => text).join(" ");
-}
-
-/** `./script.sh` that was written a moment before. */
-function runWrittenName({ words: [name] }: PlainCommand, runner: Runner): boolean {
-  return name !== undefined && runWritten(name, runner);
 }
 
 /** A function that starts itself beside itself, or a loop without end that leaves something behind each time. */
@@ -195,7 +143,7 @@ function runnerFor(command: PlainCommand, outer: Scope, walker: Walker): Runner 
   const name = nameOf(command.words[0]);
   const scope = reachedBy(outer, name);
   let text: string | undefined;
-  const opaque = (reason: string): void => addOpaque(walk, reason, (text ??= textOf(command)));
+  const opaque = (reason: string): void => addOpaque(walk, reason, (text ??= joinText(command.words)));
   const runText = (source: string, inner: Scope = childOf(scope, command)): void => {
     spend(scope, PER_READ * source.length);
     const reason = tooCostly(source);
@@ -217,6 +165,7 @@ function runnerFor(command: PlainCommand, outer: Scope, walker: Walker): Runner 
       if (word.isDynamic) opaque(`the text that ${name} runs is known only when it runs`);
       else runText(word.value);
     },
+    mention: (code) => tryNamed(code, scope, { ...walker, run: runCommand }),
   };
 }
 

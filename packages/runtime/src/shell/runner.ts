@@ -20,6 +20,8 @@ export interface Runner {
   /** The same for a word: opaque where it is dynamic. */
   runWord(word: ShellWord | undefined): void;
   opaque(reason: string): void;
+  /** Code that may do more than is read out of it: the commands that it names are judged as what may run. */
+  mention(code: string): void;
 }
 
 /** Hands on what a command carries. `false`: these words carry nothing. */
@@ -33,4 +35,9 @@ export function nameOf(word: ShellWord | undefined): string {
 export function joinWords(words: readonly ShellWord[]): string | undefined {
   if (words.some(({ isDynamic }) => isDynamic)) return undefined;
   return words.map(({ value }) => value).join(" ");
+}
+
+/** As it was written, for people. */
+export function joinText(words: readonly ShellWord[]): string {
+  return words.map(({ text }) => text).join(" ");
 }

@@ -48,8 +48,10 @@ export interface Walk {
   evaluates: boolean;
   /** A text in quotes holds a command substitution, which would run if it were evaluated a second time. */
   holdsSubstitution: boolean;
-  /** Files that a command before wrote, with their text, so that running one is running its text. */
-  readonly written: Map<string, string>;
+  /** Files that a command before wrote, with what they hold, so that running one is running that. */
+  readonly written: Map<string, Input>;
+  /** What was written to files and not yet looked through for commands. */
+  readonly unread: string[];
   steps: number;
   depth: number;
 }
@@ -82,6 +84,7 @@ export function openWalk(): Walk {
     evaluates: false,
     holdsSubstitution: false,
     written: new Map(),
+    unread: [],
     steps: 0,
     depth: 0,
   };

@@ -2,8 +2,9 @@ import type { Input, ShellWord } from "./parsed-shell.ts";
 import { knownWord } from "./parsed-shell.ts";
 import { readArguments } from "./options.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
-import { childScope, FOREIGN_INPUT, reachedBy, NO_INPUT } from "./scope.ts";
+import { childScope, FOREIGN_INPUT, reachedBy, NO_INPUT, UNKNOWN_INPUT } from "./scope.ts";
 import type { Scope } from "./scope.ts";
+import { writtenTo } from "./written-files.ts";
 
 // oxfmt-ignore
 const SHELL_NAMES = ["bash", "sh", "dash", "zsh", "ksh", "ash", "rbash", "mksh", "lksh", "pdksh", "yash", "fish", "csh", "tcsh", "hush", "elvish", "xonsh", "nu", "rc", "es"];
@@ -73,10 +74,11 @@ function runNamed(
 }
 
 /** A file that a command before it in the same text wrote. */
-export function runWritten({ value, isDynamic }: ShellWord, runner: Runner): boolean {
-  const text = isDynamic ? undefined : runner.walk.written.get(value.replace(/^\.\//, ""));
-  if (text === undefined) return false;
-  runner.runText(text);
+export function runWritten(file: ShellWord, runner: Runner): boolean {
+  const written = writtenTo(file, runner);
+  if (written === undefined) return false;
+  if (written.kind === "known") runner.runText(written.text);
+  else runner.opaque("it runs a file that a command before it wrote");
   return true;
 }
 
@@ -87,17 +89,21 @@ function runFile(file: ShellWord, runner: Runner): boolean {
   if (file.isDynamic && file.value === "")
     runner.opaque(`the file that ${runner.name} runs is known only when it runs`);
   else if (file.value.startsWith("/dev/tcp/")) return runInput(runner, FOREIGN_INPUT);
-  else if (isInputName(file, runner.scope)) return runInput(runner);
-  return false;
+  const input = namedInput(file, runner.scope);
+  return input === undefined ? false : runInput(runner, input);
 }
 
+const OTHER_DESCRIPTOR = /\/fd\/(?!0+$)/;
 const INPUT_NAMES = /^\/dev\/(?:stdin|fd(?:\/|$)|tty|pts\/)|^\/proc\//;
 
-/** Whether a word names standard input, or another open file, as a file: `/dev/stdin`, `/proc/self/fd/0`, `-`. */
-export function isInputName({ value, isDynamic }: ShellWord, { where }: Scope): boolean {
-  if (value === "-" && !isDynamic) return true;
+/** What a word gives as a file that names standard input, or another open file: `/dev/stdin`, `/proc/self/fd/3`, `-`. */
+export function namedInput({ value, isDynamic }: ShellWord, { where, input }: Scope): Input | undefined {
+  if (value === "-" && !isDynamic) return input;
   const from = value.startsWith("/") || value.startsWith("..") ? "" : (where.folder.path ?? "");
-  return INPUT_NAMES.test(climb(`${from.startsWith("/") ? from : ""}/${value}`));
+  const path = climb(`${from.startsWith("/") ? from : ""}/${value}`);
+  if (!INPUT_NAMES.test(path)) return undefined;
+  // What other descriptors were opened with is not followed.
+  return OTHER_DESCRIPTOR.test(path) ? UNKNOWN_INPUT : input;
 }
 
 /** An absolute path without `.` and `..`; one that climbs ends at the top of the machine at the latest. */

@@ -2,7 +2,8 @@ import { optionValues, readArguments } from "./options.ts";
 import { knownWord } from "./parsed-shell.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
 import { nameOf } from "./runner.ts";
-import { isInputName } from "./shells.ts";
+import { namedInput } from "./shells.ts";
+import { writtenTo } from "./written-files.ts";
 
 /** Programs that run others in a way of their own. */
 export const SPECIAL_CARRIERS: readonly (readonly [string, Unwrap])[] = [
@@ -43,7 +44,7 @@ function unwrapCmake({ words }: PlainCommand, runner: Runner): boolean {
     return inner !== undefined && inner.length + given.length > 0;
   }
   const [file] = optionValues(readArguments(words, { short: "PDSBG" }).options, "-P");
-  const input = file?.input ?? (file !== undefined && isInputName(file, runner.scope) ? runner.scope.input : undefined);
+  const input = file && (file.input ?? writtenTo(file, runner) ?? namedInput(file, runner.scope));
   if (input?.kind === "unknown") runner.opaque("the script that cmake runs comes from elsewhere");
   if (input?.kind !== "known") return false;
   for (const [, text = ""] of input.text.matchAll(/\bCOMMAND\s+([^)]+)/gi)) runner.runText(text);

@@ -16,10 +16,10 @@ import type {
 } from "unbash";
 import { assign, assignedValue, compoundInput, toRedirections } from "./assignments.ts";
 import { expandWord } from "./expand.ts";
-import { inputOf, outputOfCommand, passOn, stagesOf, wordsOf } from "./known-output.ts";
+import { inputOf, outputOfCommand, stagesOf, wordsOf } from "./known-output.ts";
 import { forgetAssigned, isEndless, waits } from "./loops.ts";
 import { isForeign } from "./foreign.ts";
-import type { Input, ShellWord } from "./parsed-shell.ts";
+import type { Input } from "./parsed-shell.ts";
 import { runCommand } from "./run-command.ts";
 import {
   addOpaque,
@@ -28,7 +28,6 @@ import {
   deeper,
   FOREIGN_INPUT,
   join,
-  NO_INPUT,
   PER_NAME,
   reachedBy,
   spend,
@@ -37,6 +36,7 @@ import {
 } from "./scope.ts";
 import type { Scope, Values, Walk } from "./scope.ts";
 import { checkText } from "./second-look.ts";
+import { noteWrites } from "./written-files.ts";
 
 /** Loops over more words than this are walked once, with their variable unknown. */
 const MAX_ROUNDS = 8;
@@ -238,7 +238,6 @@ function walkCommand(node: Command, scope: Scope, walk: Walk): void {
   const input = inputOf(node, scope);
   if (words.length === 0) for (const item of assignments) assign(item, scope);
   for (const item of node.suffix) if (item.type === "Assignment") assign(item, scope);
-  noteWritten(node, words, { ...scope, input }, walk);
   runCommand(
     { words, assignments: values, redirections },
     { ...scope, input },
@@ -251,6 +250,7 @@ function addRedirections(redirects: readonly Redirection[], scope: Scope, walk: 
   const redirections = toRedirections(redirects, scope);
   if (redirections.length === 0) return;
   const { reached } = scope;
+  noteWrites({ words: [], assignments: [], redirections }, scope, walk);
   walk.commands.push({
     words: [],
     assignments: [],
@@ -260,16 +260,6 @@ function addRedirections(redirects: readonly Redirection[], scope: Scope, walk: 
     isCarrier: false,
     multiplies: false,
   });
-}
-
-/** `echo text > file` with a text that is known: running the file is running the text. */
-function noteWritten(node: Command, words: readonly ShellWord[], scope: Scope, walk: Walk): void {
-  const target = toRedirections(node.redirects, scope).find(({ operator }) => operator.startsWith(">"));
-  const output = target === undefined || target.target.isDynamic ? undefined : passOn(node, words, scope);
-  if (target === undefined || output?.kind !== "known") return;
-  const path = target.target.value.replace(/^\.\//, "");
-  const before = target.operator === ">>" ? (walk.written.get(path) ?? "") : "";
-  walk.written.set(path, before + output.text);
 }
 
 /** Command and process substitutions inside a node that is not itself a command, and what its text may do. */
@@ -284,7 +274,10 @@ function walkInner(node: SyntaxNode | undefined, scope: Scope, walk: Walk): void
   ) {
     const { script } = node;
     if (script === undefined) addOpaque(walk, "a substitution in it cannot be read", "text" in node ? node.text : "");
-    else deeper(walk, () => walkScript(script, copyScope(reachedBy(scope, "substitution"), { input: NO_INPUT }), walk));
+    else {
+      const input = node.type === "ProcessSubstitution" && node.operator === ">" ? UNKNOWN_INPUT : scope.input;
+      deeper(walk, () => walkScript(script, copyScope(reachedBy(scope, "substitution"), { input }), walk));
+    }
     return;
   }
   forEachChild(node, (child) => walkInner(child, scope, walk));

@@ -1,0 +1,79 @@
+import { parse } from "unbash";
+import type { Function as FunctionNode, ParsedScript } from "unbash";
+import { guessCarried, guessInCode } from "./guess.ts";
+import type { Guess } from "./guess.ts";
+import { tooCostly } from "./limits.ts";
+import { namedCommands } from "./named-commands.ts";
+import { isProgramName } from "./program-names.ts";
+import type { PlainCommand } from "./runner.ts";
+import { joinText } from "./runner.ts";
+import { addOpaque, childScope, NO_INPUT, openWalk, PER_READ, spend } from "./scope.ts";
+import type { Scope, Walk } from "./scope.ts";
+
+/** What the walk lends, so that a carrier's text is walked like any other. */
+export interface Walker {
+  readonly walk: Walk;
+  walkScript(script: ParsedScript, scope: Scope, walk: Walk): void;
+  walkBody(body: FunctionNode["body"], scope: Scope, walk: Walk): void;
+}
+
+/** A walker that also runs words. */
+export interface Prober extends Walker {
+  run(command: PlainCommand, scope: Scope, walker: Walker): void;
+}
+
+/** Of each guess, beside what it is read and run as. */
+const PER_GUESS = 256;
+/** A guess inside a guess, and no deeper: each place of a command is tried by itself. */
+const MAX_GUESSES = 2;
+
+/** What a program may run that is not known: judged as if it did, apart from what is sure to run. */
+export function tryGuesses(
+  command: PlainCommand,
+  scope: Scope,
+  { readsCode, ...prober }: Prober & { readonly readsCode: boolean },
+): void {
+  const { walk } = prober;
+  if (walk.guessDepth >= MAX_GUESSES) return;
+  const { guesses, opaque } = guessCarried(command, scope, readsCode);
+  for (const guess of guesses) probe(guess, scope, prober);
+  if (opaque !== undefined) addOpaque(walk, opaque, joinText(command.words));
+}
+
+/** The commands that code, or a file that was just written, names without plainly running them. */
+export function tryNamed(code: string, scope: Scope, prober: Prober): void {
+  if (prober.walk.guessDepth >= MAX_GUESSES) return;
+  spend(scope, PER_READ * code.length);
+  for (const text of namedCommands(code)) probe({ kind: "named", text }, scope, prober);
+}
+
+function probe(guess: Guess, scope: Scope, prober: Prober): void {
+  const { walk } = prober;
+  const { kind } = guess;
+  spend(scope, PER_GUESS);
+  const found = { ...openWalk(), guessDepth: walk.guessDepth + 1, steps: walk.steps, depth: walk.depth };
+  const inner = childScope(scope, { isBash: false, input: NO_INPUT });
+  if (guess.words !== undefined)
+    prober.run({ words: guess.words, assignments: [], redirections: [] }, inner, { ...prober, walk: found });
+  else if (guess.text !== undefined) readText(guess.text, inner, { ...prober, walk: found });
+  walk.steps = found.steps;
+  const names = found.commands.map(({ words }) => words[0]?.value ?? "");
+  const isCommand = guess.words !== undefined || names.some(isProgramName);
+  if (isCommand || kind === "likely") {
+    walk.guessed.push(...found.commands.map((each) => ({ guess: kind, ...each })));
+    walk.guessed.push(...(kind === "named" ? found.guessed.map((each) => ({ ...each, guess: kind })) : found.guessed));
+  }
+  if (kind === "named") return;
+  if (isCommand) for (const { reason, text } of found.opaque) addOpaque(walk, reason, text);
+  if (!isCommand && guess.text !== undefined) {
+    for (const each of guessInCode(guess.text, scope)) probe(each, scope, prober);
+    if (guess.isInput === true) tryNamed(guess.text, scope, prober);
+  }
+}
+
+/** A text that may be shell; one that is not says nothing. */
+function readText(text: string, scope: Scope, walker: Walker): void {
+  spend(scope, PER_GUESS + PER_READ * text.length);
+  if (tooCostly(text) !== undefined) addOpaque(walker.walk, "a text in it is too long to be read with care", "");
+  else walker.walkScript(parse(text), scope, walker.walk);
+}
