@@ -6,7 +6,7 @@ import { REDACTION_MARKER } from "../protocol/marker.ts";
 import type { Claim } from "./names.ts";
 import { nameAround, placeOf } from "./places.ts";
 import type { Name, Place } from "./places.ts";
-import { openingQuote, readTo } from "./read-value.ts";
+import { openingQuote, readTo, skipRedacted } from "./read-value.ts";
 import type { Opening } from "./read-value.ts";
 import { isProse, isSecretValue } from "./values.ts";
 import type { Candidate } from "./values.ts";
@@ -56,6 +56,8 @@ function findQuoted(view: View, { name, claim, place }: Assignment, { at, tail }
   if (place.isElement === true && restOfLine(view, whole.end, 2) !== "</") return undefined;
   const scheme = SCHEME.exec(view.text.slice(at, whole.end))?.[0].length ?? 0;
   const start = at + scheme;
+  const redacted = skipRedacted(view, start);
+  if (redacted !== undefined) return redacted;
   const text = view.text.slice(start, whole.end);
   if (tail.kind === "triple" && text.includes("\n")) {
     return isBlockSecret(claim, text) ? trimmed(view, start, whole) : undefined;
@@ -130,6 +132,8 @@ function findBlock(view: View, { name, place, claim }: Assignment): Found | unde
   const indent = left.length - 1 - left.lastIndexOf("\n");
   if (header === null || indent > 160 || (header[1]?.length ?? 0) <= indent) return undefined;
   const start = place.at + header[0].length;
+  const redacted = skipRedacted(view, start);
+  if (redacted !== undefined) return redacted;
   const whole = readTo(view, start, { kind: "block", indent });
   return isBlockSecret(claim, view.text.slice(start, whole.end)) ? { start, ...whole } : undefined;
 }
@@ -164,7 +168,9 @@ function findWord(view: View, assignment: Assignment): Found | undefined {
   const { name, place, claim } = assignment;
   const scheme = SCHEME.exec(restOfLine(view, place.at, 20))?.[0] ?? "";
   const start = place.at + scheme.length;
-  if (/^(?:Digest|Hawk)/i.test(scheme) && !follows(view, start, REDACTION_MARKER)) {
+  const redacted = skipRedacted(view, start);
+  if (redacted !== undefined) return redacted;
+  if (/^(?:Digest|Hawk)/i.test(scheme)) {
     return { start, end: start, tail: { kind: "line" } };
   }
   const isLine = !place.isNameQuoted && claim.noun !== "authorization" && isLineStart(view, name);

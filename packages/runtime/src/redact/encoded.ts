@@ -12,6 +12,8 @@ export interface Decoded {
   readonly rest: number;
   /** Quotes were removed too: a word of the shell as the program gets it. */
   readonly isUnquoted: boolean;
+  /** A redaction stands right before it. */
+  readonly isBehind: boolean;
 }
 
 /** Escapes that a secret, or the sign before it, may be written with where it need not be. */
@@ -53,7 +55,7 @@ export function findEncoded(view: View, { start }: Span): Found | undefined {
   const rest = isCut ? wordEnd(view, to) : to;
   if (view.short) return undefined;
   view.decodedTo = isCut ? to - OVERLAP : to;
-  return { start, end: start, isBeside: true, decoded: decode(view.text, { from, to, rest }) };
+  return { start, end: start, isBeside: true, decoded: decode(view, { from, to, rest }) };
 }
 
 function lineStart({ text, floor }: View, at: number): number {
@@ -90,10 +92,11 @@ function wordEnd(view: View, at: number): number {
   return end;
 }
 
-export function decode(text: string, { from, to, rest }: { from: number; to: number; rest: number }): Decoded {
+export function decode(view: View, { from, to, rest }: { from: number; to: number; rest: number }): Decoded {
   const starts = new Int32Array(to - from + 1);
   for (let i = 0; i < starts.length; i++) starts[i] = from + i;
-  let decoded: Decoded = { text: text.slice(from, to), starts, rest, isUnquoted: false };
+  const isBehind = from === view.floor;
+  let decoded: Decoded = { text: view.text.slice(from, to), starts, rest, isUnquoted: false, isBehind };
   for (let round = 0; round < ROUNDS; round++) {
     const next = decodeOnce(decoded);
     if (next.text.length === decoded.text.length) break;
@@ -102,7 +105,7 @@ export function decode(text: string, { from, to, rest }: { from: number; to: num
   return decoded;
 }
 
-function decodeOnce({ text, starts, rest }: Decoded): Decoded {
+function decodeOnce({ text, starts, rest, isBehind }: Decoded): Decoded {
   const newStarts = new Int32Array(text.length + 1);
   let result = "";
   let count = 0;
@@ -127,7 +130,7 @@ function decodeOnce({ text, starts, rest }: Decoded): Decoded {
   }
   copy(text.length);
   newStarts[count] = starts[text.length] as number;
-  return { text: result, starts: newStarts, rest, isUnquoted: false };
+  return { text: result, starts: newStarts, rest, isUnquoted: false, isBehind };
 }
 
 const LENGTH_BITS = 5;

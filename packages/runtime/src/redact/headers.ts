@@ -2,6 +2,8 @@ import { isUserAndPassword } from "./base64.ts";
 import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
 import type { Found, Span } from "./find-shape.ts";
 import { standsAlone } from "./find-shape.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
+import { skipRedacted } from "./read-value.ts";
 import { isStandIn } from "./stand-ins.ts";
 import { codeAt, restOfLine, runEnd, skipBlanks } from "./view.ts";
 import type { View } from "./view.ts";
@@ -57,18 +59,21 @@ const SESSION = /sess|sid|token|auth|jwt|csrf|xsrf|remember|login|secret|passw|_
 export function findCookies(view: View, { end }: Span): Found | undefined {
   let at = cookiesStart(view, end);
   const spans: Span[] = [];
+  let redacted: Found | undefined;
   for (let count = 0; at !== undefined && count < MAX_COOKIES; count++) {
     const equals = runEnd(view, at, { of: COOKIE_NAME, window: 64 });
     if (equals === at || codeAt(view, equals) !== CODE.equals) break;
+    if (view.text.slice(at, equals).includes(REDACTION_MARKER)) break;
     const start = codeAt(view, equals + 1) === CODE.doubleQuote ? equals + 2 : equals + 1;
     const stop = runEnd(view, start, { of: COOKIE_VALUE, window: COOKIE_WINDOW });
+    redacted = skipRedacted(view, start) ?? redacted;
     if (isSessionCookie(view.text.slice(at, equals), view.text.slice(start, stop))) spans.push({ start, end: stop });
     if (stop - start === COOKIE_WINDOW) break;
     const next = codeAt(view, stop) === CODE.doubleQuote && start > equals + 1 ? stop + 1 : stop;
     at = codeAt(view, next) === CODE.semicolon ? skipBlanks(view, next + 1, 4) : undefined;
   }
   const last = spans.pop();
-  if (last === undefined) return undefined;
+  if (last === undefined) return redacted;
   return { ...last, tail: { kind: "run", set: COOKIE_VALUE }, before: spans };
 }
 

@@ -119,10 +119,10 @@ const MOST_BETWEEN = 200;
 
 /** Whether a line goes on with the block, or key, whose last line ended there. */
 function goesOn({ text }: View, last: number, start: number): boolean {
-  if (last < 0 || start - last > MOST_BETWEEN) return false;
+  if (last < 0 || start - last > 2 * MOST_BETWEEN) return false;
   if (start <= last) return true;
   const between = text.slice(last, start).replaceAll(REDACTION_MARKER, "");
-  if (between.includes("-----")) return false;
+  if (between.length > MOST_BETWEEN || between.includes("-----")) return false;
   return between.split(/\r?\n|\\[nr]/).every((line) => !/[A-Za-z]/.test(line) || HEADER.test(line) || isPlace(line));
 }
 
@@ -215,7 +215,8 @@ function endKind(view: View, at: number): Ahead["kind"] {
 
 /** The first line of a block that holds no private key: what follows is kept. */
 export function keepPublicBlock(view: View, { end }: Span): undefined {
-  const rest = /^[^\n\\]{0,100}(?=\n|\\)/.exec(rightOf(view, end, 101))?.[0].length ?? 0;
+  const line = /^[^\n\\]{0,200}(?=\n|\\)/.exec(rightOf(view, end, 201))?.[0] ?? "";
+  const rest = line.replaceAll(REDACTION_MARKER, "").length <= 100 ? line.length : 0;
   view.plainEnd = Math.max(view.plainEnd, end + rest);
 }
 

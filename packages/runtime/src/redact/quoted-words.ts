@@ -30,7 +30,7 @@ export function findQuotedWord(view: View, { start, end }: Span): Found | undefi
   const isCut = to === end + AFTER;
   view.unquotedTo = isCut ? to - OVERLAP : to;
   if (to - from < SHORTEST) return undefined;
-  return { start, end: start, isBeside: true, decoded: unquote(decode(view.text, { from, to, rest: to })) };
+  return { start, end: start, isBeside: true, decoded: unquote(decode(view, { from, to, rest: to })) };
 }
 
 function isWithinWord(view: View, start: number, end: number): boolean {
@@ -59,7 +59,7 @@ function wordEnd(view: View, at: number): number {
   return end;
 }
 
-function unquote({ text, starts, rest }: Decoded): Decoded {
+function unquote({ text, starts, rest, isBehind }: Decoded): Decoded {
   const newStarts = new Int32Array(text.length + 1);
   let result = "";
   let count = 0;
@@ -71,7 +71,7 @@ function unquote({ text, starts, rest }: Decoded): Decoded {
     result += text[at] ?? "";
   }
   newStarts[count] = starts[text.length] as number;
-  return { text: result, starts: newStarts, rest, isUnquoted: true };
+  return { text: result, starts: newStarts, rest, isUnquoted: true, isBehind };
 }
 
 /** The places of tokens in the text itself; only those that had a quote within. */

@@ -1,8 +1,10 @@
 import { CODE, isQuote } from "./characters.ts";
 import { extend } from "./extent.ts";
 import type { Extent, Tail } from "./extent.ts";
+import type { Found } from "./find-shape.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
 import type { Place } from "./places.ts";
-import { codeAt, createView, restOfLine } from "./view.ts";
+import { codeAt, createView, follows, restOfLine } from "./view.ts";
 import type { View } from "./view.ts";
 
 /** How much of a value is read to decide whether it is a secret. Small, since it is read anew for each name. */
@@ -30,6 +32,13 @@ export function openingQuote(view: View, { at, isElement }: Place): Opening | un
   const isTriple = quoteAt === start && codeAt(view, start + 1) === quote && codeAt(view, start + 2) === quote;
   if (isTriple) return { at: start + 3, tail: { kind: "triple", quote } };
   return { at: quoteAt + 1, tail: { kind: "quoted", quote, backslashes: quoteAt - start } };
+}
+
+/** Where the value was redacted before: nothing to find, and reading goes on behind it as it did then. */
+export function skipRedacted(view: View, at: number): Found | undefined {
+  if (!follows(view, at, REDACTION_MARKER)) return undefined;
+  const end = at + REDACTION_MARKER.length;
+  return { start: end, end };
 }
 
 /** A value as far as it was read. With a tail its end was not seen. */

@@ -71,10 +71,10 @@ function findSecrets(text: string, known: KnownValues | undefined): readonly Spa
   const spans: Span[] = [];
   const view = createView(text);
   if (known === undefined) {
-    scan(view, 0, { spans });
+    scan(view, 0, { spans, beside: [] });
   } else {
     const settled = known.find(view, 0, spans);
-    scan(view, 0, { spans, borders: { spans: [...mergeSpans(spans)], settled } });
+    scan(view, 0, { spans, beside: [], known: { spans: [...spans], settled } });
   }
   return mergeSpans(spans);
 }

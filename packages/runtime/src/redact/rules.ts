@@ -15,6 +15,7 @@ import { ESCAPE_WORDS, findEncoded } from "./encoded.ts";
 import { findKeyLine, keepPublicBlock } from "./key-lines.ts";
 import { findPgpass, PGPASS_PORTS } from "./pgpass.ts";
 import { AFTER_QUOTE, findQuotedWord, QUOTES_IN_WORDS } from "./quoted-words.ts";
+import { skipRedacted } from "./read-value.ts";
 import { isStandIn } from "./stand-ins.ts";
 import { leftOf, restOfLine } from "./view.ts";
 import type { View } from "./view.ts";
@@ -48,7 +49,7 @@ const SECURE_STRING: Phrase = { before: /convertto-$/i, after: /^[ \t]{1,4}(?:-s
 
 // oxfmt-ignore
 export const RULES: readonly Rule[] = [
-  { word: REDACTION_MARKER.slice(3),      find: skipMarker },
+  { word: REDACTION_MARKER.slice(3),      find: skipMarker, isBare: true },
   // Names of secrets. "pass" is in password, passwd, passphrase; "pw" in pwd.
   { word: "token",              find: findAssignment },
   { word: "secret",             find: findAssignment },
@@ -100,7 +101,9 @@ export const ANCHORS = compileAutomaton(RULES.map((rule) => rule.word));
 
 /** The end of an earlier redaction is a border like the end of one made now. An empty find moves the floor there. */
 function skipMarker(view: View, { end }: Span): Found | undefined {
-  return view.text.endsWith(REDACTION_MARKER, end) ? { start: end, end } : undefined;
+  // "***REDACTED***REDACTED***" is one marker and some text.
+  const isWhole = end - REDACTION_MARKER.length >= view.floor && view.text.endsWith(REDACTION_MARKER, end);
+  return isWhole ? { start: end, end } : undefined;
 }
 
 /** A password that follows a phrase: `IDENTIFIED BY 'x'` of SQL, `ConvertTo-SecureString "x"` of PowerShell. */
@@ -108,7 +111,9 @@ function findAfterPhrase(view: View, { start, end }: Span, { before, after }: Ph
   if (!before.test(leftOf(view, start, 120))) return undefined;
   const match = after.exec(restOfLine(view, end, 260));
   const value = match?.[1] ?? "";
-  if (match === null || isStandIn(value)) return undefined;
+  if (match === null) return undefined;
   const stop = end + match[0].length;
-  return { start: stop - value.length, end: stop };
+  const redacted = skipRedacted(view, stop - value.length);
+  if (redacted !== undefined) return redacted;
+  return isStandIn(value) ? undefined : { start: stop - value.length, end: stop };
 }

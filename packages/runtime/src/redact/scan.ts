@@ -1,3 +1,4 @@
+import { Borders } from "./borders.ts";
 import { encodedSpans } from "./encoded.ts";
 import type { Decoded } from "./encoded.ts";
 import { extend } from "./extent.ts";
@@ -6,8 +7,9 @@ import type { Found, Span } from "./find-shape.ts";
 import { ANCHORS, RULES } from "./rules.ts";
 import { isIn, isSpace } from "./characters.ts";
 import { findLastKeyLine } from "./key-lines.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { unquotedSpans } from "./quoted-words.ts";
-import { createView } from "./view.ts";
+import { createView, follows } from "./view.ts";
 import type { View } from "./view.ts";
 
 /** How far rules got. Before `settled` nothing changes any more, whatever text follows. */
@@ -20,29 +22,38 @@ interface Progress {
 /** No word of a rule is longer than this, together with the part of a secret that may lie before it. */
 const HOLD = 96;
 
-/** Known values that were already found. Their ends are borders for rules, as the markers there will be. */
-interface Borders {
-  /** In order, not touching. */
-  readonly spans: readonly Span[];
-  /** Up to here they are all found. */
-  readonly settled: number;
+/** What is known before rules look, and what they add to it. */
+interface Finds {
+  /** Secrets found by rules. */
+  readonly spans: Span[];
+  /** Those of them that rules did not read up to: other secrets may stand before them. */
+  readonly beside: Span[];
+  readonly known?: { readonly spans: readonly Span[]; /** Up to here they are all found. */ readonly settled: number };
 }
 
 /**
  * Finds secrets from `from` on and appends their places to `spans`, in order. In a text that may go on it stops before
  * what cannot be decided yet. Linear: one step of a table a character, and a bounded look where a word was found.
  */
-export function scan(view: View, from: number, { spans, borders }: { spans: Span[]; borders?: Borders }): Progress {
+export function scan(view: View, from: number, { spans, beside, known }: Finds): Progress {
   const { text } = view;
-  const limit = borders?.settled ?? Infinity;
-  const setFloor = borders === undefined ? undefined : floorSetter(view, borders.spans);
+  const limit = known?.settled ?? Infinity;
+  const borders = new Borders(known?.spans ?? [], beside);
+  const addBeside = (found: Span): void => {
+    spans.push(found);
+    beside.push(found);
+    borders.add(found);
+  };
   let settled = from;
   let { floor } = view;
   const cursor: Cursor = { at: from, state: 0 };
   for (let hit = nextHit(text, cursor); hit !== undefined; hit = nextHit(text, cursor)) {
     const { at } = cursor;
-    setFloor?.(at);
+    view.floor = Math.max(view.floor, borders.floorAt(at));
+    const { plainEnd } = view;
     const found = tryRules(view, at, hit);
+    // The first line of a public block that is part of a secret will not be there to begin one.
+    if (borders.hides(at)) view.plainEnd = plainEnd;
     if (view.short || at > limit) {
       // What is looked at again has to look the same: borders count anew.
       view.short = false;
@@ -50,12 +61,8 @@ export function scan(view: View, from: number, { spans, borders }: { spans: Span
       return { settled: Math.max(settled, at - HOLD), open: undefined };
     }
     if (found === undefined) continue;
-    if (found.decoded !== undefined) {
-      spans.push(...scanDecoded(found.decoded));
-      continue;
-    }
     if (found.isBeside === true) {
-      spans.push(...(found.before ?? []), { start: found.start, end: found.end });
+      for (const each of found.decoded === undefined ? allOf(found) : scanDecoded(found.decoded)) addBeside(each);
       continue;
     }
     const { end, open } =
@@ -68,9 +75,10 @@ export function scan(view: View, from: number, { spans, borders }: { spans: Span
     cursor.at = end;
     cursor.state = 0;
   }
-  view.floor = floor;
+  view.floor = Math.max(floor, borders.floorAt(text.length + 1));
   const last = view.final ? findLastKeyLine(view) : undefined;
   if (last !== undefined) addSpans(spans, last, { end: last.end, floor });
+  view.floor = floor;
   return { settled: view.final ? text.length : Math.max(settled, lastBorder(text)), open: undefined };
 }
 
@@ -93,20 +101,19 @@ function nextHit(text: string, cursor: Cursor): readonly number[] | undefined {
   return undefined;
 }
 
-function scanDecoded(decoded: Decoded): readonly Span[] {
-  const spans: Span[] = [];
-  scan(createView(decoded.text, { isDecoded: true, isBare: decoded.isUnquoted }), 0, { spans });
-  return decoded.isUnquoted ? unquotedSpans(decoded, spans) : encodedSpans(decoded, spans);
+function allOf({ before = [], start, end }: Found): readonly Span[] {
+  return [...before, { start, end }];
 }
 
-/** Moves the floor up to the last known value that ends before the word that was found. */
-function floorSetter(view: View, borders: readonly Span[]): (wordEnd: number) => void {
-  let index = 0;
-  return (wordEnd) => {
-    for (let border = borders[index]; border !== undefined && border.end < wordEnd; border = borders[++index]) {
-      view.floor = Math.max(view.floor, border.end);
-    }
-  };
+function scanDecoded(decoded: Decoded): readonly Span[] {
+  const spans: Span[] = [];
+  const view = createView(decoded.text, {
+    isDecoded: true,
+    isBare: decoded.isUnquoted,
+    floor: decoded.isBehind ? 0 : -1,
+  });
+  scan(view, 0, { spans, beside: [] });
+  return decoded.isUnquoted ? unquotedSpans(decoded, spans) : encodedSpans(decoded, spans);
 }
 
 function tryRules(view: View, end: number, hits: readonly number[]): Found | undefined {
@@ -117,9 +124,14 @@ function tryRules(view: View, end: number, hits: readonly number[]): Found | und
     const start = end - word.length;
     if (hint !== undefined && !isHinted(view, start + hint.offset, hint.code)) continue;
     const found = find(view, { start, end });
-    if (found !== undefined || view.short) return found;
+    if (view.short || (found !== undefined && !touchesMarker(view, found))) return found;
   }
   return undefined;
+}
+
+/** What ends where a marker begins went on when the secret was still there, and was not one then. */
+function touchesMarker(view: View, { start, end, isBeside }: Found): boolean {
+  return isBeside !== true && end > start && follows(view, end, REDACTION_MARKER);
 }
 
 function isHinted({ text, final }: View, at: number, code: number): boolean {
@@ -128,7 +140,7 @@ function isHinted({ text, final }: View, at: number, code: number): boolean {
 }
 
 function addSpans(spans: Span[], found: Found, { end, floor }: { end: number; floor: number }): void {
-  if (found.before !== undefined) spans.push(...found.before);
+  for (const each of found.before ?? []) if (each.end > each.start) spans.push(each);
   const start = Math.max(found.start, floor);
   if (end > start) spans.push({ start, end });
 }

@@ -102,6 +102,22 @@ const AGAIN = [
   { title: "a token between a word and the end of a private key",    text: `hunter2\n${jwt}\n-----END PRIV${ATE} KEY-----\n` },
   { title: "a known value in the place of a line's number",          text: `${line64}\n=${REDACTION_MARKER}known value/1:${line64}\n-----END CERTIFICATE-----\n` },
   { title: "a key that is longer than a line of one",                text: `2c3D\nMIIEpAIBAAKCAQEAa1B2${"c3D4a1B2".repeat(10)}\n-----END PRIV${ATE} KEY-----\n` },
+  { title: "a word of a command",                                    text: "sshpass -p hunter2 token=\\nn= " },
+  { title: "the rest of a sentence",                                 text: "TOKEN: -token abcdef1\n" },
+  { title: "a token that a known value goes on from",                text: `${joined("AK", "IA", "A2B3C4D5E6F7G2H3")}known value/1` },
+  { title: "user and password that a known value goes on from",      text: "Basic dXNlcjpzknown value/1" },
+  { title: "a line of .pgpass with a known value as its database",   text: "m:5432:known value/1:a:hunter2" },
+  { title: "a name of a secret within a line of .pgpass",            text: 'm:5432:token:cdef":hunter2' },
+  { title: "a name of a secret within what looks like a type",       text: 'Authorization: ENV TOKEN KEN="c de' },
+  { title: "an escape between a name and its value",                 text: "%20http -a :b token%3Dx/:@" },
+  { title: "a name with a token in it before a block",               text: "tokenxoxb-n-password:|\n etwo" },
+  { title: "the name of a cookie that is a token",                   text: `Cookie:M${"1B2a".repeat(6)}.a1B2c3.${"a1B2".repeat(7)}password=dJaG1E9B7m5k3hNf` },
+  { title: "a public block whose first line is a secret",            text: `oc login -p -----BEGIN E-----\n${line64}` },
+  { title: "a public block with a short secret in its first line",   text: `-----BEGIN E-----\u001b[33mtoken\u001b[0m:def1\u001b[0m1MII7${line64}\n${line64}` },
+  { title: "a key's first line between an id and its key",           text: `${joined("AK", "IA", "A2B3C4D5E6F7G2H3")}-----BEGIN PRIV${ATE} KEY-----\n${"a1B2c3D4".repeat(5)}` },
+  { title: "a decoded token right behind a known value",             text: `%22known value/1%67hp_${"a1B2".repeat(9)}` },
+  { title: "an unquoted token right behind a key",                   text: `a''-----BEGIN PRIV${ATE} KEY-----g\\hp_${"a1B2".repeat(9)}` },
+  { title: "half a marker behind a known value",                     text: "known value/1 and moreREDACTED***passwd:ne o" },
 ] as const;
 
 test.each(AGAIN)("redacting twice changes nothing more behind $title", ({ text }) => {

@@ -43,8 +43,9 @@ class Stream implements StreamRedactor {
   #open: Tail | undefined;
   /** Found by rules, and not out yet. */
   #spans: Span[] = [];
-  /** Known values found, as far back as rules look. */
+  /** Known values found, as far back as rules look; and what rules found beside what they read. */
   #values: Span[] = [];
+  #beside: Span[] = [];
   /** What went out last was a marker: a secret that goes on from there needs no second one. */
   #isMarked = false;
   /** How much was held after the last look. */
@@ -86,8 +87,8 @@ class Stream implements StreamRedactor {
     this.#matched = this.#known?.find(view, this.#matched, this.#values) ?? this.#text.length;
     if (this.#open !== undefined) this.#swallow(view, this.#open);
     if (this.#open === undefined) {
-      const borders = { spans: mergeSpans(this.#values), settled: this.#matched };
-      const { settled, open } = scan(view, this.#ruled, { spans: this.#spans, borders });
+      const known = { spans: this.#values, settled: this.#matched };
+      const { settled, open } = scan(view, this.#ruled, { spans: this.#spans, beside: this.#beside, known });
       this.#ruled = settled;
       this.#open = open;
       this.#floor = view.floor;
@@ -156,5 +157,6 @@ class Stream implements StreamRedactor {
     const move = ({ start, end }: Span): Span => ({ start: start - cut, end: end - cut });
     this.#spans = this.#spans.map(move);
     this.#values = this.#values.map(move).filter(({ end }) => end > 0);
+    this.#beside = this.#beside.map(move).filter(({ end }) => end > 0);
   }
 }

@@ -1,5 +1,6 @@
 import { isIn, isQuote, isSpace, setOf } from "./characters.ts";
 import type { Found, Span } from "./find-shape.ts";
+import { skipRedacted } from "./read-value.ts";
 import { isStandIn } from "./stand-ins.ts";
 import { codeAt, follows, restOfLine } from "./view.ts";
 import type { View } from "./view.ts";
@@ -47,6 +48,8 @@ function findOddPassword(view: View, start: number, authority: string): Found | 
 }
 
 function passwordIn(view: View, start: number, end: number): Found | undefined {
+  const redacted = skipRedacted(view, start);
+  if (redacted !== undefined) return redacted;
   const text = view.text.slice(start, end);
   // `docker://image:tag@sha256:…` names an image.
   if (text === "" || isReferenceToPassword(text) || follows(view, end, "@sha256:")) return undefined;

@@ -157,9 +157,9 @@ function bareName(name: string): string {
   return name.toLowerCase().replace(/^_+/, "");
 }
 
-/** One word and then another. */
+/** One word and then another, or the marker in its place. */
 function isSentence(word: string, after: string): boolean {
-  return /^[A-Za-z'-]+$/.test(word) && /^[ \t]+[A-Za-z(@]/.test(after);
+  return /^[A-Za-z'-]+$/.test(word) && /^[ \t]+(?:[A-Za-z(@]|\*\*\*R)/.test(after);
 }
 
 function isNamedLikeCode(text: string): boolean {

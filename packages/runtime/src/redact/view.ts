@@ -55,6 +55,8 @@ export function createView(text: string, options: Partial<Omit<View, "text" | "s
   };
 }
 
+const LETTER = 120;
+
 /** How far rules look back, at most. The stream keeps that much of what it has already given out. */
 export const LOOK_BACK = 512;
 
@@ -65,16 +67,19 @@ export function codeAt(view: View, at: number): number {
   return -1;
 }
 
-/** The code of the character before, "*" right after a redaction, -1 at the start of the text. */
+/**
+ * The code of the character before, "*" right after a redaction, -1 at the start of the text. In a text that was decoded
+ * only the second look sees all redactions: there a letter stands for them, so that nothing new begins behind one.
+ */
 export function codeBefore(view: View, at: number): number {
-  if (at <= view.floor) return CODE.star;
+  if (at <= view.floor) return view.isDecoded ? LETTER : CODE.star;
   return at <= 0 ? -1 : view.text.charCodeAt(at - 1);
 }
 
 /** Up to `count` characters before `at`. */
 export function leftOf(view: View, at: number, count: number): string {
   if (at - count >= view.floor || view.floor < 0) return view.text.slice(Math.max(0, at - count), at);
-  return `*${view.text.slice(view.floor, at)}`;
+  return `${view.isDecoded ? "x" : "*"}${view.text.slice(view.floor, at)}`;
 }
 
 /** Where the characters of a set from `at` on end; at most `window` of them are passed. */
