@@ -28,6 +28,8 @@ export interface OpenedPlaces {
   readonly git?: "settings" | "work" | "all";
   /** What lies below these paths, and what they lie in. */
   readonly paths: readonly string[];
+  /** Every file that runs later, but for git's own and this program: the call asked for it, and a person said yes. */
+  readonly later?: boolean;
 }
 
 /**

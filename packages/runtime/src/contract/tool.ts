@@ -27,6 +27,8 @@ export interface CommandTouch {
   readonly network: boolean;
   /** It goes on after the call: what it changes then cannot be undone. */
   readonly background?: boolean;
+  /** It asks to change files that run later. */
+  readonly later?: boolean;
 }
 
 /** An address that a call would ask. */

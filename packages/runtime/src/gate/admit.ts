@@ -81,10 +81,11 @@ async function readCommands(
 ): Promise<NamedCommand[]> {
   const { nameCommand } = (naming ??= await import("../policy/name-command.ts"));
   const { roots, home, git_places = [] } = workspace;
-  return commands.map(({ command, workdir, network, background = false }) => {
+  return commands.map(({ command, workdir, network, background = false, later = false }) => {
     const folder = (touches.find(({ path }) => path === workdir) ?? resolve(workdir)).real;
     const ground = { roots, home, git_places, folder };
-    return nameCommand(command, { ...ground, network, background, denylist, resolve: (path) => realOf(path, resolve) });
+    const asked = { network, background, later };
+    return nameCommand(command, { ...ground, ...asked, denylist, resolve: (path) => realOf(path, resolve) });
   });
 }
 

@@ -12,6 +12,9 @@ const RESTORES = "It only restores what was there before a run changed it";
 /** A rule that allows in general does not mean these; one that names the place does. */
 export function checkRunLater({ call, workspace, rule }: Subject): Verdict | string {
   if (call.restores === true) return RESTORES;
+  if (call.commands?.some(({ later }) => later) === true) {
+    return confirm("The command asks to change files that run later unasked", "builtin:files_that_run_later");
+  }
   for (const { access, path, real } of call.touches) {
     if (!isChange(access)) continue;
     const place = findLaterPlace(real, workspace);

@@ -44,6 +44,8 @@ export interface NamedCommand {
   readonly places: readonly NamedPlace[];
   /** It goes on after the call, so that undo does not cover what it changes. */
   readonly background?: boolean;
+  /** It asks to change files that run later, whichever they are. */
+  readonly later?: boolean;
 }
 
 /** An address that a call would ask. */

@@ -110,7 +110,8 @@ function isBoundCommand(pattern: CommandGrant, { tool, commands = [] }: CallFact
 /** What only a yes to the very call is good for: no pattern says how much more it would let through. */
 function isExactOnly(call: CallFacts, workspace: Places): boolean {
   const changesLater = call.touches.some(({ access, real }) => isChange(access) && findLaterPlace(real, workspace));
-  return changesLater || call.touches.some(showsHidden) || countChanged(call) > MANY_FILES;
+  const asksLater = call.commands?.some(({ later }) => later) === true;
+  return changesLater || asksLater || call.touches.some(showsHidden) || countChanged(call) > MANY_FILES;
 }
 
 /** Whether the pattern is of the kind that this call's dangers are of. */

@@ -13,6 +13,7 @@ interface Naming extends CommandGround {
   readonly folder: string;
   readonly network: boolean;
   readonly background?: boolean;
+  readonly later?: boolean;
   /** See `CommandContext`. */
   readonly denylist?: string;
   /** Where paths really lead. Asked when the places are. */
@@ -22,7 +23,7 @@ interface Naming extends CommandGround {
 /** The facts of a command that a call would run. */
 export function nameCommand(
   text: string,
-  { network, background = false, denylist = "", resolve, ...ground }: Naming,
+  { network, background = false, later = false, denylist = "", resolve, ...ground }: Naming,
 ): NamedCommand {
   const parsed = parseCommands(text);
   const untold = untoldIn(parsed);
@@ -34,6 +35,7 @@ export function nameCommand(
     folder: ground.folder,
     network,
     background,
+    later,
     needs: permissionsOfText(parsed),
     ...(untold === undefined ? {} : { untold }),
     get places() {

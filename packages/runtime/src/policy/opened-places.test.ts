@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
+import { callOf, WORKSPACE } from "../../../../test/support/calls.ts";
+import { checkConfiguration } from "./check-configuration.ts";
+import { decide } from "./decide.ts";
 import type { NamedCommand } from "./facts.ts";
+import { offersFor } from "./grants.ts";
 import { nameCommand } from "./name-command.ts";
 import { openedPlaces } from "./opened-places.ts";
 
@@ -96,4 +100,19 @@ test("no command and several commands at once open nothing", () => {
   const command = named("git branch -m a b", "/work");
   expect(openedPlaces([], { ...GROUND, confirmed: true })).toBeUndefined();
   expect(openedPlaces([command, command], { ...GROUND, confirmed: true })).toBeUndefined();
+});
+
+test("what asks to change files that run later opens them once a person said yes, and only that", () => {
+  const asking: NamedCommand = { ...named("git checkout next", "/work"), later: true };
+  const call = { ...callOf({ tool: "bash", touches: [] }), commands: [asking] };
+  const workspace = { ...WORKSPACE, sandbox: "bubblewrap" };
+
+  expect(openedPlaces([asking], { ...GROUND, confirmed: true })?.later).toBe(true);
+  expect(openedPlaces([asking], { ...GROUND, confirmed: false })?.later).toBeUndefined();
+  const { configuration } = checkConfiguration({ rules: [{ effect: "allow", command: "git *" }] });
+  for (const profile of ["guarded", "autonomous"] as const) {
+    const { effect, rule } = decide(call, workspace, { profile, configuration });
+    expect([profile, effect, rule]).toEqual([profile, "REQUIRE_CONFIRMATION", "builtin:files_that_run_later"]);
+  }
+  expect(offersFor(call, { workspace, call_digest: "digest" })).toHaveLength(1);
 });

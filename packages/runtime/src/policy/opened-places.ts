@@ -16,8 +16,10 @@ export function openedPlaces(
 ): OpenedPlaces | undefined {
   const [named, ...more] = commands;
   if (named === undefined || more.length > 0) return undefined;
-  const { parsed, folder } = named;
-  return confirmed ? confirmedPlaces(parsed, { ...ground, folder }) : plainGitPlaces(parsed);
+  const { parsed, folder, later } = named;
+  if (!confirmed) return plainGitPlaces(parsed);
+  const places = confirmedPlaces(parsed, { ...ground, folder });
+  return later === true ? { ...places, later: true } : places;
 }
 
 /**

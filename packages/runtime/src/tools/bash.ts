@@ -23,6 +23,12 @@ const args = () =>
       .describe("It is stopped after so long; default 120"),
     is_background: z.boolean().default(false).describe("Go on at once; read its output with background_output"),
     network: z.boolean().default(false).describe("Let it reach the network allowlist; a person has to confirm"),
+    change_run_later: z
+      .boolean()
+      .default(false)
+      .describe(
+        "Let it change files that other programs run later (AGENTS.md, .vscode, .github/workflows), as git checkout may need to; a person has to confirm",
+      ),
     description: z.string().max(1000).optional().describe("What it is for, in a few words"),
   });
 type Args = z.output<ReturnType<typeof args>>;
@@ -49,8 +55,8 @@ export const bash = defineTool({
   required_permissions: ["proc.exec"],
   side_effects: ["process", "files"],
   risk: "medium",
-  touches: ({ cmd, workdir, network, is_background }) => [
-    { command: cmd, workdir, network, background: is_background },
+  touches: ({ cmd, workdir, network, is_background, change_run_later }) => [
+    { command: cmd, workdir, network, background: is_background, later: change_run_later },
   ],
   permission_class: "bash",
   audit_operation: "execute",
@@ -87,7 +93,14 @@ async function runToEnd(given: Args, context: ToolContext): Promise<Output> {
 /** As many as a record should name. */
 const MAX_CONNECTIONS = 1000;
 
-async function startInBackground({ cmd, workdir, network }: Args, { processes }: ToolContext): Promise<Output> {
+async function startInBackground(given: Args, { processes }: ToolContext): Promise<Output> {
+  const { cmd, workdir, network, change_run_later } = given;
+  if (change_run_later) {
+    const why = "files that run later stay read-only for commands in the background";
+    throw new ToolError("InvalidArguments", `Cannot run the command with "change_run_later": ${why}`, {
+      hint: "Run it without is_background.",
+    });
+  }
   const { background_id, pid, sandbox } = await processes.start({
     run: cmd,
     workdir,
@@ -101,7 +114,7 @@ async function startInBackground({ cmd, workdir, network }: Args, { processes }:
 }
 
 function failureOf(end: CommandEnd, output: Pick<TranscriptEnd, "stdout" | "stderr">): ToolError | undefined {
-  const { exit_code, signal, ended_by, limit_reached, duration_ms } = end;
+  const { exit_code, signal, ended_by, limit_reached, duration_ms, sandbox } = end;
   if (ended_by === "timeout") {
     const seconds = Math.round(duration_ms / 100) / 10;
     return new ToolError(
@@ -129,10 +142,31 @@ function failureOf(end: CommandEnd, output: Pick<TranscriptEnd, "stdout" | "stde
       },
     );
   }
+  const stale = sandbox === "none" ? undefined : staleFiles(output);
+  if (stale !== undefined) {
+    const why = "they run later, and are read-only for commands";
+    const message = `Git could not change ${stale}: ${why}. The working folder does not match what git was to put there`;
+    return new ToolError("ExitNonZero", message, { exit_code, signal, hint: CHANGES_LATER });
+  }
   if (exit_code === 0) return undefined;
   const how = signal === null ? `exit code ${exit_code}` : `signal ${signal}`;
   const hint = hintFor(end, output);
   return new ToolError("ExitNonZero", `The command ended with ${how}`, { exit_code, signal, ...hint });
+}
+
+const CHANGES_LATER =
+  'Undo this call, then make it again with "change_run_later": true; a person has to confirm. Or have the person run it.';
+
+/** Git goes on without the files that it cannot replace, and `git checkout` even calls that a success. */
+const NOT_REPLACED =
+  /^(?:error|fatal|warning): unable to (?:unlink old|unlink|create file|write file) '?([^'\n]{1,200}?)'?: (?:Read-only file system|Device or resource busy)$/gm;
+const MOST_NAMED = 5;
+
+function staleFiles({ stderr }: Pick<TranscriptEnd, "stderr">): string | undefined {
+  const names = [...new Set([...stderr.slice(-65_536).matchAll(NOT_REPLACED)].map(([, name = ""]) => name))];
+  if (names.length === 0) return undefined;
+  const shown = names.slice(0, MOST_NAMED).map((name) => JSON.stringify(name));
+  return `${shown.join(", ")}${names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ""}`;
 }
 
 /** What a command that failed in the sandbox may have run into, by its last words. */
@@ -148,7 +182,7 @@ const RUN_INTO = [
   },
   {
     words: /read-only file system|EROFS/i,
-    hint: "Only the workspace and /tmp can be written to. For a command that is known to only look, the workspace is read-only too; files that other programs run later always are.",
+    hint: 'Only the workspace and /tmp can be written to. For a command that is known to only look, the workspace is read-only too; files that other programs run later always are, unless "change_run_later" is set and a person confirms.',
   },
 ] as const;
 

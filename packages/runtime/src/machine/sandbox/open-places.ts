@@ -10,6 +10,7 @@ import { addsOnlyPlain } from "../../policy/git-settings.ts";
 import { programsInTodo } from "../../policy/git-todo.ts";
 import type { CommandEnvironment } from "../processes/environment.ts";
 import type { FoundPlaces } from "./find-places.ts";
+import { holdsNamed } from "./named-places.ts";
 
 interface OpenOptions {
   readonly roots: readonly string[];
@@ -39,8 +40,14 @@ const NO_HOOKS: Readonly<Record<string, string>> = {
 export function openPlaces(found: FoundPlaces, opens: OpenedPlaces | undefined, options: OpenOptions): Opened {
   if (opens === undefined) return { found, variables: {} };
   if (opens.git === undefined || opens.git === "all") {
-    const isOpen = (path: string): boolean => opens.git === "all" && isGits(path, options);
-    return { found: without(found, opens.paths, isOpen), variables: {} };
+    const isOpen = (path: string): boolean =>
+      isGits(path, options) ? opens.git === "all" : opens.later === true && !isProgram(path, options);
+    const opened = without(found, opens.paths, isOpen);
+    const isPinned = (path: string): boolean => nameOf(path) === ".git" || holdsNamed(path, options);
+    return {
+      found: opens.later === true ? { ...opened, pinned: opened.pinned.filter(isPinned) } : opened,
+      variables: {},
+    };
   }
   const PATH = pathOutside(options);
   if (PATH === "" || (opens.git === "work" && !runNothing(found, options))) return { found, variables: {} };
@@ -67,6 +74,10 @@ function isGits(path: string, options: OpenOptions): boolean {
 
 function isNamedByGit(path: string, { git_places = [] }: OpenOptions): boolean {
   return git_places.some((named) => named.is_program !== true && isInside(named.path, path));
+}
+
+function isProgram(path: string, { git_places = [] }: OpenOptions): boolean {
+  return git_places.some((named) => named.is_program === true && isInside(named.path, path));
 }
 
 function nameOf(path: string): string {

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { scratch } from "../../../../../test/support/scratch.ts";
 import { findProgram, PROGRAMS } from "../processes/programs.ts";
@@ -348,3 +348,73 @@ for (const { title, setting, name } of NAMED_BY_GIT) {
     expect(read(name)).toBe("as it was");
   });
 }
+
+/** The branch `side` of `main/` differs in tracked files that run later; `main/` is on the other one. */
+async function branches(agrees: boolean) {
+  const here = await workspace({ agrees });
+  const put = (text: string): void => {
+    for (const name of ["AGENTS.md", ".vscode/settings.json", ".github/workflows/ci.yml", "plain.txt"]) {
+      mkdirSync(dirname(join(here.root, "main", name)), { recursive: true });
+      writeFileSync(join(here.root, "main", name), `${text}\n`);
+    }
+    here.git("-C", "main", "add", "-A");
+    here.git("-C", "main", "commit", "-qm", text);
+  };
+  put("one");
+  here.git("-C", "main", "checkout", "-q", "-b", "next");
+  put("two");
+  here.git("-C", "main", "checkout", "-q", "main");
+  const status = (): string => here.git("-C", "main", "status", "--porcelain", "--branch");
+  return { ...here, status };
+}
+
+for (const cmd of [
+  "git checkout next",
+  "git switch next",
+  "git merge next",
+  "git reset --hard next",
+  "git rebase next",
+]) {
+  sandboxed(
+    `"${cmd}" that has to change files that run later fails with their names, and undo brings all back${needs}`,
+    async () => {
+      const { bash, call, status, asked, read } = await branches(true);
+      const before = status();
+      const result = await bash(cmd, { workdir: "main" });
+      expect(result.error?.message).toMatch(/^Git could not change .*AGENTS\.md/);
+      expect(result.error?.hint).toMatch(/"change_run_later": true/);
+      expect(asked).toEqual([]);
+      if (result.artifacts.undo_id !== undefined) await call("undo", { undo_id: result.artifacts.undo_id });
+      expect(status()).toBe(before);
+      expect(read("main/plain.txt")).toBe("one\n");
+    },
+  );
+
+  sandboxed(`"${cmd}" with change_run_later is asked for, and then changes all of them${needs}`, async () => {
+    const { bash, status, asked, read } = await branches(true);
+    const result = await bash(cmd, { workdir: "main", change_run_later: true });
+    expect([result.ok, asked]).toEqual([true, ["bash"]]);
+    expect(status()).not.toMatch(/\n ?[MD?]/);
+    expect([read("main/AGENTS.md"), read("main/.vscode/settings.json"), read("main/plain.txt")]).toEqual([
+      "two\n",
+      "two\n",
+      "two\n",
+    ]);
+  });
+}
+
+sandboxed(
+  `change_run_later without a yes runs nothing, and opens neither hooks nor git's configuration${needs}`,
+  async () => {
+    const denied = await branches(false);
+    const no = await denied.bash("echo x > AGENTS.md", { workdir: "main", change_run_later: true });
+    expect([no.error?.code, denied.read("main/AGENTS.md")]).toEqual(["ApprovalDenied", "one\n"]);
+    const { bash, read } = await branches(true);
+    const script =
+      'python3 -c \'open(".git/config", "a").write("x")\' ; echo y > .git/hooks/post-checkout; echo z > .envrc';
+    await bash(script, { workdir: "main", change_run_later: true });
+    expect(read("main/.git/config")).not.toContain("x\n");
+    const later = await bash("sleep 1", { workdir: "main", change_run_later: true, is_background: true });
+    expect(later.error?.message).toMatch(/in the background/);
+  },
+);
