@@ -4,6 +4,7 @@ import type { UndoRecord } from "../contract/undo.ts";
 import type { NamedAddress, NamedCommand, ResolvedTouch } from "../policy/decide.ts";
 import type { ToolCallRequest } from "../protocol/call.ts";
 import { boundText } from "../protocol/bounds.ts";
+import { isRemovableKey } from "../policy/check-path.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { DecidingParts, GateCall } from "./call.ts";
 import { need } from "./call.ts";
@@ -45,7 +46,7 @@ export async function resolvePaths(call: GateCall, parts: DecidingParts): Promis
   const paths = [...named.filter((touch) => "path" in touch), ...commands.map(folderOf)];
   call.touches = [
     ...paths.map((touch) => ({ show_sensitive: false, ...touch, ...parts.resolve(touch.path) })),
-    ...touchesOf(call.undo_records),
+    ...touchesOf(call.undo_records, parts),
   ];
   // A tool that runs programs without naming a command needs to know what they would run in, too.
   if (commands.length === 0 && tool.required_permissions.includes("proc.exec")) await parts.prepareCommands();
@@ -108,9 +109,14 @@ function withPathsOfNow(record: UndoRecord, { pathFor }: DecidingParts): UndoRec
   return { ...record, files };
 }
 
-/** Where a change was made is on record. Nothing is looked up: whoever restores verifies the folders that it opens. */
-function touchesOf(records: readonly UndoRecord[]): readonly ResolvedTouch[] {
-  const files = new Map(records.flatMap((record) => record.files.map((file) => [file.real, file] as const)));
+/**
+ * Where a change was made is on record. Nothing is looked up: whoever restores verifies the folders that it opens. A key
+ * that a command made is closed to tools; undo removes it unread, which whoever restores makes sure of.
+ */
+function touchesOf(records: readonly UndoRecord[], { workspace }: DecidingParts): readonly ResolvedTouch[] {
+  const changed = records.flatMap((record) => record.files);
+  const open = changed.filter(({ real, before }) => before !== null || !isRemovableKey(real, workspace));
+  const files = new Map(open.map((file) => [file.real, file] as const));
   return Array.from(files.values(), ({ path, real, after }) => ({
     path,
     real,

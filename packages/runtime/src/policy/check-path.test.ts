@@ -1,6 +1,14 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { isHiddenName, judgePlace, judgeRoots, runsLater, mayRunLater } from "./check-path.ts";
+import {
+  isHiddenName,
+  isInertKey,
+  isRemovableKey,
+  judgePlace,
+  judgeRoots,
+  runsLater,
+  mayRunLater,
+} from "./check-path.ts";
 import { RUN_LATER, SENSITIVE_PLACES } from "./dangers.ts";
 import { foldPath } from "./fold-name.ts";
 
@@ -274,3 +282,27 @@ test("a name that begins or ends no place that runs later is told fast, in any s
   for (const name of [".envrc", ".ENVRC", "hooks", "config", ".Git"]) expect(mayRunLater(name)).toBe(true);
   for (const name of ["index.ts", "README.md", "src"]) expect(mayRunLater(name)).toBe(false);
 });
+
+// oxfmt-ignore
+const KEYS = [
+  { real: "/work/server.pem",                 inert: true,  removable: true },
+  { real: "/work/.venv/certifi/cacert.PEM",   inert: true,  removable: true },
+  { real: "/work/id_rsa",                     inert: true,  removable: true },
+  { real: "/work/x.pem/in",                   inert: true,  removable: false },
+  { real: "/work/a.txt",                      inert: false, removable: false },
+  { real: "/work/.ssh/id_rsa",                inert: false, removable: false },
+  { real: "/work/x.pem/.ssh/authorized_keys", inert: false, removable: false },
+  { real: "/work/x.pem/.git/hooks/pre-push",  inert: false, removable: false },
+  { real: "/work/.kube/config",               inert: false, removable: false },
+  { real: "/work/.agent/x.pem",               inert: false, removable: false },
+  { real: "/elsewhere/x.pem",                 inert: true,  removable: false },
+] as const;
+
+for (const { real, inert, removable } of KEYS) {
+  test(`${real} is ${inert ? "closed by the name of a key alone" : "not a key by its name alone"}`, () => {
+    const workspace = { ...everywhere, roots: ["/work"] };
+
+    expect(isInertKey(real, workspace)).toBe(inert);
+    expect(isRemovableKey(real, workspace)).toBe(removable);
+  });
+}

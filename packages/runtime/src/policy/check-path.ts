@@ -3,7 +3,7 @@ import { RUN_LATER, SENSITIVE_PLACES } from "./dangers.ts";
 import type { GitPlaces, Places } from "./facts.ts";
 import { foldPath } from "./fold-name.ts";
 import { compilePlaces } from "./places.ts";
-import type { Place, PlaceTable } from "./places.ts";
+import type { Place, PlaceRow, PlaceTable } from "./places.ts";
 
 const sensitivePlaces = compilePlaces(SENSITIVE_PLACES);
 /** Compiled when something is first to be changed. */
@@ -42,6 +42,27 @@ export function judgeSensitivity(real: string, workspace: Places): ClosedPlace |
   for (const stateDir of stateDirs) if (isInside(stateDir, folded)) return STATE;
   const place = sensitivePlaces.find(folded, 1, home);
   return place && { code: "SensitivePath", reason: `it is closed to every tool ("${place.path}": ${place.why})` };
+}
+
+/** Compiled when a command first made something that is closed. */
+let obeyedPlaces: PlaceTable | undefined;
+
+/**
+ * Whether a path is closed by the name of a key alone: no program obeys what stands there, now or later, so one that a
+ * command makes does no harm.
+ */
+export function isInertKey(real: string, workspace: Places): boolean {
+  const { home } = foldedOf(workspace);
+  const closed = judgeSensitivity(real, workspace);
+  if (closed === undefined || closed === STATE) return false;
+  obeyedPlaces ??= compilePlaces(SENSITIVE_PLACES.filter((row: PlaceRow) => row.inert !== true));
+  return obeyedPlaces.find(foldPath(real), 1, home) === undefined && runsLater(real, workspace) === undefined;
+}
+
+/** Whether undo may remove such a key: it is closed by its own name, and not by that of a folder around it. */
+export function isRemovableKey(real: string, workspace: Places): boolean {
+  const folder = real.slice(0, real.lastIndexOf("/"));
+  return isInertKey(real, workspace) && judgePlace(folder, workspace) === undefined;
 }
 
 /**

@@ -12,13 +12,14 @@ const NO_KEY = [".pub", ".md", ".ts", ".tsx", ".js", ".mjs", ".py", ".go", ".rs"
 export const SENSITIVE_PLACES = [
   { why: "keys that open other machines",   paths: [".ssh", "/etc/ssh/ssh_host_*", "/etc/dropbear"], except: [".pub"] },
   { why: "private keys and trust",          paths: [".gnupg", "secring.*", "private-keys-v1.d", ".pki", "/etc/ssl/private", "/etc/pki/tls/private", ".config/sops/age"] },
-  { why: "a private key",                   paths: ["id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "id_xmss*"], except: NO_KEY },
-  { why: "a key file",                      paths: ["*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.ppk", "*.agekey", "*.keytab", "*.ovpn"] },
-  { why: "a store of passwords",            paths: ["*.kdbx", "*.keychain", "*.keychain-db", "Library/Keychains", ".password-store", ".local/share/keyrings", ".local/share/kwalletd", "/run/user/*/keyring"] },
+  { why: "a private key",                   paths: ["id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "id_xmss*"], except: NO_KEY, inert: true },
+  { why: "a key file",                      paths: ["*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.ppk", "*.agekey", "*.keytab", "*.ovpn"], inert: true },
+  { why: "a store of passwords",            paths: ["*.kdbx", "*.keychain", "*.keychain-db"], inert: true },
+  { why: "a store of passwords",            paths: ["Library/Keychains", ".password-store", ".local/share/keyrings", ".local/share/kwalletd", "/run/user/*/keyring"] },
   { why: "a store of passwords",            paths: [".config/op", ".config/1Password", ".config/Bitwarden", ".config/Bitwarden CLI", ".config/keepassxc"] },
 
   { why: "cloud credentials",               paths: [".aws", ".azure", ".kube", ".oci", ".config/gcloud", ".config/doctl", ".config/hcloud", ".config/scw", ".config/rclone", ".s3cfg", ".boto"] },
-  { why: "cloud credentials",               paths: ["application_default_credentials.json", "client_secret*.json", "service-account*.json", "service_account*.json"], except: [".example.json", ".schema.json"] },
+  { why: "cloud credentials",               paths: ["application_default_credentials.json", "client_secret*.json", "service-account*.json", "service_account*.json"], except: [".example.json", ".schema.json"], inert: true },
   { why: "credentials for a service",       paths: [".config/gh", ".config/hub", ".config/glab-cli", ".netrc", "_netrc", ".authinfo*", ".git-credentials", ".config/git/credentials", ".vault-token", ".terraform.d/credentials.tfrc.json", ".databrickscfg"] },
   { why: "credentials for a registry",      paths: [".docker/config.json", ".dockercfg", ".config/containers/auth.json", "~/.npmrc", "~/.yarnrc.yml", "~/.pypirc", "~/.cargo/credentials", "~/.cargo/credentials.toml", "~/.gem/credentials"] },
   { why: "credentials for a registry",      paths: ["~/.m2/settings.xml", "~/.gradle/gradle.properties", "~/.composer/auth.json", "~/.config/composer/auth.json", "~/.bundle/config", "~/.nuget/NuGet"] },

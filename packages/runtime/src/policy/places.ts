@@ -19,6 +19,8 @@ export interface PlaceRow {
   readonly exact?: boolean;
   /** Names of folders in which, at any depth, the place means nothing: what they hold is brought by a package manager. */
   readonly outside?: readonly string[];
+  /** No program obeys it: a command may make one, as installers of packages do. It is closed all the same. */
+  readonly inert?: boolean;
   /** Its own program rewrites it in everyday work, so a sandbox leaves it writable: what became of it is judged later. */
   readonly rewritten?: boolean;
 }

@@ -31,8 +31,8 @@ const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 export const NOTHING: EntryState = { version: null, identity: null };
 
-/** Looks without following a link in the last place. `at` leads through a verified folder. */
-export async function stateAt(at: Path, signal: AbortSignal): Promise<EntryState> {
+/** Looks without following a link in the last place. `at` leads through a verified folder. A key is not read. */
+export async function stateAt(at: Path, signal: AbortSignal, mayRead = true): Promise<EntryState> {
   const stats = lstatSync(at, { bigint: true, throwIfNoEntry: false });
   if (stats === undefined) return NOTHING;
   const identity = identityOf(stats);
@@ -48,7 +48,7 @@ export async function stateAt(at: Path, signal: AbortSignal): Promise<EntryState
     modified: millisecondsOf(stats.mtimeNs),
     touched: millisecondsOf(stats.ctimeNs),
   });
-  const sha256 = stats.size > HASHED_BYTES ? rough : await hashAt(at, { stats, signal });
+  const sha256 = stats.size > HASHED_BYTES || !mayRead ? rough : await hashAt(at, { stats, signal });
   const file = { inode: inodeOf(stats), links: Number(stats.nlink), rough };
   return { version: { sha256, size: Number(stats.size), mode, ...ownerOf(stats) }, identity, file };
 }

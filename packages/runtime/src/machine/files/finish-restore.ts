@@ -1,5 +1,6 @@
 import type { RestoreItem, UndoRecord } from "../../contract/undo.ts";
 import { isSameContent } from "../../contract/versions.ts";
+import { judgePlace } from "../../policy/check-path.ts";
 import type { Places } from "../../policy/facts.ts";
 import { keyOf } from "../search/keys.ts";
 import type { Outcome } from "./change-log.ts";
@@ -30,7 +31,10 @@ export async function finishRestore(change: UndoRecord, { places, kept, log }: F
     for (const { path, real, key: bytes, before, after } of change.files) {
       const key = bytes ?? keyOf(real);
       const at = folders.at(key);
-      const now = at === undefined ? NOTHING : await stateAt(at, new AbortController().signal);
+      const now =
+        at === undefined
+          ? NOTHING
+          : await stateAt(at, new AbortController().signal, judgePlace(real, places) === undefined);
       const item: RestoreItem = { path, real, from: before, to: after, not_kept: false, broken: false, folders: [] };
       if (isAsBefore(item, now, links)) continue;
       // A mode is set last, so that a content that is in place may still have another one.

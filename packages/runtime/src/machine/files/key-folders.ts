@@ -7,6 +7,8 @@ import { openFolder, procPath, realBytesOf } from "./handle.ts";
 /** Descriptors that are held open at a time. */
 const MAX_OPEN = 256;
 const O_PATH = 0o10000000;
+/** More than enough: each round closes all folders that the one before it opened. */
+const MAX_ROUNDS = 100;
 /** What its owner needs to list a folder and to change what is in it. */
 const OPEN_TO_OWNER = 0o700;
 
@@ -77,9 +79,8 @@ export class KeyFolders {
   /** Gives a folder its mode when everything in it is done. */
   setMode(key: string, mode: number): void {
     const fd = this.find(key);
-    if (fd === undefined) return;
-    chmodSync(procPath(fd), mode);
     this.#unlocked.delete(key);
+    if (fd !== undefined) chmodSync(procPath(fd), mode);
   }
 
   /** To be called for a folder that is removed. */
@@ -89,9 +90,12 @@ export class KeyFolders {
   }
 
   close(): void {
-    // Innermost first: a folder that is closed again hides those in it.
-    const inside = [...this.#unlocked].sort(([one], [other]) => other.length - one.length);
-    for (const [key, mode] of inside) this.setMode(key, mode);
+    // To get at one that is no longer held open may take opening those above it, which are closed in the next round.
+    for (let round = 0; this.#unlocked.size > 0 && round < MAX_ROUNDS; round++) {
+      // Innermost first: a folder that is closed again hides those in it.
+      const inside = [...this.#unlocked].sort(([one], [other]) => other.length - one.length);
+      for (const [key, mode] of inside) this.setMode(key, mode);
+    }
     for (const fd of this.#fds.values()) closeSync(fd);
     this.#fds.clear();
   }
@@ -125,7 +129,7 @@ export class KeyFolders {
   /** The folders above it first: one that cannot be entered hides those in it. */
   #openToOwner(key: string): boolean {
     const above = folderOf(key);
-    if (above !== "" && judgePlace(decodeKey(above), this.#places) === undefined) this.find(above);
+    if (above !== "" && judgePlace(decodeKey(above), this.#places) === undefined) this.unlock(above);
     const fd = openSync(systemPath(key), O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
     try {
       const mode = fstatSync(fd).mode & 0o7777;

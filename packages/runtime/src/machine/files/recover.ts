@@ -1,7 +1,7 @@
 import { appendFileSync, closeSync, readdirSync, readFileSync, renameSync, rmdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { UndoRecord } from "../../contract/undo.ts";
-import { judgePlace } from "../../policy/check-path.ts";
+import { isRemovableKey, judgePlace } from "../../policy/check-path.ts";
 import type { Places } from "../../policy/facts.ts";
 import { isFileVersion } from "../../contract/versions.ts";
 import { closedPath, isUnsound, parseLines, parseLogName } from "./change-log.ts";
@@ -220,7 +220,10 @@ function toldOf({ undo_id, run_id, tool_call_id, files }: UndoRecord, why: strin
  */
 function whyLeft(state: LogState, workspace: Places): string | undefined {
   if (state.isUnsound) return UNSOUND;
-  const files = state.unfinished.flatMap(({ change }) => change.files);
+  // A restore only ever removes a key.
+  const files = state.unfinished.flatMap(({ change, restoring }) =>
+    change.files.filter(({ real, after }) => !(restoring && after === null && isRemovableKey(real, workspace))),
+  );
   const places = [
     ...state.folders,
     ...state.madeInVain,

@@ -1,5 +1,5 @@
 import type { ChangedEntry, Restored, RestoreItem, RestoreRequest, UndoRecord } from "../../contract/undo.ts";
-import { judgePlace } from "../../policy/check-path.ts";
+import { isRemovableKey, judgePlace } from "../../policy/check-path.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { makeId } from "../../protocol/ids.ts";
@@ -94,11 +94,11 @@ async function examine(
   for (const item of items) {
     const key = item.key ?? keyOf(item.real);
     const refusal = judgePlace(item.real, parts.workspace);
-    if (refusal !== undefined) {
+    if (refusal !== undefined && !(item.to === null && isRemovableKey(item.real, parts.workspace))) {
       throw new ToolError(refusal.code, `Cannot restore "${item.path}": ${refusal.reason}`, { path: item.path });
     }
     const at = folders.at(key);
-    const now = at === undefined ? NOTHING : await stateAt(at, request.signal);
+    const now = at === undefined ? NOTHING : await stateAt(at, request.signal, refusal === undefined);
     if (!isAsBefore(item, now, links)) {
       if (!request.force && (item.broken || !isAsExpected(item, now))) stale.push(item);
       steps.push({ item, key, now });

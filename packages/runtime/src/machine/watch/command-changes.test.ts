@@ -287,7 +287,7 @@ const PLANTED = [
   { title: "a link to a folder of such files", script: "mkdir p; echo '{}' > p/tasks.json; ln -s p .vscode; ln -s ../p .git/modules; rm -r p", taken: ["removed .git/modules", "removed .vscode"] },
   { title: "a closed place",          script: "mkdir -p .ssh/x; echo key > .ssh/authorized_keys; touch .ssh/x/y", taken: ["removed .ssh", "removed .ssh/authorized_keys", "removed .ssh/x", "removed .ssh/x/y"] },
   { title: "an empty closed place",   script: "mkdir .aws",                                           taken: ["removed .aws"] },
-  { title: "a key file",              script: "echo key > server.pem",                                taken: ["removed server.pem"] },
+  { title: "a closed place in one that only looks like a key", script: "mkdir -p x.pem/.ssh; echo key > x.pem/.ssh/authorized_keys", taken: ["removed x.pem/.ssh", "removed x.pem/.ssh/authorized_keys"] },
 ] as const;
 
 for (const { title, script, taken } of PLANTED) {
@@ -327,10 +327,45 @@ test("what a person agreed to stays, and can be undone", async () => {
   });
 
   expect(changes.taken_back).toEqual([]);
-  expect(told(changes)).toEqual(["added .husky/pre-commit", "changed .npmrc", "added server.key (stays)"]);
-  expect((await undo(changes.undo_id)).error?.message).toMatch(/"server.key" \(it is closed/);
+  expect(told(changes)).toEqual(["added .husky/pre-commit", "changed .npmrc", "added server.key"]);
+  expect((await undo(changes.undo_id)).error).toBeNull();
   expect(read(".npmrc")).toBe("old");
-  expect(names()).toEqual([".npmrc", "server.key"]);
+  expect(names()).toEqual([".npmrc"]);
+});
+
+test("keys that a command made stay, as installers make some; undo removes them without reading them", async () => {
+  const { make, run, undo, read, names, changer, root } = await scratchWatch();
+  await make({ "a.txt": "a" });
+  const before = names();
+
+  const changes = await run(
+    "mkdir -p venv/certifi; echo k > venv/certifi/cacert.pem; echo k > id_rsa; ln -s a.txt b.key",
+  );
+
+  expect(changes.taken_back).toEqual([]);
+  expect(told(changes)).toEqual(["added b.key", "added id_rsa", "added venv/certifi/cacert.pem"]);
+  expect(read("venv/certifi/cacert.pem")).toBe("k\n");
+  const [record] = await changer.undoLog.find({ undo_id: changes.undo_id ?? "" });
+  expect(record?.files.find(({ path }) => path === "id_rsa")?.after).toMatchObject({
+    sha256: expect.stringMatching(/^identity:/) as string,
+  });
+  writeFileSync(join(root, "id_rsa"), "K\n");
+  expect((await undo(changes.undo_id)).error?.code).toBe("Stale");
+  expect((await undo(changes.undo_id)).error?.message).toContain("id_rsa");
+  expect((await run("rm id_rsa")).files).toMatchObject([{ path: "id_rsa", undoable: false }]);
+  expect((await undo(changes.undo_id)).error).toBeNull();
+  expect(names()).toEqual(before);
+});
+
+test("undo does not remove a key that may be one that was elsewhere before the command", async () => {
+  const { make, run, undo, read } = await scratchWatch();
+  await make({ "server.key": "secret" });
+
+  const changes = await run("cat server.key > moved.pem; rm server.key; echo b > b.txt");
+
+  expect(told(changes)).toEqual(["added b.txt", "added moved.pem (stays)", "removed server.key (stays)"]);
+  expect((await undo(changes.undo_id)).error?.message).toMatch(/"moved.pem" \(it is closed/);
+  expect(read("moved.pem")).toBe("secret");
 });
 
 test("a file that runs later and was removed can be undone, and leaves no piece of its folder", async () => {

@@ -235,7 +235,7 @@ class Watch implements CommandWatch {
     const told = await recordChanges(
       this.#options.changer,
       request,
-      describeChanges(rest, { ...this.#describing(request), touched, before, after }),
+      describeChanges(rest, { ...this.#describing(request), workspace, touched, before, after }),
     );
     // What was touched since the look is not as it was seen.
     const newer = this.#touched.since(position);

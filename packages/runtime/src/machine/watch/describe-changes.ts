@@ -1,4 +1,6 @@
 import { pathFor } from "../../paths/inside.ts";
+import { isRemovableKey } from "../../policy/check-path.ts";
+import type { Places } from "../../policy/facts.ts";
 import type { Version } from "../../contract/undo.ts";
 import { isInStore } from "./closed-names.ts";
 import { decodeKey, folderOf, keyOf, nameOf } from "../search/keys.ts";
@@ -7,6 +9,7 @@ import type { Difference } from "./compare-looks.ts";
 import { findHardLinks, linkedTo } from "./hard-links.ts";
 import { identityHash } from "../files/entry-state.ts";
 import type { KeptContents } from "./kept-contents.ts";
+import { closedBefore } from "./moved-files.ts";
 import type { OthersChange } from "../files/record-change.ts";
 import type { TreeEntry, TreeLook } from "./tree-entry.ts";
 import type { TreeLimits } from "./tree-limits.ts";
@@ -23,6 +26,7 @@ interface DescribeOptions {
   /** Whether contents were kept at all. */
   readonly keeps: boolean;
   readonly touched: Touched;
+  readonly workspace: Places;
 }
 
 export interface Described {
@@ -110,10 +114,17 @@ function ownerOf({ owner, group }: TreeEntry): { readonly owner?: { readonly use
   return owner === process.getuid?.() && group === process.getgid?.() ? {} : { owner: { user: owner, group } };
 }
 
+/** A new key is removed without being read, unless it may be one that was elsewhere before: that was never kept. */
+function isClosed({ before, after }: Difference, real: string, options: DescribeOptions): boolean {
+  if ((before ?? after)?.place !== "sensitive") return false;
+  if (before !== undefined || after === undefined || after.kind === "directory") return true;
+  return !isRemovableKey(real, options.workspace) || closedBefore(options.before, options.after).size > 0;
+}
+
 /** Why a difference cannot be undone, as a clause. Undefined where it can. */
 function whyNot({ key, before, after }: Difference, real: string, options: DescribeOptions): string | undefined {
   if (!options.keeps) return "a background process may have changed it";
-  if ((before ?? after)?.place === "sensitive") return "it is closed to every tool";
+  if (isClosed({ key, before, after }, real, options)) return "it is closed to every tool";
   if (before?.kind === "directory" && !options.before.folders.has(key)) return "it was not looked into";
   if (after?.kind === "directory" && !options.after.folders.has(key)) return "it was not looked into";
   if (before?.kind === "other") return "it was a pipe, a socket or a device";

@@ -1,5 +1,5 @@
 import { isInside, pathFor } from "../../paths/inside.ts";
-import { findLaterPlace, judgeSensitivity, runsLater } from "../../policy/check-path.ts";
+import { findLaterPlace, isInertKey, judgeSensitivity, runsLater } from "../../policy/check-path.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import type { OthersChange } from "../files/record-change.ts";
 import { decodeKey, folderOf, keyOf } from "../search/keys.ts";
@@ -16,10 +16,13 @@ import type { Intruder, TakenBack } from "../files/take-back.ts";
 
 /**
  * Files that run later and were made or changed so that something would run, and files closed to every tool that were
- * made. What was removed is not among them: it can be undone, and bringing it back at once would leave pieces of a
+ * made and that a program would obey: a key by its name alone stays, as installers of packages make some. What was removed is not among them: it can be undone, and bringing it back at once would leave pieces of a
  * folder that was deleted.
  */
-export function findIntruders(differences: readonly Difference[], looks: KnownLooks): readonly Intruder[] {
+export function findIntruders(
+  differences: readonly Difference[],
+  looks: KnownLooks & WorkspaceContext,
+): readonly Intruder[] {
   const isMoved = findMoved(looks);
   const byPlace = differences.flatMap((difference) => {
     const { key, after } = difference;
@@ -28,7 +31,7 @@ export function findIntruders(differences: readonly Difference[], looks: KnownLo
     // A folder alone runs nothing.
     if (after.place === "later" && after.kind === "directory" && before === undefined) return [];
     // What is closed was never read, so what it was cannot be told from what it is.
-    if (after.place === "sensitive" && before !== undefined) return [];
+    if (after.place === "sensitive" && (before !== undefined || isInertKey(decodeKey(key), looks))) return [];
     if (before === undefined && isMoved(difference)) return [];
     if (after.place === "later" && isHarmless(difference, looks)) return [];
     return [{ key, before, after }];

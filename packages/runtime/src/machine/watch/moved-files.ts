@@ -49,7 +49,7 @@ export function isSameFile(old: Facts | undefined, now: Facts): boolean {
 }
 
 /** Files by inode that are closed to every tool and are not where they were. */
-function closedBefore(before: TreeLook, after: TreeLook): ReadonlyMap<number, TreeEntry> {
+export function closedBefore(before: TreeLook, after: TreeLook): ReadonlyMap<number, TreeEntry> {
   const found = new Map<number, TreeEntry>();
   for (const [key, { entries }] of before.folders) {
     for (const [name, entry] of entries) {
