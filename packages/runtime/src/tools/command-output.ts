@@ -106,7 +106,9 @@ export function noteOn(changes: CommandChanges, isBackground = false): string {
       .slice(0, MAX_NOTES)
       .map(({ path, why_not }) => `${path}: undo cannot restore this${why_not === undefined ? "" : `: ${why_not}`}`),
     ...further(stays.length - MAX_NOTES, files_more, "changes that undo cannot restore"),
-    ...left_out.slice(0, MAX_NOTES).map(({ path, why }) => `${path}: changes in it are not listed: ${why}`),
+    ...left_out
+      .slice(0, MAX_NOTES)
+      .map(({ path, why }) => `${path}: changes in it are not listed, and undo cannot restore them: ${why}`),
     ...further(0, left_out_more, "places are not listed"),
     ...(changes.unsure === undefined ? [] : [`${changes.unsure} more changes: ${UNSURE}`]),
     ...(changes.overlapped && (isBackground || files.length > 0) ? [OVERLAPPED] : []),

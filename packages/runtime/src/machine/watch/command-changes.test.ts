@@ -801,3 +801,26 @@ function contentsIn(root: string): Readonly<Record<string, string>> {
   const files = names.filter((name) => lstatSync(join(root, name)).isFile()).sort();
   return Object.fromEntries(files.map((name) => [name, readFileSync(join(root, name), "utf8")]));
 }
+
+const IN_LARGE = [
+  { title: "a file in it removed", script: "rm node_modules/p1/x.js", fails: true },
+  { title: "a file in it written in place", script: "echo evil > node_modules/p2/x.js", fails: true },
+  { title: "a file in it added", script: "echo n > node_modules/p3/n.js", fails: true },
+  { title: "all of it removed", script: "rm -rf node_modules", fails: true },
+  { title: "nothing in it changed", script: "cat node_modules/p1/x.js", fails: false },
+] as const;
+
+for (const { title, script, fails } of IN_LARGE) {
+  test(`undo says what it cannot restore in a large folder that git ignores: ${title}`, async () => {
+    const { make, run, undo, read } = await scratchWatch({ limits: { ignored_files: 5 } });
+    const packages = Array.from({ length: 6 }, (_, at) => [`node_modules/p${at}/x.js`, `${at}`] as const);
+    await make({ ".gitignore": "node_modules/\n", "a.txt": "a", ...Object.fromEntries(packages) });
+
+    const changes = await run(`${script}; echo b > a.txt`);
+    const { error } = await undo(changes.undo_id);
+
+    expect(read("a.txt")).toBe("a");
+    if (fails) expect(error?.message).toMatch(/these cannot be undone: "node_modules\/"/);
+    else expect(error).toBeNull();
+  });
+}

@@ -11,6 +11,8 @@ import type { FileChanger } from "../files/file-changer.ts";
 import { describeTaken, findIntruders, isOutOfReach } from "./find-intruders.ts";
 import { KeptContents } from "./kept-contents.ts";
 import { statsOf } from "./list-folder.ts";
+import { findLost, markLeftOut } from "./left-out.ts";
+import type { LeftOutMarks } from "./left-out.ts";
 import { lookAtTree } from "./look-at-tree.ts";
 import { recordChanges } from "./record-changes.ts";
 import { OpenedFolders } from "./opened-folders.ts";
@@ -19,7 +21,7 @@ import type { CommandTurn } from "./command-turns.ts";
 import { setAside } from "./set-aside.ts";
 import { changesOfOthers, isSurelyOwn } from "./whose-changes.ts";
 import { isFileVersion } from "../../contract/versions.ts";
-import { TouchedFiles } from "./touched-files.ts";
+import { leftBy, TouchedFiles } from "./touched-files.ts";
 import type { TouchedFile } from "./touched-files.ts";
 import type { TreeLook } from "./tree-entry.ts";
 import { TREE_LIMITS } from "./tree-limits.ts";
@@ -77,6 +79,7 @@ interface Running {
   readonly position: number;
   /** What it began with, once that was looked at. */
   before: TreeLook | undefined;
+  leftOut: LeftOutMarks;
   overlapped: boolean;
 }
 
@@ -120,6 +123,7 @@ class Watch implements CommandWatch {
       isBackground: request.background === true,
       position: this.#touched.position,
       before: undefined,
+      leftOut: new Map(),
       overlapped: this.#running.size > 0,
     };
     for (const other of this.#running) other.overlapped = true;
@@ -132,6 +136,7 @@ class Watch implements CommandWatch {
     try {
       const before = await this.#look(request, this.#latest);
       own.before = before;
+      own.leftOut = await markLeftOut(before);
       return { after: () => this.#inTurn(() => this.#after(request, own, before)).finally(drop), drop };
     } catch (error) {
       drop();
@@ -232,11 +237,10 @@ class Watch implements CommandWatch {
       now?.kind !== "directory" || statsOf(key) !== undefined;
     const kept = differences.filter((each) => !takenKeys.has(each.key) && (taken.length === 0 || isThere(each)));
     const rest = kept.filter((each) => isSurelyOwn(each, time));
-    const told = await recordChanges(
-      this.#options.changer,
-      request,
-      describeChanges(rest, { ...this.#describing(request), workspace, touched, before, after }),
-    );
+    const told = await recordChanges(this.#options.changer, request, {
+      described: describeChanges(rest, { ...this.#describing(request), workspace, touched, before, after }),
+      lost: await findLost(own.leftOut, after, cwd),
+    });
     // What was touched since the look is not as it was seen.
     const newer = this.#touched.since(position);
     this.#touch(
@@ -282,12 +286,6 @@ class Watch implements CommandWatch {
 function bytesOf({ before, after }: Difference): number {
   if (after?.kind !== "file") return 0;
   return before?.sha256 !== undefined && before.sha256 === after.sha256 ? 0 : after.size;
-}
-
-/** What a command left, as far as that can be told from what others leave. */
-function leftBy({ key, after }: Difference): readonly TouchedFile[] {
-  if (after !== undefined && after.sha256 === undefined) return [];
-  return [[decodeKey(key), after?.sha256 ?? null]];
 }
 
 function laterContents({ folders }: TreeLook): readonly string[] {

@@ -10,16 +10,23 @@ type Changer = Pick<FileChanger, "record">;
 /** As many as a record should name. */
 const MAX_LOST = 100;
 
+interface ToRecord {
+  readonly described: readonly Described[];
+  /** What else changed that undo cannot restore. */
+  readonly lost: NonNullable<RecordRequest["lost"]>;
+}
+
 /** What cannot be put on record is told as what cannot be undone: the command has run, and what it did is to be known. */
 export async function recordChanges(
   changer: Changer,
   { run_id, tool_call_id }: Pick<RecordRequest, "run_id" | "tool_call_id">,
-  described: readonly Described[],
+  { described, lost: further }: ToRecord,
 ): Promise<Pick<CommandChanges, "files" | "undo_id">> {
   const undos = described.flatMap(({ undo }) => (undo === undefined ? [] : [undo]));
-  const lost = described.flatMap(({ change: { path, why_not } }) =>
+  const named = described.flatMap(({ change: { path, why_not } }) =>
     why_not === undefined ? [] : [{ path, why: why_not }],
   );
+  const lost = [...further, ...named];
   const request = {
     run_id,
     tool_call_id,

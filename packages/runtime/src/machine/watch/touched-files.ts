@@ -1,4 +1,5 @@
-import { folderOf, keyOf, nameOf } from "../search/keys.ts";
+import { decodeKey, folderOf, keyOf, nameOf } from "../search/keys.ts";
+import type { Difference } from "./compare-looks.ts";
 import type { Touched } from "./describe-changes.ts";
 import { statsOf } from "./list-folder.ts";
 import type { TreeLook } from "./tree-entry.ts";
@@ -57,4 +58,10 @@ export class TouchedFiles {
     }
     this.#pruneAt = Math.max(PRUNE_AT, 2 * this.#files.size);
   }
+}
+
+/** What a command left, as far as that can be told from what others leave. */
+export function leftBy({ key, after }: Difference): readonly TouchedFile[] {
+  if (after !== undefined && after.sha256 === undefined) return [];
+  return [[decodeKey(key), after?.sha256 ?? null]];
 }

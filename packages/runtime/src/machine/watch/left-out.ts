@@ -1,0 +1,76 @@
+import { createHash } from "node:crypto";
+import type { Hash } from "node:crypto";
+import { decodeKey } from "../search/keys.ts";
+import { reasonOf } from "../files/system-error.ts";
+import { pathFor } from "../../paths/inside.ts";
+import { childrenIn, statsOf } from "./list-folder.ts";
+import { joinKey } from "./tree-entry.ts";
+import type { TreeLook } from "./tree-entry.ts";
+
+/** Entries of left-out folders that are compared: about a second on a slow disk. What lies beyond is not. */
+const MOST_ENTRIES = 200_000;
+/** Others get a turn this often. */
+const TURN_MS = 8;
+
+/** Stands for what a folder holds that was left out of a look, by key: names, sizes, modes and times, at any depth. */
+export type LeftOutMarks = ReadonlyMap<string, string>;
+
+/** Nothing is read, so that it costs a few microseconds per entry. */
+export async function markLeftOut({ left_out }: Pick<TreeLook, "left_out">): Promise<LeftOutMarks> {
+  const marks = new Map<string, string>();
+  const budget = { left: MOST_ENTRIES, turnMs: performance.now() + TURN_MS };
+  for (const key of left_out.keys()) {
+    const hash = createHash("sha256");
+    await addFolder(hash, key, budget);
+    marks.set(key, hash.digest("hex"));
+  }
+  return marks;
+}
+
+interface Budget {
+  left: number;
+  turnMs: number;
+}
+
+async function addFolder(hash: Hash, top: string, budget: Budget): Promise<void> {
+  const open = [top];
+  for (let key = open.pop(); key !== undefined && budget.left > 0; key = open.pop()) {
+    addEntry(hash, key);
+    for (const { name, isFolder } of namesIn(hash, key)) {
+      if (--budget.left < 0) break;
+      if (isFolder) open.push(joinKey(key, name));
+      else addEntry(hash, joinKey(key, name));
+    }
+    if (performance.now() < budget.turnMs) continue;
+    await new Promise(setImmediate);
+    budget.turnMs = performance.now() + TURN_MS;
+  }
+}
+
+function addEntry(hash: Hash, key: string): void {
+  const stats = statsOf(key);
+  hash.update(`${key}\0${stats?.ino} ${stats?.size} ${stats?.mode} ${stats?.mtimeMs} ${stats?.ctimeMs}\n`);
+}
+
+function namesIn(hash: Hash, key: string): ReturnType<typeof childrenIn> {
+  try {
+    return [...childrenIn(key)].sort((one, other) => (one.name < other.name ? -1 : 1));
+  } catch (error) {
+    hash.update(reasonOf(error)); // gone, or closed to us: then the folder itself tells
+    return [];
+  }
+}
+
+/** What changed in folders that both looks left out: undo cannot restore it. */
+export async function findLost(
+  before: LeftOutMarks,
+  { left_out }: Pick<TreeLook, "left_out">,
+  cwd: string,
+): Promise<readonly { readonly path: string; readonly why: string }[]> {
+  return [...(await markLeftOut({ left_out }))]
+    .filter(([key, mark]) => before.has(key) && before.get(key) !== mark)
+    .map(([key]) => ({
+      path: `${pathFor(decodeKey(key), cwd)}/`,
+      why: `${left_out.get(key)}, and something in it changed`,
+    }));
+}
