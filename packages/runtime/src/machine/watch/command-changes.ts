@@ -222,7 +222,7 @@ class Watch implements CommandWatch {
     const differences = found.entries.filter(
       (each) => !isDoneBy(touched, decodeKey(each.key), each.after) && !isOutOfReach(each, request, workspace),
     );
-    const time = { from: own.turn.from, others: own.turn.others(), after };
+    const time = { from: own.turn.from, others: own.turn.others(), before, after };
     const intruders =
       request.confirmed === true
         ? []

@@ -84,3 +84,58 @@ sandboxed(`commands of one chat know of each other's files${needs}`, async () =>
   expect(artifacts.files_changed).toEqual(["b.txt"]);
   expect((await undo(runtimes[0], artifacts.undo_id)).error).toBeNull();
 });
+
+/** A command of one chat, with what a command of another chat does while it runs. */
+async function besides(parts: { before?: string; first: string; beside: string; last: string }) {
+  const { root, runtimes } = await chats("a", "b");
+  for (const name of ["one", "two"]) mkdirSync(join(root, name, "deep"), { recursive: true });
+  for (const name of ["shared.txt", "one/x.txt", "one/deep/y.txt", "two/z.txt"])
+    writeFileSync(join(root, name), "old\n");
+  const wait = (name: string): string => `until [ -e ${name} ]; do sleep 0.05; done; sleep 0.2`;
+  const running = bash(
+    runtimes[0],
+    `${parts.first}; sleep 0.3; touch ready; ${wait("over")}; ${parts.last}; rm ready over`,
+  );
+  await vi.waitFor(() => expect(existsSync(join(root, "ready"))).toBe(true), { timeout: 60_000 });
+  // In the background, since a command in the foreground waits for its turn.
+  const other = await bash(runtimes[1], parts.beside, { is_background: true });
+  const background_id = (other.payload?.data as { background_id: string }).background_id;
+  await vi.waitFor(
+    async () => {
+      const { payload } = await (runtimes[1] as Runtime).call({ name: "background_output", args: { background_id } });
+      expect(payload?.data).toMatchObject({ state: "exited" });
+    },
+    { timeout: 60_000 },
+  );
+  writeFileSync(join(root, "over"), "");
+  const result = await running;
+  const undone = result.artifacts.undo_id === undefined ? undefined : await undo(runtimes[0], result.artifacts.undo_id);
+  const read = (name: string): string => readFileSync(join(root, name), "utf8");
+  return { root, result, undone, read };
+}
+
+sandboxed(`undo leaves a file that another chat changed before this one did${needs}`, async () => {
+  const { result, read, root } = await besides({
+    first: "echo a > early.txt",
+    beside: "echo b >> shared.txt",
+    last: "echo a >> shared.txt",
+  });
+
+  expect(result.artifacts.files_changed).toEqual(["early.txt"]);
+  expect(result.payload?.stderr).toMatch(/1 more changes: commands of other sessions ran/);
+  expect(existsSync(join(root, "early.txt"))).toBe(false);
+  expect(read("shared.txt")).toBe("old\nb\na\n");
+});
+
+sandboxed(`undo leaves a folder that another chat moved, and does not learn its names${needs}`, async () => {
+  const { result, read, root } = await besides({
+    first: "echo a > early.txt",
+    beside: "mv one moved-by-b; rm two/z.txt; mkdir made-by-b",
+    last: "true",
+  });
+
+  expect(result.artifacts.files_changed).toEqual(["early.txt"]);
+  expect(JSON.stringify(result)).not.toMatch(/moved-by-b|made-by-b|z\.txt|x\.txt/);
+  expect(read("moved-by-b/deep/y.txt")).toBe("old\n");
+  expect(existsSync(join(root, "made-by-b"))).toBe(true);
+});

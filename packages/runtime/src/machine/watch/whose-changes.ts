@@ -7,7 +7,7 @@ import { folderOf, nameOf } from "../search/keys.ts";
 import type { Interval } from "./command-turns.ts";
 import type { Difference } from "./compare-looks.ts";
 import type { TouchedFile } from "./touched-files.ts";
-import type { TreeLook } from "./tree-entry.ts";
+import type { TreeEntry, TreeLook } from "./tree-entry.ts";
 
 /** Longer than the clock for times of files stands still. */
 const MARGIN_MS = 50;
@@ -15,23 +15,36 @@ const MARGIN_MS = 50;
 interface OwnTime {
   readonly from: number;
   readonly others: readonly Interval[];
+  readonly before: TreeLook;
   readonly after: TreeLook;
 }
 
 /**
- * Whether a change was surely made by this command and by none of those that ran beside it: the kernel's own time of the
- * last change, which no program can set, lies where no other one ran.
+ * Whether a change was surely made by this command and by none of those that ran beside it: no other one ran from its
+ * start to the last change, by the kernel's own time, which no program can set. The last change alone would not do:
+ * another one may have changed the same path before it, and undo would remove both.
  */
 export function isSurelyOwn({ key, after }: Difference, own: OwnTime): boolean {
   if (own.others.length === 0) return true;
-  // What was removed leaves its time in the folder that it was in; something before it may have been removed earlier.
-  if (after === undefined) return isAlone(own.from, touchedAround(key, own.after), own.others);
-  const touched = after.kind === "directory" ? (own.after.folders.get(key)?.facts.touched ?? 0) : after.touched;
-  return isAlone(touched, touched, own.others);
+  const touched = touchedAt(key, after, own);
+  return own.others.every((other) => touched + MARGIN_MS < other.from || own.from - MARGIN_MS > other.to);
 }
 
-function isAlone(from: number, to: number, others: readonly Interval[]): boolean {
-  return others.every((other) => to + MARGIN_MS < other.from || from - MARGIN_MS > other.to);
+/** What was removed leaves its time in the folder that it was in; what came with a folder that was moved, in that one. */
+function touchedAt(key: string, after: TreeEntry | undefined, own: OwnTime): number {
+  if (after === undefined) return touchedAround(key, own.after);
+  const touched = after.kind === "directory" ? (own.after.folders.get(key)?.facts.touched ?? 0) : after.touched;
+  return touched >= own.from - MARGIN_MS ? touched : Math.max(touched, newestAbove(key, own));
+}
+
+/** Of the folders above, up to the first that was there before. */
+function newestAbove(key: string, { before, after }: OwnTime): number {
+  let newest = 0;
+  for (let at = folderOf(key); at !== ""; at = folderOf(at)) {
+    newest = Math.max(newest, after.folders.get(at)?.facts.touched ?? Infinity);
+    if (before.folders.get(at)?.facts.inode === after.folders.get(at)?.facts.inode) break;
+  }
+  return newest;
 }
 
 function touchedAround(key: string, { folders }: TreeLook): number {
