@@ -72,7 +72,7 @@ export class KeptContents {
     const span = this.#spans.get(sha256);
     if (span === undefined || this.#fd === undefined) return undefined;
     try {
-      this.#flush(this.#fd);
+      if (span.at >= this.#size - this.#batched) this.#flush(this.#fd);
       const content = Buffer.alloc(span.size);
       readSync(this.#fd, content, 0, span.size, span.at);
       return hash("sha256", content, "hex") === sha256 ? content : undefined;
@@ -125,10 +125,14 @@ export class KeptContents {
     this.#batched = 0;
   }
 
-  /** Positions are not to be relied on after a write that went wrong. */
+  /** What is in the file stays; what was not written yet is forgotten. */
   #giveUp(error: unknown): void {
     if (!isSystemError(error)) throw error;
-    this.clear();
+    const written = this.#size - this.#batched;
+    for (const [sha256, { at, size }] of this.#spans) if (at + size > written) this.#spans.delete(sha256);
+    this.#batched = 0;
+    this.#size = written;
     this.#problem = reasonOf(error);
+    // Nothing is written from now on, so that what half a write left at its end does no harm.
   }
 }

@@ -99,7 +99,7 @@ async function besides(parts: { before?: string; first: string; beside: string; 
   await vi.waitFor(() => expect(existsSync(join(root, "ready"))).toBe(true), { timeout: 60_000 });
   // In the background, since a command in the foreground waits for its turn.
   const other = await bash(runtimes[1], parts.beside, { is_background: true });
-  const background_id = (other.payload?.data as { background_id: string }).background_id;
+  const { background_id } = (other.payload?.data ?? {}) as { background_id?: string };
   await vi.waitFor(
     async () => {
       const { payload } = await (runtimes[1] as Runtime).call({ name: "background_output", args: { background_id } });
