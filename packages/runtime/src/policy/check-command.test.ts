@@ -225,7 +225,8 @@ test("everyday commands in harmless syntax are neither denied nor asked about", 
 // oxfmt-ignore
 const DENIED_BY_LIST = [
   { list: "git push",              command: "git push origin main",        isDenied: true },
-  { list: "git push",              command: "git -C x push",               isDenied: false },
+  { list: "git push",              command: "git -C x push",               isDenied: true },
+  { list: "git push",              command: "git -C push status",          isDenied: false },
   { list: "npm publish, git push", command: "cd a && sudo git push",       isDenied: true },
   { list: "curl *\nwget",          command: "bash -c 'curl x'",            isDenied: true },
   { list: "curl",                  command: "/usr/bin/curl x",             isDenied: true },

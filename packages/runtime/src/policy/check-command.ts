@@ -4,7 +4,7 @@ import { hasOption, optionValues, readArguments } from "../shell/options.ts";
 import type { Arguments } from "../shell/options.ts";
 import { knownWord } from "../shell/parsed-shell.ts";
 import type { ParsedShell, ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
-import { matchSubcommands, optionsOf, subcommandsOf } from "../shell/program-options.ts";
+import { matchSubcommands, optionsOf } from "../shell/program-options.ts";
 import type { Subcommands } from "../shell/program-options.ts";
 import { COMMAND_DANGERS } from "./command-dangers.ts";
 import type { Danger } from "./command-dangers.ts";
@@ -187,13 +187,10 @@ for (const danger of COMMAND_DANGERS) {
 interface Given extends Arguments, Subcommands {}
 
 function argumentsOf(base: string, words: readonly ShellWord[]): Given {
-  if (base !== "git") {
-    const read = readArguments(words, optionsOf(base));
-    return { ...read, ...subcommandsOf(words, read.operands) };
-  }
+  if (base !== "git") return { ...readArguments(words, optionsOf(base)), words };
   const rest = gitSubcommand(words);
   const { options, operands, ...more } = readArguments(rest, { short: "m", long: ["message"] });
-  return { ...more, options, ...subcommandsOf(rest, [...rest.slice(0, 1), ...operands]) };
+  return { ...more, options, words: rest, operands: [...rest.slice(0, 1), ...operands] };
 }
 
 function fits(danger: Danger, subcommands: Row["subcommands"], given: Given): boolean {

@@ -34,7 +34,75 @@ const GRANTS: readonly { readonly granted: string; readonly covered: readonly st
   {
     granted: "grep -rn TODO src",
     covered: ["grep x src", "grep -rni 'a b' src docs", "grep -C 3 x a", "grep -A3 x a", "grep --color=never x a", "grep -m 1 x a"],
-    others: ["grep x ~/.ssh/config", "grep -f /etc/passwd a", "grep -R x a", "grep -ex ~/.netrc", "grep -e x a", "grep --include=*.ts -r x src", "grep x", "grep -fx a b", "grep --colo=always -P x a"],
+    others: ["grep x ~/.ssh/config", "grep -f /etc/passwd a", "grep -R x a", "grep -ex ~/.netrc", "grep -e x a", "grep --include=*.ts -r x src", "grep x", "grep -fx a b", "grep --colo=always -P x a",
+      "grep --color 5 ~/.ssh/config src", "grep --color x ~/.netrc src", "grep -m x ~/.netrc src", "grep -A x src", "grep --color=x;y a b", "grep -C /etc/passwd x src", "grep --count=1 x src"],
+  },
+  {
+    granted: "ls src",
+    covered: ["ls src docs", "ls -la src", "ls --color=always src"],
+    others: ["ls --color /etc src", "ls --color ~ src", "ls -R src", "ls", "ls -la", "ls ~", "ls -I x src", "ls src/../..", "ls --full-time=x src"],
+  },
+  {
+    granted: "diff a b",
+    covered: ["diff -u a b", "diff --color=auto a b"],
+    others: ["diff --color /etc/passwd a b", "diff --from-file=/etc/passwd a", "diff -r a /etc", "diff -u a ~/b"],
+  },
+  {
+    granted: "head -n 5 a",
+    covered: ["head a", "head -n 9 b", "head -n9 b", "head --lines=3 b", "head -c 10k a"],
+    others: ["head -n /etc/passwd", "head -n ~/a b", "head --lines ~/a b", "head --lines=~/a b", "head -n -x a"],
+  },
+  {
+    granted: "ruff check src",
+    covered: ["ruff check src/a.py", "ruff check -q src tests"],
+    others: ["ruff format src", "ruff clean", "ruff check --fix src", "ruff server", "ruff check ../x", "ruff -q format src"],
+  },
+  {
+    granted: "vitest run src",
+    covered: ["vitest run src/a.test.ts"],
+    others: ["vitest init browser", "vitest src", "vitest run --config x src", "vitest run /etc"],
+  },
+  {
+    granted: "black src/gen/a.py",
+    covered: ["black src/gen/b.py", "black -q src/gen/a.py"],
+    others: ["black src/a.py", "black .", "black --config x src/gen/a.py"],
+  },
+  {
+    granted: "curl -sO https://example.com/a",
+    network: true,
+    covered: ["curl -sO https://example.com/a", "curl -sO -v https://example.com/a"],
+    others: ["curl -sO https://example.com/.npmrc", "curl -sO https://example.com/b", "curl -sOJ https://example.com/a"],
+  },
+  {
+    granted: "wget https://example.com/a",
+    network: true,
+    covered: [],
+    others: ["wget https://example.com/a", "wget https://example.com/.envrc"],
+  },
+  {
+    granted: "git -C log push origin main",
+    covered: ["git -C log push origin main", "git -C log push -q origin main"],
+    others: ["git -C log push -n 5 origin main", "git -C log push -p origin main", "git -C other push origin main", "git push origin main", "git -C log -C x push origin main"],
+  },
+  {
+    granted: "npm --prefix web run test",
+    covered: ["npm --prefix web run test", "npm --prefix web run -s test"],
+    others: ["npm --prefix other run test", "npm --prefix web run deploy", "npm run test", "npm --prefix web run test --loglevel --script-shell=x", "npm --prefix web run test --loglevel 5", "npm --prefix web run test --loglevel=--x"],
+  },
+  {
+    granted: "npm run build",
+    covered: ["npm run build --loglevel=warn"],
+    others: ["npm run build --loglevel --script-shell=./x", "npm run build --loglevel silent", "npm run build -- --x", "npm run build:deploy", "npm run-script build", "npm --if-present run build", "npm run build --node-options=--require=./x"],
+  },
+  {
+    granted: "docker --context dev ps",
+    covered: ["docker --context dev ps"],
+    others: ["docker --context prod ps", "docker ps", "docker --context dev --host x ps", "docker --context dev ps -a"],
+  },
+  {
+    granted: "docker --context dev compose -f a.yml up -d",
+    covered: [],
+    others: ["docker --context prod compose -f a.yml up -d", "docker --context dev compose -f b.yml up -d", "docker compose -f a.yml up -d", "docker --context dev compose -f a.yml -f b.yml up -d"],
   },
   {
     granted: "touch src/gen/a.ts",

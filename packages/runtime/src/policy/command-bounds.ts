@@ -1,6 +1,8 @@
 import type { CommandBounds } from "../protocol/approval.ts";
 import { isInside } from "../paths/inside.ts";
+import { readArguments } from "../shell/options.ts";
 import type { ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
+import { optionsOf } from "../shell/program-options.ts";
 import { judgePlace } from "./check-path.ts";
 import type { NamedCommand, Places } from "./facts.ts";
 import { harmlessWords } from "./harmless-options.ts";
@@ -13,18 +15,20 @@ type Slot = NonNullable<BoundWord["slot"]>;
 const READERS = new Set([
   "cat", "head", "tail", "wc", "nl", "tac", "rev", "od", "hexdump", "strings", "stat", "file", "ls", "dir", "du", "tree", "diff", "cmp", "comm", "cksum",
   "md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "base64",
-  "eslint", "prettier", "tsc", "jest", "vitest", "mocha", "pytest", "mypy", "ruff", "black", "flake8", "oxlint", "biome", "gofmt", "rustfmt",
+  "eslint", "prettier", "tsc", "jest", "vitest", "mocha", "pytest", "mypy", "ruff", "flake8", "oxlint", "biome", "gofmt",
   "shellcheck", "rubocop",
 ]);
 /** The first operand is what they look for. */
 const SEARCHERS = new Set(["grep", "egrep", "fgrep", "rg"]);
 /** They change what they are given: then only the folder of the command that was agreed to is meant. */
-const WRITERS = new Set(["touch", "mkdir", "cp", "tee"]);
-const ASKERS = new Set(["curl", "wget"]);
+const WRITERS = new Set(["touch", "mkdir", "cp", "tee", "black", "rustfmt"]);
+/** The first operand is a subcommand, and so it is meant as it is. */
+const WITH_SUBCOMMAND = new Set(["vitest", "ruff", "biome"]);
 
 /** What of a command's operands may be another one of its kind. The rest is meant as it is. */
 function slotOf(program: string, operand: string, index: number): Slot | undefined {
-  if (ASKERS.has(program)) return /^https?:/i.test(operand) ? "address" : undefined;
+  if (program === "curl") return /^https?:/i.test(operand) ? "address" : undefined;
+  if (index === 0 && WITH_SUBCOMMAND.has(program)) return undefined;
   if (SEARCHERS.has(program)) return index === 0 ? "text" : "path";
   return READERS.has(program) || WRITERS.has(program) ? "path" : undefined;
 }
@@ -49,15 +53,16 @@ function isComparable({ words, assignments, redirections, folder, isCarrier }: S
 function shapeOf(command: SimpleCommand, isOpen: boolean): Shape | undefined {
   if (!isComparable(command)) return undefined;
   const [program = "", ...rest] = command.words.map(({ value }) => value);
-  const kept = keptWords(program, rest);
+  const kept = keptWords(command.words);
   const hasOptions = kept.some(({ isOption }) => isOption);
+  const isOpenTo = (slot: Slot): boolean => (slot === "address" ? !isNamedByAddress(rest) : !hasOptions);
   const words: BoundWord[] = [{ word: program }];
   const given: Record<Slot, ShellWord[]> = { path: [], address: [], text: [] };
   let operands = 0;
   for (const { at, isOption } of kept) {
     const word = command.words[at] as ShellWord;
     const slot = isOption || !isOpen ? undefined : slotOf(program, word.value, operands++);
-    if (slot === undefined || (hasOptions && slot !== "address")) {
+    if (slot === undefined || !isOpenTo(slot)) {
       words.push({ word: word.value });
       continue;
     }
@@ -68,12 +73,16 @@ function shapeOf(command: SimpleCommand, isOpen: boolean): Shape | undefined {
   return { program, words, given };
 }
 
+/** What is fetched goes to a file with the name that the address ends with: another address is another file. */
+function isNamedByAddress(rest: readonly string[]): boolean {
+  return rest.some((value) => /^-[a-zA-Z]*[OJ]|^--remote/.test(value));
+}
+
 /** The words after the program that count, by their index, without harmless options. */
-function keptWords(
-  program: string,
-  rest: readonly string[],
-): readonly { readonly at: number; readonly isOption: boolean }[] {
-  const subcommand = rest.find((value) => !value.startsWith("-")) ?? "";
+function keptWords(words: readonly ShellWord[]): readonly { readonly at: number; readonly isOption: boolean }[] {
+  const [program = "", ...rest] = words.map(({ value }) => value);
+  const { operands } = readArguments(words, optionsOf(program), { stopsEarly: true });
+  const subcommand = operands[0]?.value ?? "";
   const end = rest.indexOf("--");
   const kept: { at: number; isOption: boolean }[] = [];
   let next = 0;
@@ -81,7 +90,7 @@ function keptWords(
     if (at < next) continue; // the value of a harmless option
     // After `--` nothing is an option.
     const isOption = value.startsWith("-") && value !== "-" && (end < 0 || at <= end);
-    const skipped = isOption ? harmlessWords(value, [program, subcommand]) : 0;
+    const skipped = isOption ? harmlessWords([value, rest[at + 1]], [program, subcommand]) : 0;
     if (skipped > 0) next = at + skipped;
     else kept.push({ at: at + 1, isOption });
   }

@@ -1,4 +1,5 @@
 import type { ParsedShell, ShellRedirection, SimpleCommand } from "../shell/parsed-shell.ts";
+import { withoutOptionsBefore } from "../shell/program-options.ts";
 
 /** A text with commands, and what was found in it. */
 interface Judged {
@@ -39,7 +40,9 @@ export function commandPattern(words: string): CommandPattern {
   }
 
   return {
-    matches: (command) => fits(command, ANY_FOLDER),
+    // `git -C x push` is a `git push` to those who refuse it.
+    matches: (command) =>
+      [command.words, ...withoutOptionsBefore(command.words)].some((given) => fits({ words: given }, ANY_FOLDER)),
     covers({ parsed: { commands, opaque }, verdict: { findings } }) {
       if (opaque.length > 0 || findings.some(({ level }) => level === "opaque")) return false;
       const isRisky = findings.length > 0;

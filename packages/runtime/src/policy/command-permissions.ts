@@ -1,7 +1,7 @@
 import type { Permission } from "../protocol/call.ts";
 import { gitSubcommand } from "../shell/git.ts";
 import { readArguments } from "../shell/options.ts";
-import { optionsOf, subcommandsOf } from "../shell/program-options.ts";
+import { isDoubtful, optionsOf } from "../shell/program-options.ts";
 import type { ParsedShell, SimpleCommand } from "../shell/parsed-shell.ts";
 import { OF_ACCESS, UNKNOWN_MAY } from "./needed-permissions.ts";
 import type { NeededPermissions } from "./needed-permissions.ts";
@@ -125,8 +125,8 @@ function asksNetwork(base: string, { words }: SimpleCommand): boolean {
   if (row === undefined) return base === "rsync" && words.some(({ value }) => /^[^/]+:/.test(value));
   if (row.subcommands === undefined) return true;
   const { subcommands } = row;
-  const { operands, doubtful } = subcommandsOf(words, readArguments(words, optionsOf(base)).operands);
-  const end = operands.findIndex((word) => !doubtful.has(word));
+  const { operands } = readArguments(words, optionsOf(base));
+  const end = operands.findIndex((word) => !isDoubtful(word, words));
   const first =
     operands.length === 0 ? [""] : operands.slice(0, end < 0 ? undefined : end + 1).map(({ value }) => value);
   return first.some((value) => subcommands.test(value));

@@ -195,3 +195,36 @@ describe("without a sandbox", () => {
     expect(decided("npm test", { ...given, rules: [SECRETS, allowed] }).effect).toBe("ALLOW");
   });
 });
+
+/** To allow a path is to allow commands that touch nothing else, whatever folder they start in. */
+// oxfmt-ignore
+const ALLOWED_BELOW: readonly { readonly command: string; readonly effect: Decision["effect"]; readonly rule?: PolicyRule }[] = [
+  { command: "cat a.ts",                    effect: "ALLOW" },
+  { command: "cat a.ts gen/b.ts",           effect: "ALLOW" },
+  { command: "echo hi",                     effect: "ALLOW" },
+  { command: "touch gen/b.ts",              effect: "ALLOW" },
+  { command: "cat ../../notes",             effect: "REQUIRE_CONFIRMATION" },
+  { command: "cat a.ts /etc/passwd",        effect: "REQUIRE_CONFIRMATION" },
+  { command: "cat ~/.ssh/id_rsa",           effect: "REQUIRE_CONFIRMATION" },
+  { command: "cat /work/link/key",          effect: "REQUIRE_CONFIRMATION" },
+  { command: "cd ../.. && cat notes",       effect: "REQUIRE_CONFIRMATION" },
+  { command: "cat *.ts",                    effect: "REQUIRE_CONFIRMATION" },
+  { command: "cat $X",                      effect: "REQUIRE_CONFIRMATION" },
+  { command: "echo hi > ../../notes",       effect: "REQUIRE_CONFIRMATION" },
+  { command: "npm test",                    effect: "REQUIRE_CONFIRMATION" },
+  { command: "make",                        effect: "REQUIRE_CONFIRMATION" },
+  { command: "bash -c 'cat a.ts'",          effect: "REQUIRE_CONFIRMATION" },
+  { command: "npm test",                    effect: "ALLOW", rule: { effect: "allow", path: "src/**", command: "npm test" } },
+  { command: "cat a.ts",                    effect: "ALLOW", rule: { effect: "allow", path: "src/**", command: "cat *" } },
+  { command: "cat ../../notes",             effect: "REQUIRE_CONFIRMATION", rule: { effect: "allow", path: "src/**", command: "cat *" } },
+];
+
+test.each(ALLOWED_BELOW)(
+  "with src/** allowed and no sandbox, $command in src/a: $effect",
+  ({ command, effect, rule }) => {
+    const touches = [{ path: ".", real: "/work/src/a", access: "list", show_sensitive: false, exists: true } as const];
+    const call = { ...bash(command, { folder: "/work/src/a" }), touches };
+    const rules: readonly PolicyRule[] = [rule ?? { effect: "allow", tool: "bash", path: "src/**" }];
+    expect(decided(call, { rules, sandbox: "none" }).effect).toBe(effect);
+  },
+);

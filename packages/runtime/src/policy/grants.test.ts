@@ -85,7 +85,7 @@ const ONLY_EXACT: readonly { title: string; given: GivenCall; roots?: readonly s
   { title: "a command that is known in part",         given: bash("git push $(cat x)") },
   { title: "code in a variable",                      given: bash('eval "$X"') },
   { title: "a program of the workspace",              given: bash("./deploy.sh prod") },
-  { title: "an option where a subcommand is wanted",  given: bash("git -C other push") },
+  { title: "an option where a subcommand is wanted",  given: bash("git -C other $X") },
   { title: "a subcommand that is not known",          given: bash("git $X") },
   { title: "a risky command with an option to be known later", given: bash('git branch -D "$X" "$Y"') },
   { title: "a risky option with a pattern in it",     given: bash("git branch -D* x") },

@@ -1,6 +1,7 @@
 import type { GrantOffer, GrantPattern } from "../protocol/approval.ts";
 import type { PolicyRule } from "../protocol/configuration.ts";
 import { asGlob } from "../paths/as-glob.ts";
+import { withoutOptionsBefore } from "../shell/program-options.ts";
 import { commonFolder, onlyCommand, onlyHost, onlyPath } from "./call-patterns.ts";
 import { isCarrierPattern } from "./carrier-pattern.ts";
 import { boundsOf, describeBounds, isWithin } from "./command-bounds.ts";
@@ -44,11 +45,12 @@ function makeOffers(call: CallFacts, workspace: Places): readonly GrantOffer[] {
 function commandOffers(call: CallFacts, commands: readonly NamedCommand[], workspace: Places): readonly GrantOffer[] {
   const only = onlyCommand(call);
   const bounds = only === undefined ? undefined : boundsOf(only.command, only.named, workspace);
-  if (bounds === undefined) return [];
+  if (only === undefined || bounds === undefined) return [];
   const network = commands.some((each) => each.network);
   const risky = commands.some(({ verdict }) => verdict.findings.length > 0);
   const command = bounds.words.map(({ word = "*" }) => word).join(" ");
-  if (isCarrierPattern(`${command} *`)) return [];
+  const [plain = only.command.words] = withoutOptionsBefore(only.command.words);
+  if (isCarrierPattern(`${plain.map(({ value }) => value).join(" ")} *`)) return [];
   const words = `${describeBounds(bounds)}${network ? " with the network" : ""}, with any options that change only its output`;
   const tool = call.tool.name;
   return [

@@ -3,7 +3,7 @@ import { asGlob } from "../paths/as-glob.ts";
 import { compileGlob } from "../paths/glob.ts";
 import { isInside } from "../paths/inside.ts";
 import { commandPattern } from "./command-pattern.ts";
-import type { CallFacts, ResolvedTouch } from "./facts.ts";
+import type { CallFacts, NamedCommand, ResolvedTouch } from "./facts.ts";
 import { foldPath } from "./fold-name.ts";
 import { WEIGHTS } from "./rule-weights.ts";
 
@@ -52,15 +52,19 @@ function serversOf(toolName: string): readonly string[] {
 /**
  * Patterns are held against where paths really lead. A rule that allows applies when it covers every touched path, in
  * the exact case; one that refuses or asks applies when it covers any, in any case and spelling, so that no look-alike
- * of a name gets by.
+ * of a name gets by. To allow a command is to cover all that it touches: what its words name, and nothing else unless
+ * the rule names the command as well.
  */
-export function compilePath(given: string, effect: RuleEffect): ClosenessFor {
+export function compilePath(given: string, effect: RuleEffect, { namesCommand = false } = {}): ClosenessFor {
   const pattern = plainPattern(given);
   const isAbsolute = pattern.startsWith("/");
   const literal = literalLength(pattern);
   const covers = compileCover(pattern, effect);
 
-  function closenessOf({ real, names }: ResolvedTouch, roots: readonly string[]): number | undefined {
+  function closenessOf(
+    { real, names }: Pick<ResolvedTouch, "real" | "names">,
+    roots: readonly string[],
+  ): number | undefined {
     if (names !== undefined && effect === "allow") return undefined; // a pattern may stand for more than is covered
     if (isAbsolute) return covers(real, names) ? closeness(literal) : undefined;
     let best: number | undefined;
@@ -72,7 +76,11 @@ export function compilePath(given: string, effect: RuleEffect): ClosenessFor {
     return best;
   }
 
-  return ({ touches }, roots) => {
+  const isCovered = ({ untold, places }: NamedCommand, roots: readonly string[]): boolean =>
+    (namesCommand || untold === undefined) && places.every((place) => closenessOf(place, roots) !== undefined);
+
+  return ({ touches, commands = [] }, roots) => {
+    if (effect === "allow" && !commands.every((each) => isCovered(each, roots))) return undefined;
     let best: number | undefined;
     for (const touch of touches) {
       const each = closenessOf(touch, roots);

@@ -125,7 +125,7 @@ function compileReadable(rule: PolicyRule, index: number): CompiledRule {
   const server = rule.mcp_server === undefined ? undefined : compileServer(rule.mcp_server, effect);
   const close = [
     ...(rule.command === undefined ? [] : [compileCommand(rule.command, effect)]),
-    ...(rule.path === undefined ? [] : [compilePath(rule.path, effect)]),
+    ...(rule.path === undefined ? [] : [compilePath(rule.path, effect, { namesCommand: rule.command !== undefined })]),
     ...(rule.domain === undefined ? [] : [compileDomain(rule.domain, effect)]),
   ];
   const weight =

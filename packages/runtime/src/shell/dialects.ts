@@ -121,6 +121,8 @@ function runSource(input: Input, { shapes, input: kind }: Dialect, runner: Runne
 
 /** What stands at the shapes of a text is run; what its code plainly starts as well. */
 function runDialect(word: ShellWord, shapes: readonly Shape[], runner: Runner): boolean {
+  // A name, a target or a setting: there is no room for a command in it.
+  if (/^[\w./:=+@%,-]*$/.test(word.value)) return false;
   spend(runner.scope, PER_READ * word.value.length);
   const found: string[] = [];
   for (const { at, as, braces } of shapes) {

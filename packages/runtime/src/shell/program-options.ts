@@ -163,29 +163,26 @@ export function optionsOf(program: string): OptionTable | undefined {
 const PLAIN =
   /^(?:--(?:no-.+|silent|quiet|verbose|debug|yes|force|help|version|json|global|dry-run|offline|frozen|frozen-lockfile|locked|workspaces|recursive|parallel|ignore-scripts|if-present|legacy-peer-deps|production|all|prefer-offline|insecure.*|tlsverify|include-workspace-root|workspace-root|stream|paginate|bare|paginate|literal-pathspecs|glob-pathspecs|release|disable-pip-version-check|isolated|require-virtualenv|ansi|no-interaction)|-[aAbdDfghiklqrsvVyzE1]+)$/;
 
-/**
- * The words that may be a program's subcommands: its operands, without values of options. One that stands right behind
- * an option that is not known may be the value of that, so that the next one counts as well.
- */
+/** A program's words, and the operands among them: its subcommands first. */
 export interface Subcommands {
+  readonly words: readonly ShellWord[];
   readonly operands: readonly ShellWord[];
-  readonly doubtful: ReadonlySet<ShellWord>;
 }
 
-export function subcommandsOf(words: readonly ShellWord[], operands: readonly ShellWord[]): Subcommands {
-  const doubtful = new Set<ShellWord>();
-  for (const [at, word] of words.entries()) {
-    const before = words[at - 1]?.value ?? "";
-    const isValue = at > 1 && /^-[^=]+$/.test(before) && before !== "--" && !PLAIN.test(before);
-    // `cargo +nightly build`
-    if (isValue || (at === 1 && /^\+\w/.test(word.value))) doubtful.add(word);
-  }
-  return { operands, doubtful };
+/**
+ * Whether an operand may be the value of the option before it, which is not known: then the next operand counts as well.
+ * `cargo +nightly build` has such a word, too.
+ */
+export function isDoubtful(word: ShellWord, words: readonly ShellWord[]): boolean {
+  const at = words.indexOf(word);
+  const before = words[at - 1]?.value ?? "";
+  if (at === 1) return /^\+\w/.test(word.value);
+  return /^-[^=]+$/.test(before) && before !== "--" && !PLAIN.test(before);
 }
 
 /** How many operands the given subcommands take up, choices for each; undefined where they are others. */
 export function matchSubcommands(
-  { operands, doubtful }: Subcommands,
+  { words, operands }: Subcommands,
   choices: readonly (readonly string[])[],
 ): number | undefined {
   let at = 0;
@@ -195,7 +192,7 @@ export function matchSubcommands(
       if (word === undefined) return undefined;
       at++;
       if (names.includes(word.value)) break;
-      if (!doubtful.has(word)) return undefined;
+      if (!isDoubtful(word, words)) return undefined;
     }
   }
   return at;
@@ -204,7 +201,22 @@ export function matchSubcommands(
 /** Where, among the words, one of these subcommands stands; -1 where the program does something else. */
 export function findSubcommand(words: readonly ShellWord[], names: readonly string[]): number {
   const { operands } = readArguments(words, optionsOf(words[0]?.value ?? ""));
-  const found = matchSubcommands(subcommandsOf(words, operands), [names]);
+  const found = matchSubcommands({ words, operands }, [names]);
   const word = found === undefined ? undefined : operands[found - 1];
   return word === undefined ? -1 : words.indexOf(word);
+}
+
+/** The words without options before the subcommand, in each way that they may be read: `git push` of `git -C x push`. */
+export function withoutOptionsBefore(words: readonly ShellWord[]): readonly (readonly ShellWord[])[] {
+  const [program, ...rest] = words;
+  if (program === undefined || rest[0] === undefined || !/^[-+]./.test(rest[0].value)) return [];
+  const { firstOperand } = readArguments(words, optionsOf(program.value), { stopsEarly: true });
+  const readings: (readonly ShellWord[])[] = [];
+  for (let at = firstOperand; at < words.length; at++) {
+    const word = words[at];
+    if (word?.value.startsWith("-") === true) continue;
+    readings.push([program, ...words.slice(at)]);
+    if (word === undefined || !isDoubtful(word, words)) break;
+  }
+  return readings;
 }
