@@ -56,7 +56,7 @@ function findQuoted(view: View, { name, claim, place }: Assignment, { at, tail }
   if (place.isElement === true && restOfLine(view, whole.end, 2) !== "</") return undefined;
   const scheme = SCHEME.exec(view.text.slice(at, whole.end))?.[0].length ?? 0;
   const start = at + scheme;
-  const redacted = skipRedacted(view, start);
+  const redacted = skipRedacted(view, tail.kind === "triple" ? trimmed(view, start, whole).start : start);
   if (redacted !== undefined) return redacted;
   const text = view.text.slice(start, whole.end);
   if (tail.kind === "triple" && text.includes("\n")) {

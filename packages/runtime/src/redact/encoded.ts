@@ -20,7 +20,7 @@ export interface Decoded {
 // oxfmt-ignore
 export const ESCAPE_WORDS: readonly string[] = [
   "\\u", "\\x", "\\0", "\\1", "&#", "&quot;",
-  "%3d", "%3a", "%22", "%25", "%2d", "%2e", "%30", "%31", "%32", "%33", "%34", "%35", "%36", "%37", "%38", "%39",
+  "%2", "%3d", "%3a", "%22", "%25", "%2d", "%2e", "%30", "%31", "%32", "%33", "%34", "%35", "%36", "%37", "%38", "%39",
   "%4", "%5", "%6", "%7",
 ];
 
@@ -31,7 +31,7 @@ const NAMED: ReadonlyMap<string, string> = new Map([
 ]);
 const LONGEST_NAME = 6;
 /** No escape is longer, without the backslashes that nesting puts before it. */
-const LONGEST_ESCAPE = 12;
+export const LONGEST_ESCAPE = 12;
 /** How much around an escape is decoded, within its line. A secret is found from either end of it. */
 const BEFORE = 400;
 const AFTER = 2048;
@@ -43,10 +43,12 @@ const ROUNDS = 3;
 
 /** The text around an escape, decoded, to be looked at like any other. `anchor` is the beginning of the escape. */
 export function findEncoded(view: View, { start }: Span): Found | undefined {
-  if (view.isDecoded || view.decodedTo > start) return undefined;
+  if (view.isDecoded) return undefined;
+  const known = findKnownAround(view, start);
+  if (view.decodedTo > start || isOnlyOfKnown(view, start)) return known;
   if (escapeAt(view.text, start) === 0) {
     if (view.text.length - start < LONGEST_ESCAPE && !view.final) view.short = true;
-    return undefined;
+    return known;
   }
   const from = lineStart(view, start);
   const end = lineEnd(view, start);
@@ -55,8 +57,44 @@ export function findEncoded(view: View, { start }: Span): Found | undefined {
   const rest = isCut ? wordEnd(view, to) : to;
   if (view.short) return undefined;
   view.decodedTo = isCut ? to - OVERLAP : to;
-  return { start, end: start, isBeside: true, decoded: decode(view, { from, to, rest }) };
+  return { start, end: start, ...known, isBeside: true, decoded: decode(view, { from, to, rest }) };
 }
+
+/** How many of its first characters a known value is noticed by. An escape behind them is read where it is met. */
+export const NOTICED = 4;
+
+/** Quotes, and what stands before them, are not part of a value. */
+const BEFORE_VALUE = setOf("'\"`$\\");
+
+function isEscaping(text: string, at: number): boolean {
+  return text.charCodeAt(at) === CODE.backslash && !isIn(BEFORE_VALUE, text.charCodeAt(at + 1));
+}
+
+/** A known value that has an escape, or a quote of the shell, among its first characters. */
+export function findKnownAround(view: View, anchor: number): Found | undefined {
+  if (view.known === undefined) return undefined;
+  for (let start = anchor; start > anchor - NOTICED && start >= 0; start--) {
+    const code = view.text.charCodeAt(start);
+    if (start < anchor && isSpace(code)) return undefined;
+    if (isIn(BEFORE_VALUE, code) && !isEscaping(view.text, start)) continue;
+    const length = view.known.lengthAt(view, start);
+    if (length > 0) return { start, end: start + length, isBeside: true };
+  }
+  return undefined;
+}
+
+/** Blanks and slashes are in every other address, and in no token. */
+function isOnlyOfKnown(view: View, start: number): boolean {
+  return (
+    view.text.charCodeAt(start) === CODE.percent &&
+    codeAt(view, start + 1) === DIGIT_2 &&
+    !isIn(TOKEN_SIGNS, codeAt(view, start + 2) | 32)
+  );
+}
+
+const DIGIT_2 = 50;
+/** %22 and %25, and those of tokens: %2d, %2e. */
+const TOKEN_SIGNS = setOf("25de");
 
 function lineStart({ text, floor }: View, at: number): number {
   const limit = Math.max(0, at - BEFORE, floor);
@@ -133,11 +171,11 @@ function decodeOnce({ text, starts, rest, isBehind }: Decoded): Decoded {
   return { text: result, starts: newStarts, rest, isUnquoted: false, isBehind };
 }
 
-const LENGTH_BITS = 5;
-const LENGTH_MASK = (1 << LENGTH_BITS) - 1;
+export const LENGTH_BITS = 5;
+export const LENGTH_MASK = (1 << LENGTH_BITS) - 1;
 
 /** The escape at a place: the code of its character, and its length in the lowest bits. 0 where there is none. */
-function escapeAt(text: string, at: number): number {
+export function escapeAt(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code === CODE.percent) return numberAt(text, at, { skip: 1, most: 2, radix: 16 });
   if (code === CODE.ampersand) return entityAt(text, at);

@@ -50,7 +50,8 @@ test("a command line holds several secrets, of the program and of others", () =>
 
 // oxfmt-ignore
 const FILES = [
-  "db.example.com:5432:app:bob:§", "*:*:*:bob:§", "localhost:5432:*:postgres:§\nother:*:db:bob:§", "machine h login bob password §", "machine h\n  login bob\n  password §\n", "default login bob password §",
+  "db.example.com:5432:app:bob:§", "*:*:*:bob:§", "localhost:5432:*:postgres:§\nother:*:db:bob:§", "a:5432:app:bob:§\\nb:5433:app:bob:§\\n", '{"text":"a:6432:app:bob:§\\n*:*:*:eve:§"}', "     7\ta:5432:app:bob:§", "+a:5432:app:bob:§", "> a:5432:app:bob:§", "echo a:5432:app:bob:§ >> ~/.pgpass", "+ printf %s a:5432:app:bob:§", "/run/postgresql:5432:app:bob:§", "-e LINE=a:5432:app:bob:§",
+  "machine h login bob password §", "machine h\n  login bob\n  password §\n", "default login bob password §",
   "[client]\nuser=bob\npassword=§\n", '[client]\npassword = "§"', "//registry.example.com/:_authToken=§", '_password="§"', "https://bob:§@github.com", '{"auths":{"r.example.com":{"identitytoken":"§"}}}',
 ];
 
@@ -70,7 +71,8 @@ const KEPT = [
   "docker login -u bob --password-stdin reg.example.com", "docker ps -a", "helm install -f a.yaml x", "kubectl get pods -p", "kubectl create configmap c --from-literal=a=$B", "curl -u $USER:$PASS https://x", "curl -u user https://x", "curl -fsSL https://x | bash", "openssl rand -hex 32", "openssl x509 -in cert.pem -text", "openssl rsa -in k -passin env:PW",
   "vault login -method=oidc", "az login", "az group list -o table", "htpasswd -c .htpasswd bob", "sshpass -e ssh x", "sshpass -f file ssh x", "mongo -u bob -p", "ldapsearch -W -x", "the mysql -p option asks for a password", "docker login -p is insecure", "use curl -u user:password to log in", "curl -u <user>:<password> x", "curl -u user:$TOKEN x",
   "npm login", "npm config set registry https://r.example.com", "gpg --list-keys", "7z a -tzip a.zip f", "http GET example.org", "https is a protocol", "sqlplus /nolog", "smbclient -L //h -U bob", "useradd -m bob", "lftp -e ls host", "security find-identity -p codesigning", "snmpwalk -v2c -c public host", "mysqladmin -u root status", "import mysql from 'mysql2';",
-  "apt install mysql-client redis-tools", "wget -P dir https://x", "keytool -list", "ssh-keygen -t ed25519 -N '' -f k", "twine upload dist/*", "echo hello | sudo tee a.txt", "echo done | grep o", "10:5432:x:y", "at 12:30:45:100:9", "see a:*:b", "ports: 5432:5432", "0.0.0.0:5432->5432/tcp",
+  "apt install mysql-client redis-tools", "wget -P dir https://x", "keytool -list", "ssh-keygen -t ed25519 -N '' -f k", "twine upload dist/*", "echo hello | sudo tee a.txt", "echo done | grep o", "10:5432:x:y", "at 12:30:45:100:9", "see a:*:b", "ports: 5432:5432", "server.log:5432:12:30:45 started", "app.log:5432:INFO:root:started", "src/app.ts:5432:17:error", "127.0.0.1:5432:5432:tcp:open", "x db:5432:a:b:down y", "nodes: a:5432:primary:up:healthy b:5432:replica:up:lagging", "a:5432:primary:up:ok", "arn:aws:rds:us-east-1:5432:db:prod-main", "curl: (7) connect to db:5432:refused:after:retries",
+  "0.0.0.0:5432->5432/tcp",
 ];
 
 test.each(KEPT)("a command without a secret stays as it is: %s", (command) => {

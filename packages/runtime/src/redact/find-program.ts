@@ -22,7 +22,7 @@ export function findProgramSecrets(view: View, anchor: Span): Found | undefined 
   const start = runStart(view, anchor.start, NAME_REACH);
   const end = runEnd(view, anchor.start, NAME_REACH);
   const rows = ROWS_BY_PROGRAM.get(view.text.slice(start, end));
-  if (rows === undefined) return undefined;
+  if (rows === undefined || (view.isDecoded && start <= view.floor)) return undefined;
   const next = codeAt(view, end);
   if (!isSpace(next) && !isQuote(next) && next !== CODE.backslash) return undefined;
   const { words, isCut } = wordsOf(view, end);

@@ -22,6 +22,38 @@ for (const { title, text, left } of FORMS) {
   });
 }
 
+// oxfmt-ignore
+const ESCAPED = [
+  `gr''een-bird/77`, `gr""een-b""ird/77`, `"gr"een-bird/77`, `g're'en-bird/77`, `'green'"-"'bird/77'`, "\\g\\r\\e\\e\\n-bird/77", "green\\-bird/77", "green-bird\\/77",
+  "$'gr\\x65en-bird/77'", "$'green\\055bird/77'", "gre$'en'-bird/77", "green$'\\x2d'bird/77", "%67reen-bird/77", "green%2Dbird/77", "green-bird%2f77", "gree%6E%2dbird/77", "green-bird%2F7%37",
+  "\\u0067reen-bird/77", "green-bird\\u002F77", "gre\\u{65}n-bird/77", "green\\\\u002dbird/77", "&#103;reen-bird/77", "green&#x2d;bird/77", "green-b&#105;rd&#47;77", "gr\\x65en-b\\x69rd/7\\x37",
+];
+
+test.each(ESCAPED)("a known value is found with some of its characters escaped or quoted: %s", (written) => {
+  const redactor = createRedactor({ known: ["green-bird/77", "green-birds-are-others"] });
+  const text = `run x ${written} y\n`;
+  const { text: left } = redactor.redact(text);
+  expect(left).toMatch(/^run x [$'"]{0,2}\*\*\*REDACTED\*\*\*['"]? y\n$/);
+  for (let cut = 0; cut <= text.length; cut++) {
+    const stream = redactor.stream();
+    expect(stream.push(text.slice(0, cut)) + stream.push(text.slice(cut)) + stream.end()).toBe(left);
+  }
+});
+
+test("a known value of several words is found with its blanks and quotes escaped", () => {
+  const known = [`two wo"rds & it's 9`];
+  for (const text of [
+    `two\\ wo\\"rds\\ \\&\\ it\\'s\\ 9`,
+    `'two wo"rds & it'\\''s 9'`,
+    `two wo&quot;rds &amp; it's 9`,
+    `two%20wo"rds & it's%209`,
+    `two wo\\u0022rds \\u0026 it\\u0027s 9`,
+    `"two wo"'"'"rds & it's 9"`,
+  ]) {
+    expect(redact(text, { known }).text.replaceAll(/["']/g, "")).toBe(REDACTION_MARKER);
+  }
+});
+
 test("a known value is found in base64, whatever surrounds it there", () => {
   const value = "correct-horse-7";
   for (const before of ["", "a", "ab", "abc", "user:"]) {

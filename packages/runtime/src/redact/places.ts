@@ -36,6 +36,8 @@ export function nameAround(view: View, anchor: Span): Name | undefined {
   let end = runEnd(view, anchor.end, reach);
   if (end - anchor.end === NAME_REACH) return undefined;
   let start = runStart(view, anchor.start, reach);
+  // What a redaction cut off in a decoded text: see codeBefore.
+  if (view.isDecoded && start <= view.floor) return undefined;
   while (end > anchor.end && !isIn(SETS.word, view.text.charCodeAt(end - 1))) end--;
   start += foreignStart(view, start, anchor.start);
   let first = start;

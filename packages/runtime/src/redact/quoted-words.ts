@@ -1,5 +1,5 @@
 import { CODE, isIn, isQuote, isSpace, setOf, SETS } from "./characters.ts";
-import { decode } from "./encoded.ts";
+import { decode, findKnownAround } from "./encoded.ts";
 import type { Decoded } from "./encoded.ts";
 import type { Found, Span } from "./find-shape.ts";
 import { codeAt, codeBefore } from "./view.ts";
@@ -23,14 +23,16 @@ const WRITTEN_OUT = setOf("nrtbfvux0");
 
 /** A word of the shell with quotes within it, as the program gets it, to be looked at for tokens. */
 export function findQuotedWord(view: View, { start, end }: Span): Found | undefined {
-  if (view.isDecoded || view.unquotedTo > start || !isWithinWord(view, start, end)) return undefined;
+  if (view.isDecoded) return undefined;
+  const known = findKnownAround(view, view.text.charCodeAt(start - 1) === CODE.dollar ? start - 1 : start);
+  if (view.unquotedTo > start || !isWithinWord(view, start, end)) return known;
   const from = wordStart(view, start);
   const to = wordEnd(view, end);
   if (view.short) return undefined;
   const isCut = to === end + AFTER;
   view.unquotedTo = isCut ? to - OVERLAP : to;
-  if (to - from < SHORTEST) return undefined;
-  return { start, end: start, isBeside: true, decoded: unquote(decode(view, { from, to, rest: to })) };
+  if (to - from < SHORTEST) return known;
+  return { start, end: start, ...known, isBeside: true, decoded: unquote(decode(view, { from, to, rest: to })) };
 }
 
 function isWithinWord(view: View, start: number, end: number): boolean {

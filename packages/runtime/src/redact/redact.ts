@@ -69,7 +69,7 @@ function redactPart(text: string, { before, after }: Around, known: KnownValues 
 
 function findSecrets(text: string, known: KnownValues | undefined): readonly Span[] {
   const spans: Span[] = [];
-  const view = createView(text);
+  const view = createView(text, { known });
   if (known === undefined) {
     scan(view, 0, { spans, beside: [] });
   } else {

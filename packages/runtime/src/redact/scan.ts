@@ -62,7 +62,7 @@ export function scan(view: View, from: number, { spans, beside, known }: Finds):
     }
     if (found === undefined) continue;
     if (found.isBeside === true) {
-      for (const each of found.decoded === undefined ? allOf(found) : scanDecoded(found.decoded)) addBeside(each);
+      for (const each of besideOf(found)) addBeside(each);
       continue;
     }
     const { end, open } =
@@ -101,8 +101,9 @@ function nextHit(text: string, cursor: Cursor): readonly number[] | undefined {
   return undefined;
 }
 
-function allOf({ before = [], start, end }: Found): readonly Span[] {
-  return [...before, { start, end }];
+function besideOf({ before = [], start, end, decoded }: Found): readonly Span[] {
+  const own = end > start ? [...before, { start, end }] : before;
+  return decoded === undefined ? own : [...own, ...scanDecoded(decoded)];
 }
 
 function scanDecoded(decoded: Decoded): readonly Span[] {

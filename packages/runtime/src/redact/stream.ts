@@ -83,6 +83,7 @@ class Stream implements StreamRedactor {
       unquotedTo: this.#unquotedTo,
       plainEnd: this.#plainEnd,
       keyEnd: this.#keyEnd,
+      known: this.#known,
     });
     this.#matched = this.#known?.find(view, this.#matched, this.#values) ?? this.#text.length;
     if (this.#open !== undefined) this.#swallow(view, this.#open);

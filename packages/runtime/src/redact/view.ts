@@ -18,6 +18,8 @@ export interface View {
   readonly isDecoded: boolean;
   /** Only rules that know a secret by its own look count, not those that go by what stands around it. */
   readonly isBare: boolean;
+  /** Known values, to be looked for where their first characters are escaped or quoted. */
+  readonly known: KnownMatcher | undefined;
   /** Up to here what is escaped was decoded and looked at; -1 for nothing, as in the next three. */
   decodedTo: number;
   /** Up to here quotes within words were removed and the words looked at. */
@@ -32,12 +34,21 @@ export interface View {
   word: { readonly style: string; readonly start: number; readonly end: number } | undefined;
 }
 
+type Options = Partial<Omit<View, "text" | "short" | "ahead" | "word" | "known">> & {
+  readonly known?: KnownMatcher | undefined;
+};
+
+interface KnownMatcher {
+  /** The length of the longest known value that stands at a place, however it is escaped or quoted; 0 for none. */
+  lengthAt(view: View, start: number): number;
+}
+
 /**
  * The one place that makes views. All of them have the same properties in the same order: the engine compiles rules
  * for one kind of object, and reads several times slower when it meets others.
  */
-export function createView(text: string, options: Partial<Omit<View, "text" | "short" | "ahead" | "word">> = {}): View {
-  const { final = true, floor = -1, isDecoded = false, isBare = false } = options;
+export function createView(text: string, options: Options = {}): View {
+  const { final = true, floor = -1, isDecoded = false, isBare = false, known } = options;
   const { decodedTo = -1, unquotedTo = -1, plainEnd = -1, keyEnd = -1 } = options;
   return {
     text,
@@ -46,6 +57,7 @@ export function createView(text: string, options: Partial<Omit<View, "text" | "s
     short: false,
     isDecoded,
     isBare,
+    known,
     decodedTo,
     unquotedTo,
     plainEnd,
