@@ -25,7 +25,7 @@ interface FileState {
 }
 
 /** Files above it are told apart by size and times: reading one would take too long. */
-const HASHED_BYTES = 64n << 20n;
+const HASHED_BYTES = 1n << 30n;
 
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 

@@ -27,6 +27,9 @@ interface KeptEntries {
   readonly not_kept: ReadonlySet<string>;
 }
 
+/** Read and written in pieces, so that it may be more than a tool edits in memory. */
+const KEPT_BYTES = 1 << 30;
+
 /** Descriptors that wait to be synced are open ones, and a process may have only so many. */
 const MAX_WAITING = 128;
 
@@ -38,7 +41,7 @@ export async function keepEntries(steps: readonly RestoreStep[], options: KeepOp
   for (const { item, key, now } of steps) {
     const version = now.version;
     if (!isFileVersion(version) || isSameContent(version, item.to) || packed.has(version.sha256)) continue;
-    if (version.size > parts.limit_bytes || version.sha256.startsWith("identity:")) {
+    if (version.size > Math.max(parts.limit_bytes, KEPT_BYTES) || version.sha256.startsWith("identity:")) {
       not_kept.add(key);
       continue;
     }

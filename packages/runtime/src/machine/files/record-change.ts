@@ -1,16 +1,21 @@
-import type { ChangedEntry, UndoRecord } from "../../contract/undo.ts";
+import { hash } from "node:crypto";
+import { closeSync } from "node:fs";
+import type { ChangedEntry, FileVersion, UndoRecord } from "../../contract/undo.ts";
 import { makeId } from "../../protocol/ids.ts";
 import type { ChangeParts } from "./attempt.ts";
+import type { ChangeLog } from "./change-log.ts";
 import { PACKED_BYTES } from "./pack.ts";
 import type { Packed } from "./pack.ts";
 import { Syncs } from "./syncs.ts";
-import { isFileVersion } from "../../contract/versions.ts";
+import { isFileVersion, isSameVersion } from "../../contract/versions.ts";
 
 export interface Recorded {
   /** Undefined where nothing could be put on record. */
   readonly undo_id: string | undefined;
   /** Those that can be taken back: their old content was there. */
   readonly files: readonly ChangedEntry[];
+  /** Real paths of those that turned out to be as before. */
+  readonly same: readonly string[];
 }
 
 export interface RecordRequest extends Pick<UndoRecord, "lost" | "lost_more" | "by_command" | "set_aside"> {
@@ -18,11 +23,17 @@ export interface RecordRequest extends Pick<UndoRecord, "lost" | "lost_more" | "
   readonly tool_call_id: string;
 }
 
+/** An old content: its bytes, or an open file that has them, which is closed when it is read. */
+type OldContent = Buffer | { readonly bytes: Buffer } | { readonly fd: number; readonly sha256: string };
+
 /** What somebody else did to a file, and what it held before. */
 export interface OthersChange {
   readonly file: ChangedEntry;
-  /** Asked once, when it is written; the content has the hash of `file.before`. Undefined where there was nothing. */
-  readonly content: () => Buffer | undefined;
+  /**
+   * Asked once, when it is written; the content has the hash of `file.before`, where that is not empty. Undefined where
+   * there was nothing, or it is lost.
+   */
+  readonly content: () => OldContent | undefined | Promise<OldContent | undefined>;
 }
 
 /** Descriptors that wait to be synced are open ones, and a process may have only so many. */
@@ -39,35 +50,85 @@ export async function recordChange(
   const log = logs.enter();
   const syncs = new Syncs();
   const packed = new Map<string, Packed>();
-  const signal = new AbortController().signal; // what was done is put on record, whoever has lost patience
   try {
     const files: ChangedEntry[] = [];
+    const same: string[] = [];
+    const gone: string[] = [];
     let turnMs = performance.now() + TURN_MS;
-    for (const { file, content } of changes) {
-      const sha256 = isFileVersion(file.before) ? file.before.sha256 : undefined;
-      const bytes = sha256 === undefined || packed.has(sha256) ? undefined : content();
-      if (sha256 === undefined || packed.has(sha256) || bytes !== undefined) files.push(file);
-      if (sha256 === undefined || bytes === undefined) continue;
-      if (bytes.length <= PACKED_BYTES) packed.set(sha256, log.pack.keep(sha256, bytes));
-      else await objects.put(sha256, bytes, { syncs, signal });
+    for (const change of changes) {
+      const found = await keepContent(change, { log, objects, syncs, packed });
+      if (found === "same") same.push(change.file.real);
+      else if (found === undefined) gone.push(change.file.path);
+      else files.push(found);
       if (syncs.count >= MAX_WAITING) await syncs.run();
       if (performance.now() < turnMs) continue;
       await new Promise(setImmediate);
       turnMs = performance.now() + TURN_MS;
     }
-    if (files.length === 0) return { undo_id: undefined, files };
+    if (files.length === 0) return { undo_id: undefined, files, same };
     const now = clock();
     const undo_id = makeId("undo", now); // after that of the log: see `findRecords`
     const places = [...packed.values()];
-    log.appendDone({ undo_id, ...request, ts: new Date(now).toISOString(), files }, places);
+    log.appendDone({ undo_id, ...request, ...withLost(request, gone), ts: new Date(now).toISOString(), files }, places);
     log.pack.told(places);
     log.pack.addTo(syncs, places);
     log.addTo(syncs);
     await syncs.run();
     log.pack.synced(places);
-    return { undo_id, files };
+    return { undo_id, files, same };
   } finally {
     syncs.close();
     log.leave();
   }
+}
+
+/** As many as a record should name. */
+export const MAX_LOST = 100;
+export const CONTENT_GONE = "its old content is no longer there";
+
+/** What turned out to be lost only now is no success of undo either. */
+function withLost({ lost = [], lost_more = 0 }: RecordRequest, gone: readonly string[]): Partial<RecordRequest> {
+  if (gone.length === 0) return {};
+  const all = [...lost, ...gone.map((path) => ({ path, why: CONTENT_GONE }))];
+  return { lost: all.slice(0, MAX_LOST), lost_more: lost_more + Math.max(0, all.length - MAX_LOST) };
+}
+
+interface Keeping {
+  readonly log: ChangeLog;
+  readonly objects: ChangeParts["objects"];
+  readonly syncs: Syncs;
+  readonly packed: Map<string, Packed>;
+}
+
+/** What goes on record of a change. "same" where nothing changed after all; undefined where the old content is lost. */
+async function keepContent(
+  { file, content }: OthersChange,
+  { log, objects, syncs, packed }: Keeping,
+): Promise<ChangedEntry | "same" | undefined> {
+  const { before } = file;
+  if (!isFileVersion(before) || packed.has(before.sha256)) return file;
+  const found = await content();
+  if (found === undefined) return undefined;
+  const signal = new AbortController().signal; // what was done is put on record, whoever has lost patience
+  if ("fd" in found) {
+    try {
+      const known = withHash(file, before, found.sha256);
+      if (isSameVersion(known.before, known.after)) return "same";
+      return (await objects.putFile(found.sha256, found.fd, { syncs, signal })) ? known : undefined;
+    } finally {
+      closeSync(found.fd);
+    }
+  }
+  const bytes = Buffer.isBuffer(found) ? found : found.bytes;
+  const sha256 = before.sha256 === "" ? hash("sha256", bytes, "hex") : before.sha256;
+  const known = withHash(file, before, sha256);
+  if (isSameVersion(known.before, known.after)) return "same";
+  if (packed.has(sha256)) return known;
+  if (bytes.length <= PACKED_BYTES) packed.set(sha256, log.pack.keep(sha256, bytes));
+  else await objects.put(sha256, bytes, { syncs, signal });
+  return known;
+}
+
+function withHash(file: ChangedEntry, before: FileVersion, sha256: string): ChangedEntry {
+  return before.sha256 === sha256 ? file : { ...file, before: { ...before, sha256 } };
 }

@@ -1,5 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, isAbsolute, join, relative } from "node:path";
+import { parseIndex } from "../git/index-file.ts";
+import { decodeKey } from "../search/keys.ts";
 
 /** The folders above (or at) a path that are work trees of git, innermost first, by their `.git`. */
 export function workTreesAbove(path: string): readonly string[] {
@@ -66,11 +68,6 @@ function namesIn(folder: string): string[] {
   }
 }
 
-const HEADER_BYTES = 12;
-/** Times, device, inode, mode, owner and size come before the hash of an entry; flags after it. */
-const FACTS_BYTES = 40;
-const EXTENDED = 0x4000;
-
 /** A million files take some 100 MiB. */
 const MOST_BYTES = 1 << 30;
 
@@ -89,55 +86,9 @@ function readWhole(path: string): Buffer | undefined {
   }
 }
 
-/** Every name in an index of git (versions 2 to 4, SHA-1 or SHA-256); undefined where it is not one. */
+/** Every name in an index of git; undefined where it is not one. */
 function readIndex(path: string): string[] | undefined {
   const bytes = readWhole(path);
-  if (bytes === undefined || bytes.length < HEADER_BYTES || bytes.toString("latin1", 0, 4) !== "DIRC") return undefined;
-  const header = { version: bytes.readUInt32BE(4), count: bytes.readUInt32BE(8) };
-  if (header.version < 2 || header.version > 4) return undefined;
-  return readEntries(bytes, { ...header, hashBytes: 20 }) ?? readEntries(bytes, { ...header, hashBytes: 32 });
-}
-
-interface IndexShape {
-  readonly version: number;
-  readonly count: number;
-  readonly hashBytes: number;
-}
-
-function readEntries(bytes: Buffer, { version, count, hashBytes }: IndexShape): string[] | undefined {
-  const names: string[] = [];
-  let previous = Buffer.alloc(0);
-  let at = HEADER_BYTES;
-  for (let entry = 0; entry < count; entry++) {
-    const flagsAt = at + FACTS_BYTES + hashBytes;
-    if (flagsAt + 2 > bytes.length || !isMode(bytes.readUInt32BE(at + 24))) return undefined;
-    const extended = version > 2 && (bytes.readUInt16BE(flagsAt) & EXTENDED) !== 0;
-    const nameAt = flagsAt + (extended ? 4 : 2);
-    const kept = version === 4 ? readOffset(bytes, nameAt) : { value: previous.length, next: nameAt };
-    const end = bytes.indexOf(0, kept.next);
-    if (end === -1 || kept.value > previous.length) return undefined;
-    previous = Buffer.concat([previous.subarray(0, previous.length - kept.value), bytes.subarray(kept.next, end)]);
-    names.push(previous.toString("utf8"));
-    // Entries are padded to a multiple of eight, but for version 4.
-    at = version === 4 ? end + 1 : at + (((end - at) >> 3) + 1) * 8;
-  }
-  return names;
-}
-
-/** Regular file, link, submodule, or the folder of a sparse index. */
-function isMode(mode: number): boolean {
-  return [0o100000, 0o120000, 0o160000, 0o040000].includes(mode & 0o170000) && mode >>> 16 === 0;
-}
-
-/** How many bytes of the previous name are dropped: seven bits a byte, as in packs of git. */
-function readOffset(bytes: Buffer, start: number): { readonly value: number; readonly next: number } {
-  let byte = bytes[start] ?? 0;
-  let value = byte & 0x7f;
-  let next = start + 1;
-  while ((byte & 0x80) !== 0) {
-    byte = bytes[next] ?? 0;
-    value = ((value + 1) << 7) | (byte & 0x7f);
-    next++;
-  }
-  return { value, next };
+  const names = bytes === undefined ? undefined : parseIndex(bytes)?.names();
+  return names === undefined ? undefined : Array.from(names, decodeKey);
 }

@@ -9,11 +9,13 @@ import { describeChanges, isDoneBy } from "./describe-changes.ts";
 import type { Touched } from "./describe-changes.ts";
 import type { FileChanger } from "../files/file-changer.ts";
 import { describeTaken, findIntruders, isOutOfReach } from "./find-intruders.ts";
+import { GitTrees } from "../git/git-trees.ts";
 import { KeptContents } from "./kept-contents.ts";
 import { statsOf } from "./list-folder.ts";
 import { findLost, markLeftOut } from "./left-out.ts";
 import type { LeftOutMarks } from "./left-out.ts";
 import { lookAtTree } from "./look-at-tree.ts";
+import { bytesOf, contentsIn, laterContents } from "./look-contents.ts";
 import { recordChanges } from "./record-changes.ts";
 import { OpenedFolders } from "./opened-folders.ts";
 import { takeTurn } from "./command-turns.ts";
@@ -94,6 +96,7 @@ class Watch implements CommandWatch {
   readonly #options: CommandWatchOptions;
   #limits: TreeLimits;
   readonly #contents: KeptContents;
+  readonly #git: GitTrees;
   readonly #heavy = new Map<string, number>();
   readonly #running = new Set<Running>();
   readonly #touched = new TouchedFiles();
@@ -107,6 +110,7 @@ class Watch implements CommandWatch {
     this.#options = options;
     this.#limits = { ...TREE_LIMITS, ...options.limits };
     this.#contents = new KeptContents(options.state_dir);
+    this.#git = new GitTrees(options.state_dir, options.workspace.home);
     this.#stopWatching = options.changer.watch({
       begins: (reals) => this.#touch(reals.map((real) => [real, undefined])),
       ended: (files) => this.#touch(files.map(({ real, after }) => [real, isFileVersion(after) ? after.sha256 : null])),
@@ -134,7 +138,8 @@ class Watch implements CommandWatch {
       if (this.#running.size === 0) this.#touched.clear();
     };
     try {
-      const before = await this.#look(request, this.#latest);
+      if (turn.isAlone()) this.#git.sweep();
+      const before = await this.#look(request, this.#latest, { turn });
       own.before = before;
       own.leftOut = await markLeftOut(before);
       return { after: () => this.#inTurn(() => this.#after(request, own, before)).finally(drop), drop };
@@ -151,17 +156,21 @@ class Watch implements CommandWatch {
   close(): void {
     this.#stopWatching();
     this.#contents.clear();
+    this.#git.close();
   }
 
-  /** Commands that run for hours need no more of what is kept than files that run later. */
+  /**
+   * Forgets contents of files that are long gone. Commands that run for hours need no more of what is kept than files
+   * that run later.
+   */
   #makeRoom(): void {
     if (!this.#contents.isLarge && this.#contents.problem === undefined) return;
-    const needed = new Set<string>();
+    const needed = new Set(this.#latest === undefined ? [] : contentsIn(this.#latest));
     for (const { isBackground, before } of this.#running) {
       if (!isBackground || before === undefined) return;
       for (const sha256 of laterContents(before)) needed.add(sha256);
     }
-    this.#contents.keepOnly(needed);
+    if (this.#contents.isMostlyWaste(needed)) this.#contents.keepOnly(needed);
   }
 
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -179,7 +188,7 @@ class Watch implements CommandWatch {
   async #look(
     { background, signal, closes }: WatchRequest,
     previous: TreeLook | undefined,
-    opened?: OpenedFolders,
+    { opened, turn }: { readonly opened?: OpenedFolders; readonly turn?: CommandTurn },
   ): Promise<TreeLook> {
     const { workspace } = this.#options;
     const isAfter = opened !== undefined;
@@ -193,6 +202,8 @@ class Watch implements CommandWatch {
       opened,
       keeps: background !== true,
       ...(closes === undefined ? {} : { closes }),
+      git: this.#git,
+      isAlone: turn?.isAlone() === true,
       // Whatever ended the command, what it did has to be known.
       signal: isAfter ? new AbortController().signal : signal,
     });
@@ -205,7 +216,7 @@ class Watch implements CommandWatch {
     const { position } = this.#touched;
     const opened = new OpenedFolders();
     try {
-      const after = await this.#look(request, before, opened);
+      const after = await this.#look(request, before, { opened });
       await request.recorded();
       return await this.#tell(request, own, { before, after, position });
     } finally {
@@ -281,15 +292,4 @@ class Watch implements CommandWatch {
     const { cwd } = this.#options;
     return { cwd, contents: this.#contents, limits: this.#limits, keeps: background !== true };
   }
-}
-
-function bytesOf({ before, after }: Difference): number {
-  if (after?.kind !== "file") return 0;
-  return before?.sha256 !== undefined && before.sha256 === after.sha256 ? 0 : after.size;
-}
-
-function laterContents({ folders }: TreeLook): readonly string[] {
-  return [...folders.values()].flatMap(({ entries }) =>
-    [...entries.values()].flatMap(({ place, sha256 }) => (place === "later" && sha256 !== undefined ? [sha256] : [])),
-  );
 }

@@ -17,6 +17,8 @@ export interface CommandTurn {
   readonly from: number;
   /** Commands of other sessions that ran, or run, at the same time. */
   others(): readonly Interval[];
+  /** No other command runs in the workspace, of whatever session. */
+  isAlone(): boolean;
   end(): void;
 }
 
@@ -44,7 +46,7 @@ export async function takeTurn(state_dir: string, options: TurnOptions): Promise
   } catch (error) {
     if (!isSystemError(error)) throw error;
     // A state folder that cannot be written is no reason not to run a command; what it changed cannot be undone then.
-    return { from: Date.now(), others: () => [], end() {} };
+    return { from: Date.now(), others: () => [], isAlone: () => false, end() {} };
   }
 }
 
@@ -63,6 +65,7 @@ async function beginTurn(state_dir: string, options: TurnOptions): Promise<Comma
   return {
     from,
     others: () => besides(folder, own).map(({ interval }) => interval),
+    isAlone: () => runningIn(folder).every(({ name }) => name === own),
     end() {
       const to = Date.now();
       for (const { other } of besides(folder, own)) {

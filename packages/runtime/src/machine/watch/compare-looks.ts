@@ -1,6 +1,6 @@
 import { folderOf } from "../search/keys.ts";
 import { findHardLinks } from "./hard-links.ts";
-import { joinKey } from "./tree-entry.ts";
+import { holdSame, joinKey } from "./tree-entry.ts";
 import type { TreeEntry, TreeFolder, TreeLook } from "./tree-entry.ts";
 
 /** One thing that is not as it was. */
@@ -79,5 +79,5 @@ function isChanged(was: TreeEntry, now: TreeEntry): boolean {
   if (now.kind === "link") return was.target !== now.target;
   if (now.kind !== "file") return was.inode !== now.inode;
   // Without both contents the times have to do, and they differ: it is another object.
-  return was.mode !== now.mode || was.sha256 === undefined || was.sha256 !== now.sha256;
+  return was.mode !== now.mode || !holdSame(was, now);
 }

@@ -11,6 +11,7 @@ import { identityHash } from "../files/entry-state.ts";
 import type { KeptContents } from "./kept-contents.ts";
 import { closedBefore } from "./moved-files.ts";
 import type { OthersChange } from "../files/record-change.ts";
+import { holdSame } from "./tree-entry.ts";
 import type { TreeEntry, TreeLook } from "./tree-entry.ts";
 import type { TreeLimits } from "./tree-limits.ts";
 
@@ -82,7 +83,7 @@ function changeOf({ before, after }: Difference): CommandChange["change"] {
   if (before === undefined) return "added";
   if (after === undefined) return "removed";
   if (before.kind === "directory" && after.kind === "directory") return "mode";
-  const isSame = before.kind === after.kind && before.sha256 !== undefined && before.sha256 === after.sha256;
+  const isSame = before.kind === after.kind && holdSame(before, after);
   return isSame && before.mode !== after.mode ? "mode" : "changed";
 }
 
@@ -92,12 +93,20 @@ function undoOf(
   { contents, names }: { readonly contents: KeptContents; readonly names: ReturnType<typeof findNames> },
 ): OthersChange {
   const bytes = keyOf(real) === key ? {} : { key };
-  const was = versionOf(before, names.before(key, before));
+  // A content that was never read has no hash yet: it gets one when it is put on record.
+  const isUnread = before?.git !== undefined && before.sha256 === undefined;
+  const was = versionOf(isUnread ? { ...before, sha256: "" } : before, names.before(key, before));
   const now = versionOf(after, names.after(key, after));
   return {
     file: { path: path.replace(/\/$/, ""), real, ...bytes, before: was, after: now },
-    content: () => (before?.sha256 === undefined ? undefined : contents.read(before.sha256)),
+    content: () => (before === undefined ? undefined : contentOf(before, contents)),
   };
+}
+
+function contentOf({ sha256, git, size }: TreeEntry, contents: KeptContents): ReturnType<OthersChange["content"]> {
+  const kept = sha256 === undefined ? undefined : contents.read(sha256);
+  if (kept !== undefined || git === undefined) return kept;
+  return "oid" in git ? git.store.readBlob(git.oid, size) : git.store.readHeld(git.name, size);
 }
 
 export function versionOf(entry: TreeEntry | undefined, linked?: readonly string[]): Version | null {
@@ -129,7 +138,9 @@ function whyNot({ key, before, after }: Difference, real: string, options: Descr
   if (after?.kind === "directory" && !options.after.folders.has(key)) return "it was not looked into";
   if (before?.kind === "other") return "it was a pipe, a socket or a device";
   if (options.touched.has(real)) return "another call changed it at the same time";
-  if (before?.kind === "file" && !options.contents.has(before.sha256)) return whyNotKept(before, options);
+  if (before?.kind === "file" && before.git === undefined && !options.contents.has(before.sha256)) {
+    return whyNotKept(before, options);
+  }
   return undefined;
 }
 

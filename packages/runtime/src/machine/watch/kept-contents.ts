@@ -48,6 +48,11 @@ export class KeptContents {
     return this.#size > MAX_BYTES;
   }
 
+  /** Whether there is room for so many bytes more. */
+  canTake(bytes: number): boolean {
+    return this.#problem === undefined && this.#size + bytes <= 2 * MAX_BYTES;
+  }
+
   has(sha256: string | undefined): boolean {
     return sha256 !== undefined && this.#spans.has(sha256);
   }
@@ -55,7 +60,7 @@ export class KeptContents {
   /** False where it cannot be: a full disk is no reason not to run a command, but is told. */
   keep(sha256: string, content: Uint8Array): boolean {
     if (this.#spans.has(sha256)) return true;
-    if (this.#problem !== undefined || this.#size + content.length > 2 * MAX_BYTES) return false;
+    if (!this.canTake(content.length)) return false;
     try {
       this.#add((this.#fd ??= this.#open()), content);
       this.#spans.set(sha256, { at: this.#size, size: content.length });
@@ -82,11 +87,36 @@ export class KeptContents {
     }
   }
 
+  /** Whether forgetting all but these would free so much that it is worth copying them. */
+  isMostlyWaste(wanted: Iterable<string>): boolean {
+    let waste = this.#size;
+    for (const sha256 of new Set(wanted)) waste -= this.#spans.get(sha256)?.size ?? 0;
+    return this.#problem !== undefined || waste >= MAX_BYTES / 4;
+  }
+
   /** Forgets everything but these. */
   keepOnly(wanted: Iterable<string>): void {
-    const kept = [...wanted].map((sha256) => [sha256, this.read(sha256)] as const);
+    const kept = [...wanted];
+    const old = new KeptContents(this.#state_dir);
+    old.#takeOver(this);
     this.clear();
-    for (const [sha256, content] of kept) if (content !== undefined) this.keep(sha256, content);
+    for (const sha256 of kept) {
+      const content = old.read(sha256);
+      if (content !== undefined) this.keep(sha256, content);
+    }
+    old.clear();
+  }
+
+  #takeOver(other: KeptContents): void {
+    try {
+      if (other.#fd !== undefined) other.#flush(other.#fd);
+    } catch (error) {
+      other.#giveUp(error);
+    }
+    for (const [sha256, span] of other.#spans) this.#spans.set(sha256, span);
+    this.#size = other.#size;
+    this.#fd = other.#fd;
+    other.#fd = undefined;
   }
 
   /** Forgets everything. */

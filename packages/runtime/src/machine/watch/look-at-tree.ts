@@ -1,20 +1,24 @@
 import type { PlaceJudge } from "../../contract/processes.ts";
 import { isInside } from "../../paths/inside.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
-import { decodeKey, keyOf } from "../search/keys.ts";
+import { enterFolder, knowledgeOf, withAttributes } from "../git/work-tree.ts";
+import type { GitKnowledge, GitPlace } from "../git/work-tree.ts";
+import type { GitTrees } from "../git/git-trees.ts";
+import { decodeKey, keyOf, nameOf } from "../search/keys.ts";
 import { isLaterFolder, laterBehind, mayHoldLater, placeOf } from "./closed-names.ts";
-import { addRules, isIgnoredFolder, NO_RULES } from "./ignore-rules.ts";
+import { isIgnoredFolder, NO_RULES } from "./ignore-rules.ts";
 import type { IgnoreRules } from "./ignore-rules.ts";
 import type { KeptContents } from "./kept-contents.ts";
 import { childrenIn, isHeavy, statsOf, whyHidden } from "./list-folder.ts";
 import type { Child } from "./list-folder.ts";
 import { meetFile } from "./meet-file.ts";
 import type { OpenedFolders } from "./opened-folders.ts";
-import { FolderToRead, readContent } from "./read-entry.ts";
+import { FolderToRead, readSmall } from "./read-entry.ts";
+import { rulesOf } from "./read-rules.ts";
 import { reasonOf } from "../files/system-error.ts";
-import { areSame, factsOf, isYoungAt, joinKey } from "./tree-entry.ts";
+import { areSame, factsOf, folderEntry, isYoungAt, joinKey } from "./tree-entry.ts";
 import type { Facts, Place, TreeEntry, TreeFolder, TreeLook } from "./tree-entry.ts";
-import { FOLDER_BYTES } from "./tree-limits.ts";
+import { AFTER_FACTOR, FOLDER_BYTES, HOLD_FACTOR } from "./tree-limits.ts";
 import type { TreeLimits } from "./tree-limits.ts";
 
 interface TreeOptions {
@@ -31,6 +35,9 @@ interface TreeOptions {
   readonly keeps: boolean;
   /** What rules close to the command. What they hide is not read, and a folder that they hide is not looked into. */
   readonly closes?: PlaceJudge;
+  readonly git: GitTrees;
+  /** No other command runs. */
+  readonly isAlone: boolean;
   readonly signal: AbortSignal;
   /** Opens folders that the command closed. Left out: they are not looked into. */
   readonly opened?: OpenedFolders | undefined;
@@ -40,6 +47,8 @@ interface Waiting {
   readonly key: string;
   readonly above: IgnoreRules;
   readonly isIgnored: boolean;
+  /** That of the folder above. */
+  readonly place?: GitPlace | undefined;
 }
 
 /** Others get a turn this often. */
@@ -64,7 +73,9 @@ class Walk {
   readonly #closed: ReadonlySet<string>;
   /** Whether git's configuration names what it named at the look before: else every name is judged again. */
   readonly #hasSamePlaces: boolean;
-  readonly #startMs = performance.now();
+  /** Without the time that holding objects of git took. */
+  #startMs = performance.now();
+  readonly #lookMs: number;
   readonly #budget = { kept: 0, readBytes: 0, laterBytes: 0, isLate: false };
   #turnMs = performance.now() + TURN_MS;
   #looked = 0;
@@ -72,6 +83,7 @@ class Walk {
   constructor(options: TreeOptions) {
     this.#options = options;
     this.#closed = new Set(options.workspace.state_dirs.map(keyOf));
+    this.#lookMs = options.limits.look_ms * (options.isAfter ? AFTER_FACTOR : 1);
     this.#hasSamePlaces = options.previous?.git_places === options.workspace.git_places;
   }
 
@@ -85,8 +97,8 @@ class Walk {
       const spentMs = performance.now() - this.#startMs;
       if (this.#looked >= limits.look_files) {
         this.#left_out.set(next.key, `there are more than ${limits.look_files} files and folders`);
-      } else if (spentMs > 2 * limits.look_ms) {
-        this.#left_out.set(next.key, `looking took more than ${2 * limits.look_ms} ms`);
+      } else if (spentMs > 2 * this.#lookMs) {
+        this.#left_out.set(next.key, `looking took more than ${2 * this.#lookMs} ms`);
       } else {
         await this.#visit(next);
       }
@@ -99,7 +111,8 @@ class Walk {
     return this.#first.pop() ?? this.#usual.pop() ?? this.#last.pop();
   }
 
-  async #visit({ key, above, isIgnored }: Waiting): Promise<void> {
+  async #visit(waiting: Waiting): Promise<void> {
+    const { key, above, isIgnored } = waiting;
     const { previous, workspace } = this.#options;
     this.#looked++;
     const nowMs = Date.now(); // compared with times of files, so it is the system's and not the host's clock
@@ -116,18 +129,20 @@ class Walk {
     const isLater = (this.#hasSamePlaces ? known?.isLater : undefined) ?? isLaterFolder(real, workspace);
     const isYoung = isYoungAt(nowMs, facts);
     const folder = { key, real, facts, isYoung, isLater, isIgnored, above, rules, entries };
+    const place = await this.#gitPlaceOf(waiting, children);
+    const git = knowledgeOf(place);
     const toRead = new FolderToRead(key);
     try {
       for (const { name, isFolder } of children) {
         const before = known?.entries.get(name);
         const met = isFolder
-          ? this.#meetFolder(folder, { name, before })
-          : this.#meetFile(folder, { name, before, toRead, nowMs });
+          ? this.#meetFolder(folder, { name, before, place })
+          : this.#meetFile(folder, { name, before, toRead, nowMs, git });
         const entry = met instanceof Promise ? await met : met;
         if (entry !== undefined) entries.set(name, entry);
         else if (!isFolder && this.#isHidden(key, name)) return;
         const clockMs = performance.now();
-        this.#budget.isLate = clockMs - this.#startMs > this.#options.limits.look_ms;
+        this.#budget.isLate = clockMs - this.#startMs > this.#lookMs;
         if (clockMs > this.#turnMs) await this.#letOthersRun();
       }
     } finally {
@@ -166,7 +181,22 @@ class Walk {
     }
   }
 
-  #meetFile(folder: TreeFolder, { name, before, toRead, nowMs }: MetFile): MaybeEntry | Promise<MaybeEntry> {
+  /** What is in a repository's own folder is not in its index. */
+  async #gitPlaceOf({ key, place }: Waiting, children: readonly Child[]): Promise<GitPlace | undefined> {
+    const { git, limits, keeps, isAfter, isAlone } = this.#options;
+    if (!keeps || isAfter) return undefined;
+    const isTop = children.some(({ name, isFolder }) => name === ".git" && isFolder);
+    const nowMs = performance.now();
+    const untilMs = nowMs + HOLD_FACTOR * limits.look_ms;
+    const breathe = () => (performance.now() > this.#turnMs ? this.#letOthersRun() : undefined);
+    const hold = { minFiles: limits.store_files, minBytes: limits.store_bytes, untilMs, isAlone, breathe };
+    const own = isTop ? await git.begin(key, hold) : place && enterFolder(place, nameOf(key));
+    this.#startMs += performance.now() - nowMs;
+    if (own === undefined || !children.some(({ name }) => name === ".gitattributes")) return own;
+    return withAttributes(own, readSmall(key, ".gitattributes"));
+  }
+
+  #meetFile(folder: TreeFolder, { name, before, toRead, nowMs, git }: MetFile): MaybeEntry | Promise<MaybeEntry> {
     this.#looked++;
     const stats = statsOf(joinKey(folder.key, name));
     if (stats === undefined) return undefined; // gone meanwhile
@@ -179,6 +209,7 @@ class Walk {
       facts,
       before,
       place,
+      git,
       name,
       toRead,
       nowMs,
@@ -198,7 +229,7 @@ class Walk {
   }
 
   /** Sets a folder in line. One that is closed to every tool is looked into only if it was not there before. */
-  #meetFolder(folder: TreeFolder, { name, before }: Met): MaybeEntry {
+  #meetFolder(folder: TreeFolder, { name, before, place }: MetFolder): MaybeEntry {
     const { previous, isAfter, workspace } = this.#options;
     const key = joinKey(folder.key, name);
     if (this.#closed.has(key)) return undefined;
@@ -206,7 +237,7 @@ class Walk {
     const isKnown = before?.kind === "directory";
     const entry = isKnown && this.#hasSamePlaces ? before : folderEntry(placeOf(folder, text, workspace));
     const wasLeftOut = isAfter ? previous?.left_out.get(key) : undefined;
-    const waiting = { key, above: folder.rules, isIgnored: folder.isIgnored };
+    const waiting = { key, above: folder.rules, isIgnored: folder.isIgnored, place };
     if (wasLeftOut !== undefined) {
       this.#left_out.set(key, wasLeftOut);
     } else if (this.#hides(key, true)) {
@@ -250,45 +281,16 @@ interface Met {
   readonly before: MaybeEntry;
 }
 
+interface MetFolder extends Met {
+  readonly place: GitPlace | undefined;
+}
+
 interface MetFile extends Met {
+  readonly git: GitKnowledge;
   readonly toRead: FolderToRead;
   readonly nowMs: number;
 }
 
 function outermost(roots: readonly string[]): Set<string> {
   return new Set(roots.filter((root) => roots.every((other) => other === root || !isInside(other, root))));
-}
-
-/** The folder's own facts are taken when it is looked into. */
-function folderEntry(place: TreeEntry["place"]): TreeEntry {
-  const unknown = { inode: 0, size: 0, modified: 0, touched: 0, mode: 0, owner: 0, group: 0, links: 1 };
-  return { kind: "directory", ...unknown, place, isYoung: false, sha256: undefined, target: undefined };
-}
-
-const MAX_RULES_BYTES = 64 << 10;
-
-interface RulesOptions {
-  readonly real: string;
-  readonly above: IgnoreRules;
-  readonly known: TreeFolder | undefined;
-}
-
-/** The very same rules as before where nothing about them changed: decisions that rest on them are not made again. */
-function rulesOf(key: string, { real, above, known }: RulesOptions): IgnoreRules {
-  const path = joinKey(key, ".gitignore");
-  const stats = statsOf(path);
-  if (stats?.isFile() !== true || stats.size > MAX_RULES_BYTES) return above;
-  const before = known?.entries.get(".gitignore");
-  const isSame = before !== undefined && !before.isYoung && areSame(before, factsOf(stats));
-  if (isSame && known?.above === above) return known.rules;
-  const folder = new FolderToRead(key);
-  let rules = above;
-  const onContent = (_: string, content: Buffer): void =>
-    void (rules = addRules(above, real, content.toString("utf8")));
-  try {
-    readContent({ folder, name: ".gitignore", facts: factsOf(stats), limit_bytes: MAX_RULES_BYTES, onContent });
-  } finally {
-    folder.close();
-  }
-  return rules;
 }

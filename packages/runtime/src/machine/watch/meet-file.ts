@@ -1,8 +1,12 @@
+import { OBJECT_BYTES } from "../git/object-store.ts";
+import type { ObjectStore } from "../git/object-store.ts";
+import { findBlob } from "../git/work-tree.ts";
+import type { GitKnowledge } from "../git/work-tree.ts";
 import type { KeptContents } from "./kept-contents.ts";
 import { hashContent, readContent, readTarget } from "./read-entry.ts";
 import type { FolderToRead, ReadEntry } from "./read-entry.ts";
-import { areSame, isYoungAt } from "./tree-entry.ts";
-import type { Facts, Place, TreeEntry } from "./tree-entry.ts";
+import { areSame, isYoungAt, oidOf } from "./tree-entry.ts";
+import type { Facts, GitSource, Place, TreeEntry } from "./tree-entry.ts";
 import type { TreeLimits } from "./tree-limits.ts";
 
 /** What one look has used up so far. */
@@ -22,6 +26,7 @@ interface MeetOptions {
   readonly facts: Facts;
   readonly before: TreeEntry | undefined;
   readonly place: Place;
+  readonly git: GitKnowledge;
   readonly toRead: FolderToRead;
   readonly nowMs: number;
   readonly isAfter: boolean;
@@ -35,32 +40,79 @@ interface MeetOptions {
 
 /** The entry of something that is no folder: the one of the look before where nothing changed, else one that is read. */
 export function meetFile(options: MeetOptions): TreeEntry | Promise<TreeEntry> {
-  const { facts, before, contents, budget, toRead, name } = options;
+  const { facts, before, contents, budget, git, name } = options;
   const isSame = before !== undefined && areSame(before, facts);
+  if (git.held?.names.has(name) === true && facts.kind === "file") {
+    const known = isSame ? before : entryOf(options, { facts, sha256: undefined });
+    if (known.git !== undefined) return known;
+    return { ...known, git: { store: git.held.store, name: `${git.held.folder}/${name}` } };
+  }
+  const oid = before === undefined ? unreadBlob(options) : undefined;
+  if (oid !== undefined) return { ...entryOf(options, { facts, sha256: undefined }), ...inGit(options, oid) };
   const useful = wanted(options, isSame);
   const how = useful !== "no" && options.isHidden() ? "no" : useful;
   if (how === "kept") return keep(options);
-  if (how === "hashed") {
-    budget.readBytes += facts.size;
-    return hashContent({ folder: toRead, name, facts }).then((found) => entryOf(options, found));
-  }
+  if (how === "hashed") return hashOnly(options);
   if (!isSame) return entryOf(options, { facts, sha256: undefined });
   if (contents.has(before.sha256)) budget.kept++;
   return before;
 }
 
+/** The object of git that holds a file which no look has seen before: what times of the index say is taken once. */
+function unreadBlob({ facts, place, git, keeps, isAfter, name, nowMs, isHidden }: MeetOptions): string | undefined {
+  const isUsual = facts.kind === "file" && place === undefined && facts.size <= OBJECT_BYTES;
+  if (!isUsual || git.place === undefined || !keeps || isAfter || isYoungAt(nowMs, facts)) return undefined;
+  return isHidden() ? undefined : findBlob(git.place, name, facts);
+}
+
+/** The repository that may have the content: before a command the one around the file, after it the one that had it. */
+function storeFor({ git, before }: MeetOptions): ObjectStore | undefined {
+  return git.place?.tree.store ?? (oidOf(before) === undefined ? undefined : before?.git?.store);
+}
+
+function inGit(options: MeetOptions, oid: string | undefined): { readonly git?: GitSource } {
+  const store = storeFor(options);
+  if (store === undefined || oid === undefined) return {};
+  const isThere = options.isAfter ? oidOf(options.before) === oid : store.has(oid);
+  return isThere ? { git: { store, oid } } : {};
+}
+
+/** What was kept, or is still in the repository. */
+function isKept({ before, contents, git, isAfter }: MeetOptions): boolean {
+  if (contents.has(before?.sha256)) return true;
+  const source = before?.git;
+  if (source === undefined || isAfter) return source !== undefined;
+  const store = git.place?.tree.store;
+  return store === source.store && (!store.hasLost || ("oid" in source && store.has(source.oid)));
+}
+
+async function hashOnly(options: MeetOptions): Promise<TreeEntry> {
+  const { budget, facts, toRead, name } = options;
+  budget.readBytes += facts.size;
+  const found = await hashContent({ folder: toRead, name, facts }, storeFor(options)?.algorithm);
+  return { ...entryOf(options, found), ...inGit(options, found.oid) };
+}
+
 /** Whether a file is read, and whether its content is kept then or only told by its hash. */
 function wanted(options: MeetOptions, isSame: boolean): "no" | "kept" | "hashed" {
-  const { facts, before, place, isAfter, keeps, contents, limits } = options;
+  const { facts, before, place, isAfter, keeps, limits, git } = options;
   if (facts.kind !== "file" || place === "sensitive") return "no";
   const isCertain = isSame && before?.isYoung === false;
-  if (isCertain && (isAfter || contents.has(before?.sha256))) return "no";
+  if (isCertain && (isAfter || isKept(options))) return "no";
   if (place === "later") return fitsLater(options) ? "kept" : "no";
-  if (isSame && isAfter && before?.sha256 === undefined) return "no";
+  if (isSame && isAfter && before?.sha256 === undefined && before?.git === undefined) return "no";
   if (keeps && fits(options)) return "kept";
   // What is new has to be told apart later; what was changed, from what it was, or from what another call left.
-  const isOfUse = isAfter && (before === undefined || before.sha256 !== undefined || !keeps);
+  const isOfUse = isAfter
+    ? before === undefined || before.sha256 !== undefined || before.git !== undefined || !keeps
+    : // Where git has the content of a file that is too large to be kept, that is as good.
+      keeps && git.place?.tree.tracks(git.place.prefix + options.name) === true && !isKnownOutside(options, isSame);
   return isOfUse && facts.size <= limits.hash_bytes && !options.budget.isLate ? "hashed" : "no";
+}
+
+/** It was read already, and git does not have it. */
+function isKnownOutside({ before, git }: MeetOptions, isSame: boolean): boolean {
+  return isSame && before?.sha256 !== undefined && before.git === undefined && git.place?.tree.isSettled === true;
 }
 
 /** Few and small, so that the other bounds do not hold for them; but nothing is without any. */
@@ -68,29 +120,33 @@ function fitsLater({ facts, limits, budget }: MeetOptions): boolean {
   return facts.size <= limits.later_bytes && budget.laterBytes + facts.size <= LATER_CALLS * limits.call_bytes;
 }
 
-function fits({ facts, limits, budget }: MeetOptions): boolean {
+function fits({ facts, limits, budget, contents }: MeetOptions): boolean {
   return (
     facts.size <= limits.file_bytes &&
     budget.kept < limits.keep_files &&
     budget.readBytes + facts.size <= limits.call_bytes &&
+    contents.canTake(facts.size) &&
     !budget.isLate
   );
 }
 
 function keep(options: MeetOptions): TreeEntry {
   const { contents, budget, place, limits, toRead, name, facts } = options;
+  let source: ReturnType<typeof inGit> = {};
   const found = readContent({
     folder: toRead,
     name,
     facts,
     limit_bytes: place === "later" ? limits.later_bytes : limits.file_bytes,
     onContent: (sha256, content) => {
+      if (place !== "later") source = inGit(options, storeFor(options)?.oidOf(content));
+      if (source.git !== undefined) return;
       if (place === "later") budget.laterBytes += content.length;
       else budget.readBytes += content.length;
       if (contents.keep(sha256, content)) budget.kept++;
     },
   });
-  return entryOf(options, found);
+  return { ...entryOf(options, found), ...(found.sha256 === undefined ? {} : source) };
 }
 
 function entryOf({ place, nowMs, toRead, name }: MeetOptions, { facts, sha256 }: ReadEntry): TreeEntry {

@@ -1,7 +1,7 @@
-import { hash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync } from "node:fs";
 import { systemPath } from "../search/keys.ts";
-import { hashPieces } from "../files/bytes.ts";
+import { readPieces } from "../files/bytes.ts";
 import { openFolder, procPath, realBytesOf } from "../files/handle.ts";
 import { isSystemError } from "../files/system-error.ts";
 import { areSame, factsOf } from "./tree-entry.ts";
@@ -80,6 +80,22 @@ export function readContent(options: KeepOptions): ReadEntry {
   return { facts, sha256: undefined };
 }
 
+const SMALL_BYTES = 64 << 10;
+
+/** The text of a small file such as `.gitignore`. Undefined where it cannot be read, or is none. */
+export function readSmall(key: string, name: string): string | undefined {
+  const folder = new FolderToRead(key);
+  let text: string | undefined;
+  const onContent = (_: string, content: Buffer): void => void (text = content.toString("utf8"));
+  try {
+    const facts = factsNow({ folder, name });
+    if (facts !== undefined) readContent({ folder, name, facts, limit_bytes: SMALL_BYTES, onContent });
+  } finally {
+    folder.close();
+  }
+  return text;
+}
+
 let scratch = Buffer.alloc(0);
 
 /** Undefined where it could not be read, or is another file than the facts are of. */
@@ -98,15 +114,30 @@ function readOnce({ folder, name, facts }: ReadOptions): Buffer | undefined {
   }
 }
 
-/** The same for a file that is too large to be kept, in constant memory. */
-export async function hashContent({ folder, name, facts }: ReadOptions): Promise<ReadEntry> {
+export interface HashedEntry extends ReadEntry {
+  /** The name that git has for the content. */
+  readonly oid?: string;
+}
+
+/** The same for a file that is too large to be kept, in constant memory. `algorithm` is the one of a repository. */
+export async function hashContent(
+  { folder, name, facts }: ReadOptions,
+  algorithm: string | undefined,
+): Promise<HashedEntry> {
   const fd = openIn(folder, name);
   if (fd === undefined) return { facts, sha256: undefined };
   const isSame = (): boolean => areSame(factsOf(fstatSync(fd)), facts);
   try {
     if (!isSame()) return { facts, sha256: undefined };
-    const sha256 = (await hashPieces(fd, new AbortController().signal)).digest("hex");
-    return { facts, sha256: isSame() ? sha256 : undefined };
+    const own = createHash("sha256");
+    const gits = algorithm === undefined ? undefined : createHash(algorithm).update(`blob ${facts.size}\0`);
+    for await (const piece of readPieces(fd, new AbortController().signal)) {
+      own.update(piece);
+      gits?.update(piece);
+    }
+    if (!isSame()) return { facts, sha256: undefined };
+    const oid = gits?.digest("hex");
+    return { facts, sha256: own.digest("hex"), ...(oid === undefined ? {} : { oid }) };
   } catch (error) {
     if (!isSystemError(error)) throw error;
     return { facts, sha256: undefined };
@@ -124,7 +155,7 @@ function openIn(folder: FolderToRead, name: string): number | undefined {
   }
 }
 
-function factsNow({ folder, name }: ReadOptions): Facts | undefined {
+function factsNow({ folder, name }: Pick<ReadOptions, "folder" | "name">): Facts | undefined {
   const path = folder.at(name);
   try {
     return path === undefined ? undefined : factsOf(lstatSync(path));

@@ -1,14 +1,12 @@
 import type { CommandChanges } from "../../contract/command-changes.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import type { FileChanger } from "../files/file-changer.ts";
+import { CONTENT_GONE, MAX_LOST } from "../files/record-change.ts";
 import type { OthersChange, Recorded, RecordRequest } from "../files/record-change.ts";
 import { reasonOf } from "../files/system-error.ts";
 import type { Described } from "./describe-changes.ts";
 
 type Changer = Pick<FileChanger, "record">;
-
-/** As many as a record should name. */
-const MAX_LOST = 100;
 
 interface ToRecord {
   readonly described: readonly Described[];
@@ -33,10 +31,12 @@ export async function recordChanges(
     by_command: true as const,
     ...(lost.length === 0 ? {} : { lost: lost.slice(0, MAX_LOST), lost_more: Math.max(0, lost.length - MAX_LOST) }),
   };
-  const { undo_id, files, problem = "its old content is no longer there" } = await tryToRecord(changer, request, undos);
+  const { undo_id, files, same, problem = CONTENT_GONE } = await tryToRecord(changer, request, undos);
   const recorded = new Set(files.map(({ real }) => real));
+  const unchanged = new Set(same);
   const told = described
-    .filter(({ isListed }) => isListed)
+    .filter(({ isListed, undo, change }) => isListed || (undo !== undefined && !recorded.has(change.real)))
+    .filter(({ change }) => !unchanged.has(change.real))
     .map(({ change }) =>
       change.undoable && !recorded.has(change.real) ? { ...change, undoable: false, why_not: problem } : change,
     );
@@ -48,12 +48,12 @@ export async function tryToRecord(
   request: RecordRequest,
   undos: readonly OthersChange[],
 ): Promise<Recorded & { readonly problem?: string }> {
-  if (undos.length === 0) return { undo_id: undefined, files: [] };
+  if (undos.length === 0) return { undo_id: undefined, files: [], same: [] };
   try {
     return await changer.record(request, undos);
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
     const reason = reasonOf(error.cause ?? error);
-    return { undo_id: undefined, files: [], problem: `what undoes it could not be kept (${reason})` };
+    return { undo_id: undefined, files: [], same: [], problem: `what undoes it could not be kept (${reason})` };
   }
 }

@@ -2,6 +2,7 @@ import type { GitPlaces } from "../../policy/facts.ts";
 import type { Stats } from "node:fs";
 import type { EntryKind } from "../../contract/context.ts";
 import { kindOf } from "../files/handle.ts";
+import type { ObjectStore } from "../git/object-store.ts";
 import type { IgnoreRules } from "./ignore-rules.ts";
 
 /** What tells whether something changed. Times are in milliseconds and finer than the clock that sets them. */
@@ -22,6 +23,9 @@ export interface Facts {
 /** later: runs unasked (spec 3, Paths). sensitive: closed to every tool; its content is never read. */
 export type Place = "later" | "sensitive" | undefined;
 
+/** Where git has the content of a file: as an object, or the file is one of those that git keeps its objects in. */
+export type GitSource = { readonly store: ObjectStore } & ({ readonly oid: string } | { readonly name: string });
+
 /** Something in a folder, as one look saw it. A later look that finds it unchanged holds the very same object. */
 export interface TreeEntry extends Facts {
   readonly place: Place;
@@ -29,6 +33,8 @@ export interface TreeEntry extends Facts {
   readonly isYoung: boolean;
   /** Of its content, where that was read. */
   readonly sha256: string | undefined;
+  /** Where the content is held, so that it needs no copy. */
+  readonly git?: GitSource;
   /** Where a link leads, one character a byte. */
   readonly target: string | undefined;
 }
@@ -86,6 +92,17 @@ export function areSame(one: Facts, other: Facts): boolean {
   );
 }
 
+/** Whether two contents are surely the same: by their hash, or by the name that git has for both. */
+export function holdSame(one: TreeEntry | undefined, other: TreeEntry | undefined): boolean {
+  if (one?.sha256 !== undefined && one.sha256 === other?.sha256) return true;
+  const oid = oidOf(one);
+  return oid !== undefined && oid === oidOf(other);
+}
+
+export function oidOf(entry: TreeEntry | undefined): string | undefined {
+  return entry?.git !== undefined && "oid" in entry.git ? entry.git.oid : undefined;
+}
+
 /** Longer than the kernel's clock for file times stands still: 10 ms on the slowest systems. */
 const YOUNG_MS = 20;
 
@@ -96,4 +113,10 @@ export function isYoungAt(nowMs: number, facts: Facts): boolean {
 /** `parent` is a real path with one character a byte. */
 export function joinKey(parent: string, name: string): string {
   return parent === "/" ? `/${name}` : `${parent}/${name}`;
+}
+
+/** The folder's own facts are taken when it is looked into. */
+export function folderEntry(place: TreeEntry["place"]): TreeEntry {
+  const unknown = { inode: 0, size: 0, modified: 0, touched: 0, mode: 0, owner: 0, group: 0, links: 1 };
+  return { kind: "directory", ...unknown, place, isYoung: false, sha256: undefined, target: undefined };
 }

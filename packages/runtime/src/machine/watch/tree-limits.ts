@@ -7,12 +7,15 @@ export interface TreeLimits {
   readonly file_bytes: number;
   /** Bytes that one look reads and keeps. */
   readonly call_bytes: number;
-  /** How long one look goes on keeping contents; it goes on looking for as long again. */
+  /** How long one look goes on keeping contents; it goes on looking for as long again. One after a command has longer. */
   readonly look_ms: number;
   /** A folder that git ignores is treated like any other up to so many files, and left out above. */
   readonly ignored_files: number;
   /** Files that run later are few and small; above this they are something else. */
   readonly later_bytes: number;
+  /** Objects of git are held by links where there are so many, or so many bytes of them, and kept like other files below. */
+  readonly store_files: number;
+  readonly store_bytes: number;
   /** The largest new file that undo can remove: it is read to tell whether it is still the same then. */
   readonly hash_bytes: number;
 }
@@ -26,8 +29,16 @@ export const TREE_LIMITS: TreeLimits = {
   look_ms:       20_000,
   ignored_files: 20_000,
   later_bytes:   8 << 20,
-  hash_bytes:    64 << 20,
+  store_files:   4096,
+  store_bytes:   32 << 20,
+  hash_bytes:    1 << 30,
 };
+
+/** Objects of git are held once, and all else relies on them: so long that it ends on a machine that is busy. */
+export const HOLD_FACTOR = 6;
+
+/** What a command changed has to be read, however much it is: else it could not be undone. */
+export const AFTER_FACTOR = 8;
 
 /** A folder whose own list of names is longer than this is left out: reading it alone would hold up everybody. */
 export const FOLDER_BYTES = 4 << 20;

@@ -1,0 +1,60 @@
+import { readFileSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { parseGitConfig } from "../../policy/git-config.ts";
+import { ALL_DOUBTFUL, addDoubts, NO_DOUBTS } from "./attributes.ts";
+import type { Doubts } from "./attributes.ts";
+
+const MAX_CONFIGS = 64;
+const MAX_BYTES = 1 << 20;
+const OFF = /^(?:false|no|off|0|)$/i;
+
+interface Ground {
+  /** The folder of the repository. */
+  readonly gitdir: string;
+  readonly home: string;
+}
+
+/**
+ * What git's configuration, and attributes outside the working folder, make doubtful of its files. Conditions of includes
+ * are not judged: what they would include counts.
+ */
+export function doubtsBySettings({ gitdir, home }: Ground): Doubts {
+  const configHome = process.env["XDG_CONFIG_HOME"] ?? join(home, ".config");
+  const waiting = [
+    join(gitdir, "config"),
+    join(gitdir, "config.worktree"),
+    join(home, ".gitconfig"),
+    join(configHome, "git/config"),
+    "/etc/gitconfig",
+  ];
+  const attributes = [join(gitdir, "info/attributes"), join(configHome, "git/attributes"), "/etc/gitattributes"];
+  const read = new Set<string>();
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    if (read.has(next)) continue;
+    if (read.add(next).size > MAX_CONFIGS) return ALL_DOUBTFUL;
+    const text = readText(next);
+    const settings = text === undefined ? undefined : parseGitConfig(text);
+    if (settings === undefined) return ALL_DOUBTFUL;
+    for (const { key, value = "true" } of settings) {
+      if (key === "core.autocrlf" && !OFF.test(value)) return ALL_DOUBTFUL;
+      const path = resolve(dirname(next), value.replace(/^~(?=\/)/, home));
+      if (key === "core.attributesfile") attributes.push(path);
+      if (/^include(?:if\..*)?\.path$/s.test(key)) waiting.push(path);
+    }
+  }
+  return attributes.reduce((doubts, path) => {
+    const text = readText(path);
+    return text === undefined ? ALL_DOUBTFUL : addDoubts(doubts, text);
+  }, NO_DOUBTS);
+}
+
+/** One character per byte; empty where there is nothing. Undefined where it cannot be read. */
+function readText(path: string): string | undefined {
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) return "";
+    return stats.isFile() && stats.size <= MAX_BYTES ? readFileSync(path, "latin1") : undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOTDIR" ? "" : undefined;
+  }
+}

@@ -1,0 +1,247 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { scratch } from "../../../../../test/support/scratch.ts";
+import { createFileChanger } from "../files/file-changer.ts";
+import { createCommandWatch } from "../watch/command-changes.ts";
+import type { CommandChanges } from "../../contract/command-changes.ts";
+import type { TreeLimits } from "../watch/tree-limits.ts";
+
+/** Room for copies of a few small files only: all others come from git. */
+const FEW_COPIES = { look_ms: 600_000, store_files: 1, call_bytes: 128 << 10 };
+const FILES = 120;
+
+const ENVIRONMENT = {
+  PATH: process.env["PATH"],
+  HOME: "/nonexistent",
+  GIT_CONFIG_GLOBAL: "/dev/null",
+  GIT_CONFIG_SYSTEM: "/dev/null",
+  GIT_AUTHOR_NAME: "a",
+  GIT_AUTHOR_EMAIL: "a@example.org",
+  GIT_COMMITTER_NAME: "a",
+  GIT_COMMITTER_EMAIL: "a@example.org",
+};
+
+/** A repository of several hundred files, and watches on it that are made anew as a new process would. */
+async function scratchTree(limits: Partial<TreeLimits> = {}) {
+  const folder = await scratch({ onApproval: () => ({ answer: "grant" as const }) });
+  const root = join(folder.path, "root");
+  const { state_dir, run_id } = folder.runtime;
+  const workspace = {
+    roots: [root],
+    home: "/none",
+    state_dirs: [state_dir],
+    checkpoint_handler: false,
+    sandbox: "none",
+  };
+  const changer = createFileChanger({ state_dir, clock: Date.now, workspace });
+  onTestFinished(() => changer.close());
+  const sh = (script: string): void =>
+    void execFileSync("bash", ["-ec", script], { cwd: root, stdio: ["ignore", "ignore", "pipe"], env: ENVIRONMENT });
+  const write = (name: string, content: string | Buffer): void => {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), content);
+  };
+  const newWatch = () => {
+    const options = { state_dir, changer, workspace, cwd: root, limits: { ...FEW_COPIES, ...limits } };
+    const watch = createCommandWatch(options);
+    onTestFinished(() => watch.close());
+    return async (script: string): Promise<CommandChanges> => {
+      const signal = new AbortController().signal;
+      const request = { run_id, tool_call_id: "call_1", recorded: () => Promise.resolve(), confirmed: true, signal };
+      const look = await watch.before(request);
+      sh(script);
+      return await look.after();
+    };
+  };
+  return {
+    root,
+    state_dir,
+    sh,
+    write,
+    newWatch,
+    makeFiles(): void {
+      for (let each = 0; each < FILES; each++) {
+        write(`src/part${each % 10}/file${each}.ts`, `// ${each}\n${`line of ${each}\n`.repeat(60 + (each % 150))}`);
+      }
+      sh("ln -s part0/file0.ts src/link; chmod 755 src/part1/file1.ts");
+    },
+    undo: (id: string | undefined) => folder.runtime.undo(id ?? "undo_none"),
+    snapshot: () => snapshot(root),
+  };
+}
+
+/** Everything below a folder, with modes: a line for each. */
+function snapshot(root: string): readonly string[] {
+  const names = readdirSync(root, { recursive: true, encoding: "utf8" }).sort();
+  return names.map((name) => {
+    const path = join(root, name);
+    const stats = lstatSync(path);
+    const mode = (stats.mode & 0o7777).toString(8);
+    if (stats.isSymbolicLink()) return `${name} -> ${readlinkSync(path)}`;
+    return stats.isFile()
+      ? `${name} ${mode} ${createHash("sha256").update(readFileSync(path)).digest("hex")}`
+      : `${name} ${mode}`;
+  });
+}
+
+const COMMIT = "git add -A && git commit -qm one";
+/** Two versions of each file, so that the pack has deltas. */
+const TWO_COMMITS = `${COMMIT}; for f in src/part*/*; do echo more >> $f; done; ${COMMIT}`;
+
+// oxfmt-ignore
+const REPOSITORIES = [
+  { title: "loose objects",      init: "git init -q",                         commit: COMMIT },
+  { title: "a pack with deltas", init: "git init -q",                         commit: `${TWO_COMMITS}; git gc -q` },
+  { title: "two packs",          init: "git init -q",                         commit: `${COMMIT}; git repack -dq; for f in src/part*/*; do echo more >> $f; done; ${COMMIT}; git repack -dq` },
+  { title: "index version 4",    init: "git init -q",                         commit: `${COMMIT}; git update-index --index-version 4` },
+  { title: "SHA-256, packed",    init: "git init -q --object-format=sha256",  commit: `${TWO_COMMITS}; git gc -q` },
+] as const;
+
+// oxfmt-ignore
+const COMMANDS = [
+  { what: "rewrites all",                cmd: "for f in src/part*/*; do echo changed >> $f; done",     least: FILES },
+  { what: "replaces all by one content", cmd: "for f in src/part*/*; do echo same > $f; done",         least: FILES },
+  { what: "changes all modes",           cmd: "chmod 640 src/part*/*",                                 least: FILES },
+  { what: "renames folders",             cmd: "mv src/part1 src/other; mv src lib",                    least: FILES },
+  { what: "removes all with git",        cmd: "rm -rf .git src",                                       least: FILES },
+  { what: "packs again, then rewrites",  cmd: "git repack -adq; git prune-packed; for f in src/part*/*; do echo changed > $f; done", least: FILES },
+  { what: "prunes and removes",          cmd: "git rm -rqf src; git reflog expire --expire=now --all; git update-ref -d HEAD; git gc -q --prune=now", least: FILES },
+  { what: "turns files into folders",    cmd: "for f in src/part0/*; do rm $f; mkdir $f; echo in > $f/in; done", least: FILES / 10 },
+] as const;
+
+for (const { title, init, commit } of REPOSITORIES) {
+  test(`with ${title}, commands that change most files are undone byte for byte`, async () => {
+    const { sh, makeFiles, newWatch, snapshot: look, undo } = await scratchTree();
+    sh(`mkdir -p src; ${init}`);
+    makeFiles();
+    sh(commit);
+    const before = look();
+
+    for (const { what, cmd, least } of COMMANDS) {
+      const { files, undo_id } = await newWatch()(cmd);
+
+      expect(
+        files.filter(({ undoable }) => !undoable),
+        what,
+      ).toEqual([]);
+      expect(files.length, what).toBeGreaterThanOrEqual(least);
+      expect(look(), what).not.toEqual(before);
+      expect((await undo(undo_id)).ok, what).toBe(true);
+      expect(look(), what).toEqual(before);
+    }
+  });
+}
+
+const REWRITE = "for f in $(git ls-files | grep -v gitattributes); do [ -L $f ] || echo changed >> $f; done";
+const SAME_SIZE_FILTER = "git config filter.swap.clean 'tr a-z n-za-m'; git config filter.swap.smudge 'tr a-z n-za-m'";
+
+/** What git has of these files, or says of them, is not what they hold. */
+// oxfmt-ignore
+const CONVERTED = [
+  { title: "core.autocrlf",            set: "git config core.autocrlf true",                                    after: "" },
+  { title: "an included autocrlf",     set: "printf '[core]\\n autocrlf = true\\n' > .git/more; git config include.path more", after: "" },
+  { title: "eol=crlf",                 set: "echo '*.ts text eol=crlf' > .gitattributes",                      after: "" },
+  { title: "attributes in a folder",   set: "echo '* eol=crlf' > src/.gitattributes",                           after: "" },
+  { title: "info/attributes",          set: "mkdir -p .git/info; echo '* text eol=crlf' > .git/info/attributes", after: "" },
+  { title: "ident",                    set: "echo '*.ts ident' > .gitattributes; for f in src/part*/*; do echo '$Id$' >> $f; done", after: "" },
+  { title: "an encoding",              set: "echo '*.ts working-tree-encoding=UTF-16' > .gitattributes; for f in src/part*/*; do iconv -t UTF-16 $f > t; mv t $f; done", after: "" },
+  { title: "a filter of the same size", set: `${SAME_SIZE_FILTER}; echo '*.ts filter=swap' > .gitattributes`,  after: "" },
+  { title: "a filter by a macro",      set: `${SAME_SIZE_FILTER}; printf '[attr]m filter=swap\\n*.ts m\\n' > .gitattributes`, after: "" },
+  { title: "files changed since",      set: "true", after: "for f in src/part[0-2]/*; do echo since >> $f; done; git add src/part0" },
+  { title: "files assumed unchanged",  set: "true", after: "git update-index --assume-unchanged src/part1/file1.ts; echo since >> src/part1/file1.ts" },
+  { title: "files outside a sparse checkout", set: "true", after: "git update-index --skip-worktree src/part2/file2.ts; echo since >> src/part2/file2.ts" },
+  { title: "a split index",            set: "true", after: "git update-index --split-index; echo since >> src/part1/file1.ts" },
+  { title: "a file to be added",       set: "true", after: "echo new > src/new.ts; git add -N src/new.ts" },
+  { title: "other times",              set: "true", after: "touch src/part1/*; cp -p src/part2/file2.ts t; mv t src/part2/file2.ts" },
+  { title: "an index without times",   set: "true", after: "git read-tree HEAD" },
+] as const;
+
+for (const { title, set, after } of CONVERTED) {
+  test(`with ${title}, undo restores what the files held and not what git has`, async () => {
+    const { sh, makeFiles, newWatch, snapshot: look, undo } = await scratchTree({ call_bytes: 64 << 20 });
+    sh("mkdir -p src; git init -q");
+    makeFiles();
+    sh(`${set}; ${COMMIT}; rm -rf src; git checkout -q .; ${after || "true"}`);
+    const before = look();
+
+    const { files, undo_id } = await newWatch()(`${REWRITE}; rm -rf .git`);
+
+    expect(files.filter(({ undoable }) => !undoable)).toEqual([]);
+    expect((await undo(undo_id)).ok).toBe(true);
+    expect(look()).toEqual(before);
+  });
+}
+
+/** Gives an entry of an index of version 2 the times and the inode that its file has now, as a git in the same instant would. */
+function refreshEntry(root: string, name: string): void {
+  const path = join(root, ".git/index");
+  const index = readFileSync(path);
+  const stats = lstatSync(join(root, name), { bigint: true });
+  const at = index.indexOf(`${name}\0`) - 62;
+  const times = [
+    stats.ctimeNs / 10n ** 9n,
+    stats.ctimeNs % 10n ** 9n,
+    stats.mtimeNs / 10n ** 9n,
+    stats.mtimeNs % 10n ** 9n,
+  ];
+  for (const [each, time] of times.entries()) index.writeUInt32BE(Number(time), at + each * 4);
+  index.writeUInt32BE(Number(stats.ino % 2n ** 32n), at + 20);
+  const body = index.subarray(0, -20);
+  writeFileSync(path, Buffer.concat([body, createHash("sha1").update(body).digest()]));
+}
+
+test("a file that changed in the instant in which git wrote its index is restored as it was", async () => {
+  const { root, sh, write, makeFiles, newWatch, snapshot: look, undo } = await scratchTree({ call_bytes: 64 << 20 });
+  sh("mkdir -p src; git init -q");
+  makeFiles();
+  write("src/racy.ts", "before\n");
+  sh(COMMIT);
+  write("src/racy.ts", "behind\n");
+  refreshEntry(root, "src/racy.ts");
+  const { atime, mtime } = lstatSync(join(root, "src/racy.ts"));
+  utimesSync(join(root, ".git/index"), atime, mtime);
+  const before = look();
+
+  const { undo_id } = await newWatch()("rm -rf src");
+
+  expect((await undo(undo_id)).ok).toBe(true);
+  expect(look()).toEqual(before);
+});
+
+test("objects that a command overwrote are told as lost, and undo says so", async () => {
+  const { sh, makeFiles, newWatch, undo } = await scratchTree();
+  sh("mkdir -p src; git init -q");
+  makeFiles();
+  sh(COMMIT);
+
+  const { files, undo_id } = await newWatch()(
+    "for f in $(find .git/objects -type f | head -20); do chmod u+w $f; echo broken > $f; done; rm -rf src",
+  );
+
+  const lost = files.filter(({ undoable }) => !undoable).map(({ path }) => path);
+  expect(lost.filter((path) => path.startsWith(".git/objects/"))).toHaveLength(20);
+  expect((await undo(undo_id)).error?.message).toMatch(/cannot be undone: .*its old content is no longer there/);
+});
+
+test("files that git has not come to know of, and those over the limit, are told as before", async () => {
+  const {
+    sh,
+    makeFiles,
+    newWatch,
+    undo,
+    snapshot: look,
+  } = await scratchTree({ call_bytes: 100_000, file_bytes: 1000 });
+  sh("mkdir -p src; git init -q");
+  makeFiles();
+  sh(`${COMMIT}; head -c 5000 /dev/zero > untracked.bin; echo small > untracked.txt`);
+  const before = look();
+
+  const { files, undo_id } = await newWatch()("rm -rf src untracked.bin untracked.txt");
+
+  expect(files.filter(({ undoable }) => !undoable).map(({ path }) => path)).toEqual(["untracked.bin"]);
+  expect((await undo(undo_id)).ok).toBe(false);
+  expect(look()).toEqual(before.filter((line) => !line.startsWith("untracked.bin")));
+});

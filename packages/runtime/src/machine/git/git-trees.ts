@@ -1,0 +1,54 @@
+import { hash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { isSystemError } from "../files/system-error.ts";
+import { systemPath } from "../search/keys.ts";
+import { ORIGIN } from "./held-files.ts";
+import type { HoldOptions } from "./held-files.ts";
+import { WorkTree } from "./work-tree.ts";
+import type { GitPlace } from "./work-tree.ts";
+
+const NAME_LENGTH = 32;
+
+/** The repositories below the roots whose objects are held. The caller closes it. */
+export class GitTrees {
+  readonly #folder: string;
+  readonly #home: string;
+  readonly #trees = new Map<string, WorkTree>();
+
+  constructor(state_dir: string, home: string) {
+    this.#folder = join(state_dir, "held");
+    this.#home = home;
+  }
+
+  /** Undefined where the repository is small, or its objects cannot be held. `key` is of its working folder. */
+  async begin(key: string, options: HoldOptions): Promise<GitPlace | undefined> {
+    const tree = this.#trees.get(key) ?? this.#open(key);
+    this.#trees.set(key, tree);
+    return (await tree.begin(options)) ? { tree, prefix: "", doubts: tree.doubts() } : undefined;
+  }
+
+  /** Lets go of repositories that are gone. */
+  sweep(): void {
+    try {
+      if (!existsSync(this.#folder)) return;
+      for (const name of readdirSync(this.#folder)) {
+        const origin = readFileSync(join(this.#folder, name, ORIGIN), "latin1");
+        if (!existsSync(systemPath(origin))) rmSync(join(this.#folder, name), { recursive: true, force: true });
+      }
+    } catch (error) {
+      if (!isSystemError(error)) throw error;
+      // Tried again at the next start: it only costs room.
+    }
+  }
+
+  close(): void {
+    for (const tree of this.#trees.values()) tree.close();
+    this.#trees.clear();
+  }
+
+  #open(key: string): WorkTree {
+    const mirror = join(this.#folder, hash("sha256", key, "hex").slice(0, NAME_LENGTH));
+    return new WorkTree(key, { mirror: join(mirror, "objects"), home: this.#home });
+  }
+}

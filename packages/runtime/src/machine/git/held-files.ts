@@ -1,0 +1,272 @@
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+} from "node:fs";
+import { readSync, rmSync, statfsSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { isSystemError } from "../files/system-error.ts";
+import { systemPath } from "../search/keys.ts";
+import { statsOf } from "../watch/list-folder.ts";
+import { FolderToRead } from "../watch/read-entry.ts";
+import { factsOf, isYoungAt, joinKey } from "../watch/tree-entry.ts";
+
+export interface HoldOptions {
+  /** A store is held where it has this many loose objects, or bytes. Below, its files are kept like all others. */
+  readonly minFiles: number;
+  readonly minBytes: number;
+  /** Compared with `performance.now()`. */
+  readonly untilMs: number;
+  /** Nobody else needs what is no longer in the store. */
+  readonly isAlone: boolean;
+  /** Called often: others get their turn. Throws where the look is no longer wanted. */
+  readonly breathe: () => Promise<void> | undefined;
+}
+
+/** One folder of the store, as it was when it was held. */
+interface HeldFolder {
+  /** Of the folder in the store; undefined where it was changed so shortly before that it may change unseen. */
+  readonly stamp: string | undefined;
+  /** What is in the store, and (a superset) in the mirror. */
+  readonly names: ReadonlySet<string>;
+  readonly bytes: number;
+}
+
+interface Trailer {
+  readonly inode: number;
+  readonly bytes: Buffer;
+}
+
+/** A file beside the mirror: the store that it is of, one character per byte. */
+export const ORIGIN = "of";
+
+const LOOSE_FOLDER = /^[0-9a-f]{2}$/;
+const LOOSE = /^(?:[0-9a-f]{38}|[0-9a-f]{62})$/;
+/** All of them end with a hash of what comes before. */
+const PACKED = /^(?:pack-[0-9a-f]+\.(?:pack|idx|rev|bitmap|mtimes)|multi-pack-index)$/;
+const SHA256 = /^(?:pack-[0-9a-f]{64}\.|[0-9a-f]{62}$)/;
+const NONE: ReadonlySet<string> = new Set();
+/** Left free on the disk where files have to be copied. */
+const FREE_BYTES = 4 << 30;
+
+/** Hard links to all files of a store of git objects, under the same names. Copies where the file system has no links. */
+export class HeldFiles {
+  readonly #key: string;
+  readonly #mirror: string;
+  readonly #folders = new Map<string, HeldFolder>();
+  readonly #trailers = new Map<string, Trailer>();
+  #isReady = false;
+  #hasLost = false;
+  #packsChange = 0;
+  #hashBytes = 20;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(key: string, mirror: string) {
+    this.#key = key;
+    this.#mirror = mirror;
+  }
+
+  get hasLost(): boolean {
+    return this.#hasLost;
+  }
+
+  /** Differs when there are other packs. */
+  get packsChange(): number {
+    return this.#packsChange;
+  }
+
+  /** Names of packs, relative to the store. */
+  get packs(): readonly string[] {
+    if (!this.#isReady) return [];
+    const names = [...(this.#folders.get("pack")?.names ?? [])];
+    return names.filter((name) => name.endsWith(".pack")).map((name) => join("pack", name));
+  }
+
+  /** The names in one folder of the store. */
+  namesIn(folder: string): ReadonlySet<string> {
+    return (this.#isReady ? this.#folders.get(folder)?.names : undefined) ?? NONE;
+  }
+
+  pathOf(name: string): string {
+    return join(this.#mirror, name);
+  }
+
+  open(name: string): number | undefined {
+    try {
+      return openSync(this.pathOf(name), constants.O_RDONLY | constants.O_NOFOLLOW);
+    } catch (error) {
+      if (!isSystemError(error)) throw error;
+      return undefined; // gone with the state folder
+    }
+  }
+
+  /** What a file that ends with a hash ended with when it was held; undefined for loose objects. */
+  trailerOf(name: string): Buffer | undefined {
+    return this.#trailers.get(name)?.bytes;
+  }
+
+  /** Of names and trailers: 20 for SHA-1, 32 for SHA-256. */
+  get hashBytes(): number {
+    return this.#hashBytes;
+  }
+
+  /** One after the other: looks of commands that run side by side hold the same. */
+  async hold(options: HoldOptions): Promise<boolean> {
+    const result = this.#turn.then(() => this.#hold(options));
+    this.#turn = result.catch(() => {}); // told to whose turn it is
+    return await result;
+  }
+
+  async #hold(options: HoldOptions): Promise<boolean> {
+    this.#hasLost = false;
+    const wasReady = this.#isReady;
+    try {
+      this.#isReady = await this.#holdAll(options);
+    } catch (error) {
+      if (!isSystemError(error)) throw error;
+      this.#isReady = false; // a full disk, or a store that is being removed: its files are kept like others then
+    }
+    if (wasReady && !this.#isReady) this.#hasLost = true;
+    return this.#isReady;
+  }
+
+  async #holdAll(options: HoldOptions): Promise<boolean> {
+    const top = readdirSync(systemPath(this.#key));
+    const names = top.filter((name) => name === "pack" || LOOSE_FOLDER.test(name));
+    const now = new Map<string, HeldFolder>();
+    for (const name of names) {
+      await options.breathe();
+      const folder = this.#look(name);
+      if (folder !== undefined) now.set(name, folder);
+    }
+    const all = [...now.values()];
+    const files = all.reduce((sum, each) => sum + each.names.size, 0);
+    const isLarge = files >= options.minFiles || all.reduce((sum, each) => sum + each.bytes, 0) >= options.minBytes;
+    if (!isLarge && !this.#isReady) return false;
+    this.#hashBytes = all.some((each) => [...each.names].some((name) => SHA256.test(name))) ? 32 : 20;
+    this.#noteOrigin();
+    for (const [name, folder] of now) {
+      const isHeld = this.#isReady && this.#folders.get(name) === folder;
+      if (!isHeld && !(await this.#link(name, folder, options))) return false;
+    }
+    this.#forget(now, options.isAlone);
+    return true;
+  }
+
+  /** Whose files these are, for whoever frees them when the store is gone. */
+  #noteOrigin(): void {
+    const path = join(this.#mirror, "..", ORIGIN);
+    if (existsSync(path)) return;
+    mkdirSync(this.#mirror, { recursive: true, mode: 0o700 });
+    writeFileSync(path, this.#key, { encoding: "latin1", mode: 0o600 });
+  }
+
+  /** The very same object where the folder is as it was. */
+  #look(name: string): HeldFolder | undefined {
+    const nowMs = Date.now();
+    const key = joinKey(this.#key, name);
+    const stats = statsOf(key);
+    if (stats?.isDirectory() !== true) return undefined;
+    const facts = factsOf(stats);
+    const stamp = isYoungAt(nowMs, facts) ? undefined : `${facts.inode}:${facts.modified}:${facts.touched}`;
+    const known = this.#folders.get(name);
+    if (stamp !== undefined && known?.stamp === stamp) return known;
+    const pattern = name === "pack" ? PACKED : LOOSE;
+    const names = readdirSync(systemPath(key)).filter((each) => pattern.test(each));
+    // Above so many the store is large in any case.
+    const sized = name === "pack" || names.length < 64 ? names : [];
+    const bytes = sized.reduce((sum, each) => sum + (statsOf(joinKey(key, each))?.size ?? 0), 0);
+    return { stamp, names: new Set(names), bytes };
+  }
+
+  async #link(name: string, folder: HeldFolder, options: HoldOptions): Promise<boolean> {
+    const mirror = join(this.#mirror, name);
+    mkdirSync(mirror, { recursive: true, mode: 0o700 });
+    const there = new Set(readdirSync(mirror));
+    if (options.isAlone) {
+      // What is no longer in the store is let go of, so that its bytes are freed.
+      for (const each of there) if (!folder.names.has(each)) unlinkSync(join(mirror, each));
+    }
+    const from = new FolderToRead(joinKey(this.#key, name));
+    try {
+      for (const each of folder.names) {
+        if (name === "pack" ? this.#isSamePack(each, there) : there.has(each)) continue;
+        if (performance.now() > options.untilMs) return false;
+        await options.breathe();
+        const source = from.at(each);
+        if (source === undefined) return false;
+        rmSync(join(mirror, each), { force: true });
+        if (!holdFile(source, join(mirror, each))) return false;
+      }
+    } finally {
+      from.close();
+    }
+    if (name === "pack") this.#readTrailers(folder.names);
+    const before = this.#folders.get(name)?.names ?? new Set();
+    if ([...before].some((each) => !folder.names.has(each))) this.#hasLost = true;
+    this.#folders.set(name, folder);
+    return true;
+  }
+
+  /** Packs are few, and one that was packed again may have the name of another. */
+  #isSamePack(name: string, there: ReadonlySet<string>): boolean {
+    if (!there.has(name)) return false;
+    const held = lstatSync(join(this.#mirror, "pack", name));
+    const stats = statsOf(joinKey(joinKey(this.#key, "pack"), name));
+    if (stats === undefined || held.size !== stats.size) return false;
+    return held.ino === stats.ino ? held.dev === stats.dev : held.dev !== stats.dev && held.mtimeMs === stats.mtimeMs;
+  }
+
+  #readTrailers(names: ReadonlySet<string>): void {
+    this.#packsChange++;
+    for (const each of names) {
+      const name = join("pack", each);
+      const fd = openSync(this.pathOf(name), "r");
+      try {
+        const { size, ino } = lstatSync(this.pathOf(name));
+        if (this.#trailers.get(name)?.inode === ino) continue;
+        const bytes = Buffer.alloc(this.#hashBytes);
+        readSync(fd, bytes, 0, bytes.length, Math.max(0, size - bytes.length));
+        this.#trailers.set(name, { inode: ino, bytes });
+      } finally {
+        closeSync(fd);
+      }
+    }
+  }
+
+  /** Lets go of folders that are no longer in the store. */
+  #forget(now: ReadonlyMap<string, HeldFolder>, isAlone: boolean): void {
+    for (const name of [...this.#folders.keys()].filter((each) => !now.has(each))) {
+      this.#folders.delete(name);
+      this.#hasLost = true;
+    }
+    if (!isAlone) return;
+    for (const folder of readdirSync(this.#mirror)) {
+      if (!now.has(folder)) rmSync(join(this.#mirror, folder), { recursive: true, force: true });
+    }
+  }
+}
+
+/** False where there is no room for a copy. Throws what the system says. */
+function holdFile(source: string | Buffer, target: string): boolean {
+  try {
+    linkSync(source, target);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "EXDEV" && code !== "EPERM" && code !== "EMLINK") throw error;
+  }
+  // Another file system, or one without links.
+  const stats = lstatSync(source);
+  const { bavail, bsize } = statfsSync(dirname(target));
+  if (!stats.isFile() || bavail * bsize - stats.size < FREE_BYTES) return false;
+  copyFileSync(source, target, constants.COPYFILE_FICLONE);
+  utimesSync(target, stats.atime, stats.mtime);
+  return true;
+}

@@ -1,0 +1,157 @@
+import { hash } from "node:crypto";
+import { closeSync, fstatSync, readFileSync, readSync } from "node:fs";
+import { inflateSync } from "node:zlib";
+import { HeldFiles } from "./held-files.ts";
+import type { HoldOptions } from "./held-files.ts";
+import { PackFile } from "./pack-file.ts";
+import { verifyLoose, verifyTrailer } from "./verify-file.ts";
+
+/** The largest object that is read: it is in memory then. */
+export const OBJECT_BYTES = 1 << 30;
+/** Above this a file of the store is given as a descriptor. */
+const AT_ONCE_BYTES = 8 << 20;
+/** The longest type and size before the content of a loose object. */
+const HEAD_BYTES = 64;
+
+/** A file of the store as it was: small ones as bytes, large ones to be read from a descriptor that the caller closes. */
+export type HeldContent = { readonly bytes: Buffer } | { readonly fd: number; readonly sha256: string };
+
+/**
+ * The objects of one repository, held by hard links in the state folder: what a command deletes, prunes or packs again is
+ * still there when it is over. Whatever is read is compared with the name that git gave it, since a hard link does not
+ * protect from being overwritten. The caller closes it.
+ */
+export class ObjectStore {
+  /** Its folder in the workspace, one character per byte. */
+  readonly key: string;
+  readonly #held: HeldFiles;
+  #packs: { readonly change: number; readonly files: readonly PackFile[] } | undefined;
+
+  constructor(key: string, mirror: string) {
+    this.key = key;
+    this.#held = new HeldFiles(key, mirror);
+  }
+
+  /** Holds all that is there now. False where that is not worth it, or cannot be done in time. */
+  async hold(options: HoldOptions): Promise<boolean> {
+    return await this.#held.hold(options);
+  }
+
+  /** Whether objects are no longer there that were at the time before. */
+  get hasLost(): boolean {
+    return this.#held.hasLost;
+  }
+
+  /** Files that are held of one folder of the store. */
+  namesIn(folder: string): ReadonlySet<string> {
+    return this.#held.namesIn(folder);
+  }
+
+  has(oid: string): boolean {
+    if (this.#isLoose(oid)) return true;
+    const bytes = Buffer.from(oid, "hex");
+    return this.#packFiles().some((pack) => pack.has(bytes));
+  }
+
+  oidOf(content: Uint8Array): string {
+    return hash(this.algorithm, Buffer.concat([Buffer.from(`blob ${content.length}\0`), content]), "hex");
+  }
+
+  /** The content of a file that git knows by this name. Undefined where it is not there, or not what the name says. */
+  readBlob(oid: string, size: number): Buffer | undefined {
+    try {
+      const content = this.#readLoose(oid, size) ?? this.#readPacked(oid);
+      return content?.length === size && this.oidOf(content) === oid ? content : undefined;
+    } catch {
+      return undefined; // damaged: zlib, a delta or the disk says so in its own way, and the content is lost in any case
+    }
+  }
+
+  /** A file of the store. Undefined where it is no longer what it was. */
+  async readHeld(name: string, size: number): Promise<HeldContent | undefined> {
+    const fd = this.#held.open(name);
+    if (fd === undefined) return undefined;
+    let isGiven = false;
+    try {
+      if (fstatSync(fd).size !== size) return undefined;
+      const trailer = this.#held.trailerOf(name);
+      const oid = name.replace("/", "");
+      if (trailer === undefined && size <= AT_ONCE_BYTES) return this.#verifyAtOnce(readAll(fd, size), oid);
+      const sha256 =
+        trailer === undefined
+          ? await verifyLoose(fd, { algorithm: this.algorithm, oid })
+          : await verifyTrailer(fd, { algorithm: this.algorithm, trailer });
+      if (sha256 === undefined) return undefined;
+      isGiven = size > AT_ONCE_BYTES;
+      return isGiven ? { fd, sha256 } : { bytes: readAll(fd, size) };
+    } finally {
+      if (!isGiven) closeSync(fd);
+    }
+  }
+
+  close(): void {
+    for (const pack of this.#packs?.files ?? []) pack.close();
+    this.#packs = undefined;
+  }
+
+  #verifyAtOnce(bytes: Buffer, oid: string): HeldContent | undefined {
+    try {
+      return hash(this.algorithm, inflateSync(bytes, { maxOutputLength: OBJECT_BYTES }), "hex") === oid
+        ? { bytes }
+        : undefined;
+    } catch {
+      return undefined; // not an object any more
+    }
+  }
+
+  /** By which git names its objects. */
+  get algorithm(): string {
+    return this.#held.hashBytes === 32 ? "sha256" : "sha1";
+  }
+
+  #readLoose(oid: string, size: number): Buffer | undefined {
+    if (!this.#isLoose(oid)) return undefined;
+    const path = this.#held.pathOf(`${oid.slice(0, 2)}/${oid.slice(2)}`);
+    const object = inflateSync(readFileSync(path), { maxOutputLength: size + HEAD_BYTES });
+    const head = object.indexOf(0);
+    return object.toString("latin1", 0, head) === `blob ${size}` ? object.subarray(head + 1) : undefined;
+  }
+
+  #isLoose(oid: string): boolean {
+    return this.#held.namesIn(oid.slice(0, 2)).has(oid.slice(2));
+  }
+
+  #readPacked(oid: string): Buffer | undefined {
+    const bytes = Buffer.from(oid, "hex");
+    for (const pack of this.#packFiles()) {
+      const object = pack.read(bytes);
+      if (object !== undefined) return object.type === "blob" ? object.content : undefined;
+    }
+    return undefined;
+  }
+
+  #packFiles(): readonly PackFile[] {
+    const { packsChange, packs } = this.#held;
+    if (this.#packs?.change === packsChange) return this.#packs.files;
+    this.close();
+    const files = packs.flatMap((name) => {
+      try {
+        return [new PackFile(this.#held.pathOf(name), { hashBytes: this.#held.hashBytes, limit: OBJECT_BYTES })];
+      } catch {
+        return []; // without an index that can be read nothing is found in it
+      }
+    });
+    this.#packs = { change: packsChange, files };
+    return files;
+  }
+}
+
+function readAll(fd: number, size: number): Buffer {
+  const bytes = Buffer.allocUnsafe(size);
+  for (let filled = 0; filled < size;) {
+    const count = readSync(fd, bytes, filled, size - filled, filled);
+    if (count === 0) return bytes.subarray(0, filled);
+    filled += count;
+  }
+  return bytes;
+}
