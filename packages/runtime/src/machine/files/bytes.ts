@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Hash } from "node:crypto";
-import { read, readSync, write, writeSync } from "node:fs";
+import { fstatSync, read, readSync, write, writeSync } from "node:fs";
 
 /** Above this, reading and writing goes through the thread pool, a piece at a time, so that others get their turn. */
 export const AT_ONCE_BYTES = 1 << 20;
@@ -54,10 +54,14 @@ export function writeWhole(fd: number, bytes: Uint8Array): void {
 
 /** Reads a file to its end in pieces. What a piece holds is good until the next one is asked for. */
 export async function* readPieces(fd: number, signal: AbortSignal): AsyncIterable<Buffer> {
-  const buffer = Buffer.allocUnsafe(AT_ONCE_BYTES);
+  const { size } = fstatSync(fd);
+  // One byte more than a small file has, so that its end is found at once: many of them are read one after the other.
+  const isSmall = size > 0 && size < AT_ONCE_BYTES;
+  const buffer = Buffer.allocUnsafe(isSmall ? size + 1 : AT_ONCE_BYTES);
   for (let position = 0; ;) {
     signal.throwIfAborted();
-    const count = await readPiece(fd, buffer, { offset: 0, length: buffer.length, position });
+    const piece = { offset: 0, length: buffer.length, position };
+    const count = isSmall ? readSync(fd, buffer, piece) : await readPiece(fd, buffer, piece);
     if (count === 0) return;
     position += count;
     yield buffer.subarray(0, count);
