@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import {
   isHiddenName,
   isInertKey,
+  isPublishedKey,
   isRemovableKey,
   judgePlace,
   judgeRoots,
@@ -304,5 +305,22 @@ for (const { real, inert, removable } of KEYS) {
 
     expect(isInertKey(real, workspace)).toBe(inert);
     expect(isRemovableKey(real, workspace)).toBe(removable);
+  });
+}
+
+// oxfmt-ignore
+const PUBLISHED = [
+  { real: "/work/.venv/lib/python3.11/site-packages/certifi/cacert.pem", published: true },
+  { real: "/work/lib/dist-packages/x/test.key",                          published: true },
+  { real: "/work/.venv/lib/python3.11/site-packages/x/.ssh/id_rsa",      published: false },
+  { real: "/work/.venv/lib/python3.11/site-packages/x/plain.py",         published: false },
+  { real: "/work/certs/server.pem",                                      published: false },
+  { real: "/elsewhere/site-packages/certifi/cacert.pem",                 published: false },
+  { real: "/lib/site-packages/own/server.pem",                           published: false },
+] as const;
+
+for (const { real, published } of PUBLISHED) {
+  test(`${real} ${published ? "came with a package" : "is no key of a package"}`, () => {
+    expect(isPublishedKey(real, { ...everywhere, roots: ["/work", "/lib/site-packages/own"] })).toBe(published);
   });
 }

@@ -59,6 +59,14 @@ export function isInertKey(real: string, workspace: Places): boolean {
   return obeyedPlaces.find(foldPath(real), 1, home) === undefined && runsLater(real, workspace) === undefined;
 }
 
+const PYTHON_PACKAGES = /\/(?:site|dist)-packages\//;
+
+/** A key that came with a package of Python, such as the certificates that pip trusts: commands need it, tools do not. */
+export function isPublishedKey(real: string, workspace: Places): boolean {
+  const root = workspace.roots.find((each) => isInside(each, real)) ?? "";
+  return PYTHON_PACKAGES.test(real.slice(root.length)) && isRemovableKey(real, workspace);
+}
+
 /** Whether undo may remove such a key: it is closed by its own name, and not by that of a folder around it. */
 export function isRemovableKey(real: string, workspace: Places): boolean {
   const folder = real.slice(0, real.lastIndexOf("/"));

@@ -181,6 +181,21 @@ test("a file that comes right after a look is found by the next one", async () =
   }
 });
 
+test("keys that came with packages of Python are not hidden, as pip needs them; what runs later there is read-only", async () => {
+  const packages = "root/.venv/lib/python3.11/site-packages";
+  const { find } = await workspace({
+    [`${packages}/certifi/cacert.pem`]: "",
+    [`${packages}/sitecustomize.py`]: "",
+    [`${packages}/x/.ssh/id_rsa`]: "",
+    "root/certs/server.pem": "",
+  });
+
+  expect(find()).toMatchObject({
+    hidden: [`${packages}/x/.ssh (folder)`, "root/certs/server.pem (file)", "state (folder)"],
+    read_only: [`${packages}/sitecustomize.py`],
+  });
+});
+
 test("what is known to run later by its path is read-only among packages too, of which nothing else is looked at", async () => {
   const files = {
     "root/node_modules/autonous/dist/bin/autonous.js": "",

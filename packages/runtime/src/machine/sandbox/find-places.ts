@@ -2,7 +2,7 @@ import type { BigIntStats, Dirent } from "node:fs";
 import { dirname } from "node:path";
 import type { PlaceJudge } from "../../contract/processes.ts";
 import { isInside } from "../../paths/inside.ts";
-import { findLaterPlace, isHiddenName, mayRunLater } from "../../policy/check-path.ts";
+import { findLaterPlace, isHiddenName, isPublishedKey, mayRunLater } from "../../policy/check-path.ts";
 import { FIXED_FOLDERS, looksLikeRepository, REPOSITORY_SETTINGS, RUN_LATER } from "../../policy/dangers.ts";
 import type { GitPlaces, Places } from "../../policy/facts.ts";
 import { foldPath } from "../../policy/fold-name.ts";
@@ -220,7 +220,8 @@ function judgeEntries(
       isPackages
         ? isNamed(path, workspace)
         : isFixed(path, entry, workspace) || (isRepository && REPOSITORY_SETTINGS.has(name));
-    if (closed === "hide" || entry.isSocket() || isHiddenName(folder, name, workspace)) {
+    const isPublished = (): boolean => !isFolder && isPublishedKey(path, workspace);
+    if (closed === "hide" || entry.isSocket() || (isHiddenName(folder, name, workspace) && !isPublished())) {
       lists.hidden.push({ path, kind: isFolder ? "folder" : "file" });
     } else if (closed === "read_only") {
       lists.ruled.push(path);
