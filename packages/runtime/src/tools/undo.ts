@@ -31,7 +31,7 @@ export const undo = defineTool({
   version: "1.0.0",
   description:
     "Undo a change of files by its undo_id, or all changes of a run, newest first. Restores files, links, folders and " +
-    "modes. Can be undone itself.",
+    "modes, not times and extended attributes. Can be undone itself.",
   args,
   returns,
   required_permissions: ["fs.write"],
