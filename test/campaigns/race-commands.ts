@@ -1,8 +1,8 @@
 /**
  * Sandboxed commands are started again and again while another sandboxed command exchanges folders with links all the
  * time. Nothing outside may change, nothing that is hidden may be read, nothing that is read-only may change. The one
- * that moves belongs to another process, as that of a second runtime on the workspace does: one of the same process is
- * held still while others start, and there would be no race.
+ * that moves belongs to the same process, or with `apart` to another one, as that of a second runtime on the workspace
+ * does: it is not held still while others start.
  */
 import { fork } from "node:child_process";
 import {
@@ -22,12 +22,15 @@ import type { Launch } from "../../packages/runtime/src/machine/processes/launch
 import { runCommand } from "../../packages/runtime/src/machine/processes/run.ts";
 import { openSandbox } from "../../packages/runtime/src/machine/sandbox/sandbox.ts";
 import type { Sandbox } from "../../packages/runtime/src/machine/sandbox/sandbox.ts";
+import { moveFolders } from "./move-folders.ts";
 import { ToolError } from "../../packages/runtime/src/protocol/errors.ts";
 
 export interface CommandRaceResult {
   readonly starts: number;
   /** What was reached, in words, at most 20. */
   readonly breaches: readonly string[];
+  /** Files of the workspace that bubblewrap emptied while they were moved: a stated limit where the mover is apart. */
+  readonly emptied: readonly string[];
   /** How the starts ended: `ok`, or the error's code. */
   readonly outcomes: Readonly<Record<string, number>>;
   /** Exchanges that the other command made. */
@@ -69,8 +72,8 @@ done
 mv flip/.git flip/.git2; mkdir flip-0/made
 `;
 
-export async function raceCommands(starts: number, folder_in = "/var/tmp"): Promise<CommandRaceResult> {
-  const folder = realpathSync(mkdtempSync(join(folder_in, "autonous-race-")));
+export async function raceCommands(starts: number, { apart = false } = {}): Promise<CommandRaceResult> {
+  const folder = realpathSync(mkdtempSync("/var/tmp/autonous-race-"));
   const at = (name: string): string => join(folder, name);
   plant(folder);
   const before = treeOf([at("outside"), at("home")]);
@@ -78,10 +81,8 @@ export async function raceCommands(starts: number, folder_in = "/var/tmp"): Prom
   const sandbox = await openSandbox({ mode: "required", workspace, state_dir: at("state"), limits: LIMITS });
   const outcomes: Record<string, number> = {};
   const breaches = new Set<string>();
-  const mover = fork(join(import.meta.dirname, "move-folders.ts"), [folder, ...FLIPS]);
-  const moverEnd = new Promise((resolve) => mover.once("exit", resolve));
+  const stopMoving = apart ? await moveApart(folder) : await moveBeside(sandbox, at("root"));
   try {
-    await new Promise((resolve) => mover.once("message", resolve));
     for (let start = 0; start < starts && breaches.size < 20; start++) {
       const { outcome, printed } = await run(sandbox, { run: PROBE, cwd: at("root") });
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
@@ -90,15 +91,41 @@ export async function raceCommands(starts: number, folder_in = "/var/tmp"): Prom
       for (const difference of differences(before, treeOf([at("outside"), at("home")]))) breaches.add(difference);
     }
   } finally {
-    if (mover.connected) mover.disconnect();
-    await moverEnd;
+    await stopMoving();
     sandbox.close();
   }
-  for (const difference of [...differences(before, treeOf([at("outside"), at("home")])), ...changedInside(at("root"))])
-    breaches.add(difference);
+  const inside = changedInside(at("root"));
+  const emptied = apart ? inside.filter(({ content }) => content === "").map(({ path }) => path) : [];
+  for (const { path, content } of inside) {
+    if (!emptied.includes(path)) breaches.add(`"${path}" was changed to ${JSON.stringify(content)}`);
+  }
+  for (const difference of differences(before, treeOf([at("outside"), at("home")]))) breaches.add(difference);
   const exchanges = Number(readFileSync(at("root/count"), "utf8"));
   rmSync(folder, { recursive: true, force: true });
-  return { starts, breaches: [...breaches], outcomes, exchanges };
+  return { starts, breaches: [...breaches], emptied, outcomes, exchanges };
+}
+
+/** Gives what ends it. */
+async function moveApart(folder: string): Promise<() => Promise<void>> {
+  const mover = fork(join(import.meta.dirname, "move-folders.ts"), [folder, ...FLIPS]);
+  const end = new Promise<void>((resolve) => mover.once("exit", () => resolve()));
+  await new Promise((resolve) => mover.once("message", resolve));
+  return async () => {
+    if (mover.connected) mover.disconnect();
+    await end;
+  };
+}
+
+async function moveBeside(sandbox: Sandbox, root: string): Promise<() => Promise<void>> {
+  const stop = new AbortController();
+  let moving = Promise.resolve();
+  await new Promise<void>((onMoving) => {
+    moving = moveFolders(sandbox, { root, flips: FLIPS, signal: stop.signal, onMoving });
+  });
+  return async () => {
+    stop.abort();
+    await moving;
+  };
 }
 
 function plant(folder: string): void {
@@ -168,14 +195,15 @@ function differences(before: ReadonlyMap<string, string>, now: ReadonlyMap<strin
 }
 
 /** Read-only places that are not as they were, wherever the folders are by now. */
-function changedInside(root: string): readonly string[] {
+function changedInside(root: string): readonly { readonly path: string; readonly content: string }[] {
   return FLIPS.flatMap((flip) => {
     const folder = NAMES.filter((name) => name.startsWith(flip))
       .map((name) => join(root, name))
       .find((path) => lstatSync(path).isDirectory());
-    if (folder === undefined) return [`"${flip}" is gone`];
+    if (folder === undefined) return [{ path: flip, content: "nothing" }];
     return Object.entries(PROTECTED)
-      .filter(([name, content]) => content === FIXED && readFileSync(join(folder, name), "utf8") !== FIXED)
-      .map(([name]) => `"${flip}/${name}" was changed`);
+      .filter(([, planted]) => planted === FIXED)
+      .map(([name]) => ({ path: `${flip}/${name}`, content: readFileSync(join(folder, name), "utf8") }))
+      .filter(({ content }) => content !== FIXED);
   });
 }

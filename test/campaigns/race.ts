@@ -1,6 +1,7 @@
 /**
  * Calls run while another process turns folders into links and back. Nothing of the outside may ever be seen or changed.
- * `npm run campaign:race -- --ops 1000000 [--only ls,read]`, and for sandboxed commands `-- --starts 20000`
+ * `npm run campaign:race -- --ops 1000000 [--only ls,read]`, and for sandboxed commands `-- --starts 20000`,
+ * with `--apart` against a command of another process
  */
 import { fork } from "node:child_process";
 import {
@@ -110,6 +111,7 @@ if (import.meta.main) {
       ops: { type: "string" },
       only: { type: "string" },
       starts: { type: "string" },
+      apart: { type: "boolean" },
     },
   });
   let breaches = 0;
@@ -119,7 +121,7 @@ if (import.meta.main) {
     breaches += result.breaches;
   }
   if (values.starts !== undefined) {
-    const result = await raceCommands(Number(values.starts));
+    const result = await raceCommands(Number(values.starts), { apart: values.apart === true });
     console.log(JSON.stringify(result));
     breaches += result.breaches.length;
   }

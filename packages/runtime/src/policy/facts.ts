@@ -73,8 +73,16 @@ export interface CallFacts {
   readonly user?: string;
 }
 
-/** What runs later though its name does not tell: what git's own configuration names below the roots, and this program. */
-export type GitPlaces = readonly { readonly path: string; readonly why: string; readonly is_program?: true }[];
+/**
+ * What runs later though its name does not tell: what git's own configuration names below the roots, this program, and
+ * what links at places that run later lead to.
+ */
+export type GitPlaces = readonly {
+  readonly path: string;
+  readonly why: string;
+  readonly is_program?: true;
+  readonly is_linked?: true;
+}[];
 
 /** Where paths may lead. Folded forms are kept per object, so pass the same one again instead of a copy. */
 export interface Places {

@@ -83,3 +83,33 @@ test("an include of itself, an endless one and a folder in its place are answere
 
   expect([...new Set(namesOf(reader()))].sort()).toEqual([".git/config", "folder", "loop"]);
 });
+
+test("where links lead that stand at places that run later is found, near the top of a root and in its repository", async () => {
+  const { git, make, reader, root } = await repositories();
+  git("init", "-q", ".");
+  await make({
+    "root/conf/editor/x": "",
+    "root/.vscode": "-> conf/editor",
+    "root/docs/orders.md": "",
+    "root/app/AGENTS.md": "-> ../docs/orders.md",
+    "root/app/.github": "-> ../shared",
+    "root/.envrc": "-> not/there/yet",
+    "root/CLAUDE.md": "-> ../../outside.md",
+    "root/plain": "-> docs/orders.md",
+    "root/tools/check.sh": "",
+    "root/.git/hooks/pre-commit": "-> ../../tools/check.sh",
+  });
+  const places = reader().current();
+  const found = places.map(({ path, is_linked }) => `${relative(root, path)} ${is_linked ? "linked" : "git"}`);
+
+  expect(found).toEqual(
+    expect.arrayContaining([
+      "conf/editor linked",
+      "docs/orders.md linked",
+      "shared/workflows linked",
+      "not/there/yet linked",
+      "tools/check.sh git",
+    ]),
+  );
+  expect(found.filter((each) => each.includes("outside") || each.startsWith("plain"))).toEqual([]);
+});

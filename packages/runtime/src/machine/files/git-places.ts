@@ -1,12 +1,13 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs";
 import type { BigIntStats } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { isInside } from "../../paths/inside.ts";
 import type { GitPlaces, Places } from "../../policy/facts.ts";
 import { parseGitConfig } from "../../policy/git-config.ts";
 import { placesInConfig } from "../../policy/git-places.ts";
 import type { ConfigGround, NamedByGit } from "../../policy/git-places.ts";
 import { pointedTo } from "../../policy/git-pointers.ts";
+import { laterLinks, linksInRepository } from "./later-links.ts";
 
 /** Between two looks at whether a configuration changed. */
 const FRESH_MS = 20;
@@ -16,10 +17,11 @@ const DEEPEST = 3;
 const MOST_MODULES = 64;
 const MOST_CONFIGS = 128;
 const MOST_PLACES = 256;
+const MOST_LINKS = 256;
 const MOST_BYTES = 1 << 20;
 const NOT_ENTERED: ReadonlySet<string> = new Set(["node_modules", ".git"]);
 
-/** What git's configuration names below the roots, read again when it or the folders around it change. */
+/** What git's configuration names below the roots, and where links lead that stand for it, read again when it or the folders around it change. */
 export class GitPlacesReader {
   readonly #roots: readonly string[];
   readonly #home: string;
@@ -27,6 +29,8 @@ export class GitPlacesReader {
   /** By path: what was looked at, as it was. */
   #seen = new Map<string, string>();
   #places: GitPlaces = [];
+  /** Met while looking for repositories. */
+  #links: ReturnType<typeof laterLinks>[number][] = [];
   #lookedMs = Number.NEGATIVE_INFINITY;
 
   /** `fixed`: what runs later for another reason, whatever git says. */
@@ -48,21 +52,32 @@ export class GitPlacesReader {
 
   #read(): void {
     this.#seen = new Map();
+    this.#links = [];
     const repositories = this.#roots.flatMap((root) => [...this.#above(root), ...this.#below(root)]);
     const worktrees = [...new Set(repositories.map(({ worktree }) => worktree))];
     const tops = worktrees.length === 0 ? this.#roots : worktrees;
     const own = repositories.flatMap(({ worktree, gitdir }) => this.#configsOf(gitdir, worktree));
     const persons = [join(this.#home, ".gitconfig"), join(this.#home, ".config/git/config"), "/etc/gitconfig"];
     const configs = [...own, ...persons.map((file) => ({ file, worktrees: tops }))];
-    const named = this.#namedBy(configs);
-    const inside = named.flatMap(({ path, why, if_exists }) => {
-      if (if_exists && !existsSync(path)) return [];
-      return [...new Set([path, realOf(path)])].flatMap((each) => {
+    const named = this.#namedBy(configs).filter(({ path, if_exists }) => !if_exists || existsSync(path));
+    const inside = this.#belowRoots([...repositories.flatMap((each) => this.#linksOf(each)), ...named]);
+    const linked = this.#belowRoots(this.#links).map((each) => ({ ...each, is_linked: true as const }));
+    this.#places = [...this.#fixed, ...inside.slice(0, MOST_PLACES), ...linked.slice(0, MOST_LINKS)];
+  }
+
+  /** By their names, and by where they lead. */
+  #belowRoots(named: readonly Omit<NamedByGit, "if_exists">[]): GitPlaces {
+    return named.flatMap(({ path, why }) =>
+      [...new Set([path, realOf(path)])].flatMap((each) => {
         const root = this.#roots.find((above) => above !== each && isInside(above, each));
         return root === undefined ? [] : [{ path: each, why }];
-      });
-    });
-    this.#places = [...this.#fixed, ...inside.slice(0, MOST_PLACES)];
+      }),
+    );
+  }
+
+  #linksOf({ gitdir }: Repository): ReturnType<typeof linksInRepository> {
+    this.#note(join(gitdir, "hooks"));
+    return linksInRepository(gitdir);
   }
 
   /** The repository that a root lies in. */
@@ -84,8 +99,10 @@ export class GitPlacesReader {
       this.#note(next.path);
       const repository = next.depth === 0 ? undefined : this.#repositoryIn(next.path);
       if (repository !== undefined) found.push(repository);
+      const { folders: inside, links } = namesIn(next.path);
+      this.#links.push(...laterLinks(next.path, links, { roots: this.#roots }));
       if (next.depth === DEEPEST) continue;
-      const names = foldersIn(next.path).filter((name) => !NOT_ENTERED.has(name));
+      const names = inside.filter((name) => !NOT_ENTERED.has(name));
       folders.push(...names.map((name) => ({ path: join(next.path, name), depth: next.depth + 1 })));
     }
     return found;
@@ -172,14 +189,14 @@ function readText(path: string): string | undefined {
   }
 }
 
-function foldersIn(path: string): readonly string[] {
+function namesIn(path: string): { readonly folders: readonly string[]; readonly links: readonly string[] } {
   try {
-    return readdirSync(path, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => name)
-      .slice(0, MOST_FOLDERS);
+    const entries = readdirSync(path, { withFileTypes: true });
+    const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    const links = entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => name);
+    return { folders: folders.slice(0, MOST_FOLDERS), links };
   } catch {
-    return []; // gone meanwhile, or out of reach
+    return { folders: [], links: [] }; // gone meanwhile, or out of reach
   }
 }
 
@@ -191,20 +208,33 @@ function modulesIn(folder: string): readonly string[] {
     const next = folders.shift();
     if (next === undefined) break;
     if (existsSync(join(next, "HEAD"))) found.push(next);
-    const inside = existsSync(join(next, "HEAD")) ? ["modules"] : foldersIn(next);
+    const inside = existsSync(join(next, "HEAD")) ? ["modules"] : namesIn(next).folders;
     folders.push(...inside.map((name) => join(next, name)));
   }
   return found;
 }
 
-/** Where a path leads: for what is not there, from its nearest folder that is. */
-function realOf(path: string): string {
+/** As the kernel has it. */
+const MOST_FOLLOWED = 40;
+
+/** Where a path leads: for what is not there, from its nearest folder that is, or from where a link says that it is. */
+function realOf(path: string, followed = 0): string {
   for (let folder = path; folder !== "/"; folder = dirname(folder)) {
+    const rest = path.slice(folder.length);
     try {
-      return join(realpathSync.native(folder), path.slice(folder.length));
+      return join(realpathSync.native(folder), rest);
     } catch {
-      continue; // not there
+      const target = followed < MOST_FOLLOWED ? targetOf(folder) : undefined;
+      if (target !== undefined) return realOf(join(resolve(dirname(folder), target), rest), followed + 1);
     }
   }
   return path;
+}
+
+function targetOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined; // not there, or no link
+  }
 }

@@ -73,7 +73,9 @@ function isGits(path: string, options: OpenOptions): boolean {
 }
 
 function isNamedByGit(path: string, { git_places = [] }: OpenOptions): boolean {
-  return git_places.some((named) => named.is_program !== true && isInside(named.path, path));
+  return git_places.some(
+    (named) => named.is_program !== true && named.is_linked !== true && isInside(named.path, path),
+  );
 }
 
 function isProgram(path: string, { git_places = [] }: OpenOptions): boolean {

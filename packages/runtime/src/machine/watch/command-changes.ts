@@ -230,8 +230,9 @@ class Watch implements CommandWatch {
     const found = compareLooks(before, after);
     const touched = this.#touchedSince(own, request, found.entries.length);
     // What another call did is told by that one.
+    const reach = { request, workspace, looks: { before, after } };
     const differences = found.entries.filter(
-      (each) => !isDoneBy(touched, decodeKey(each.key), each.after) && !isOutOfReach(each, request, workspace),
+      (each) => !isDoneBy(touched, decodeKey(each.key), each.after) && !isOutOfReach(each, reach),
     );
     const time = { from: own.turn.from, others: own.turn.others(), before, after };
     const intruders =

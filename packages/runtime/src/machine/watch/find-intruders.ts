@@ -11,6 +11,7 @@ import type { CommandIntrusion } from "../../contract/command-changes.ts";
 import type { Difference } from "./compare-looks.ts";
 import { findInBareRepositories, isHarmless, RUNS_IN_REPOSITORY } from "./git-changes.ts";
 import type { KnownLooks } from "./git-changes.ts";
+import type { TreeLook } from "./tree-entry.ts";
 import { findMoved } from "./moved-files.ts";
 import type { Intruder, TakenBack } from "../files/take-back.ts";
 
@@ -40,22 +41,39 @@ export function findIntruders(
   return [...byPlace, ...findInBareRepositories(differences, looks).filter(({ key }) => !known.has(key))];
 }
 
+/** What is known around a change when it is asked whose it is. */
+interface ReachFacts {
+  readonly request: Pick<WatchRequest, "opens" | "closes" | "confirmed">;
+  readonly workspace: WorkspaceContext;
+  readonly looks: Readonly<Record<"before" | "after", TreeLook>>;
+}
+
 /**
  * Whether a change cannot be the command's: in a sandbox it gets files that run later, and what rules close, read-only or
  * not at all. It is somebody else's then, and theirs to keep.
  */
-export function isOutOfReach(
-  { key, before, after }: Difference,
-  { opens, closes, confirmed }: Pick<WatchRequest, "opens" | "closes" | "confirmed">,
-  { sandbox, roots }: WorkspaceContext,
-): boolean {
+export function isOutOfReach({ key, before, after }: Difference, facts: ReachFacts): boolean {
+  const { opens, closes, confirmed } = facts.request;
+  const { sandbox, roots } = facts.workspace;
   if (sandbox === "none") return false;
   const real = decodeKey(key);
   if (closes !== undefined && isClosed(key, closes, roots)) return true;
   const isLaterFile = before?.place === "later" && before.kind !== "directory" && after !== undefined;
   if (!isLaterFile || confirmed === true || findLaterPlace(real, { roots })?.rewritten === true) return false;
+  if (wasMoved(key, facts)) return false;
   const isGit = /\/[^/]*\.git(?:\/|$)/.test(real);
   return !(isGit && opens?.git !== undefined) && opens?.paths.some((path) => isInside(path, real)) !== true;
+}
+
+/**
+ * Whether a folder above is another one than before. What is read-only went along with the one that was there, and a
+ * command can make a new one, with a file of the same name in it.
+ */
+function wasMoved(key: string, { looks: { before, after }, workspace }: ReachFacts): boolean {
+  for (let at = folderOf(key); at !== "" && !workspace.roots.includes(decodeKey(at)); at = folderOf(at)) {
+    if (before.folders.get(at)?.facts.inode !== after.folders.get(at)?.facts.inode) return true;
+  }
+  return false;
 }
 
 /** Rules are asked from the roots down, and what lies in a closed folder is closed with it. */
