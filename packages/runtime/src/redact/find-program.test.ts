@@ -50,7 +50,7 @@ test("a command line holds several secrets, of the program and of others", () =>
 
 // oxfmt-ignore
 const FILES = [
-  "db.example.com:5432:app:bob:§", "*:*:*:bob:§", "localhost:5432:*:postgres:§\nother:*:db:bob:§", "a:5432:app:bob:§\\nb:5433:app:bob:§\\n", '{"text":"a:6432:app:bob:§\\n*:*:*:eve:§"}', "     7\ta:5432:app:bob:§", "+a:5432:app:bob:§", "> a:5432:app:bob:§", "echo a:5432:app:bob:§ >> ~/.pgpass", "+ printf %s a:5432:app:bob:§", "/run/postgresql:5432:app:bob:§", "-e LINE=a:5432:app:bob:§",
+  "db.example.com:5432:app:bob:§", "*:*:*:bob:§", "localhost:5432:*:postgres:§\nother:*:db:bob:§", "a:5432:app:bob:§\\nb:5433:app:bob:§\\n", '{"text":"a:6432:app:bob:§\\n*:*:*:eve:§"}', "     7\ta:5432:app:bob:§", "+a:5432:app:bob:§", "> a:5432:app:bob:§", "echo a:5432:app:bob:§ >> ~/.pgpass", "+ printf %s a:5432:app:bob:§", "/run/postgresql:5432:app:bob:§", "[::1]:5432:app:bob:§", "h.example.com:5439:app:bob:§", "redis-cli AUTH §", "redis-cli -h h auth bob §", "-e LINE=a:5432:app:bob:§",
   "machine h login bob password §", "machine h\n  login bob\n  password §\n", "default login bob password §",
   "[client]\nuser=bob\npassword=§\n", '[client]\npassword = "§"', "//registry.example.com/:_authToken=§", '_password="§"', "https://bob:§@github.com", '{"auths":{"r.example.com":{"identitytoken":"§"}}}',
 ];

@@ -107,9 +107,15 @@ function base64Forms(value: string): readonly string[] {
 /** Hex, in both cases, run together or as dumps and escapes separate it. */
 function hexForms(value: string): readonly string[] {
   const bytes = Array.from(new TextEncoder().encode(value), (byte) => byte.toString(16).padStart(2, "0"));
-  const forms = [bytes.join(""), bytes.join(" "), bytes.join(":"), bytes.map((byte) => `\\x${byte}`).join("")];
+  const forms = ["", " ", ":", "-", ", 0x", ",0x"].map((sign) => bytes.join(sign));
+  forms.push(bytes.map((byte) => `\\x${byte}`).join(""), inPairs(bytes, 0), inPairs(bytes, 1));
   const lower = [...forms, bytes.map((byte) => `%${byte}`).join("")];
-  return [...lower, ...lower.map((form) => form.toUpperCase().replaceAll("\\X", "\\x"))];
+  return [...lower, ...lower.map((form) => form.toUpperCase().replaceAll("X", "x"))];
+}
+
+/** As `xxd` has them: two and two. */
+function inPairs(bytes: readonly string[], offset: number): string {
+  return bytes.map((byte, index) => ((index + offset) % 2 === 0 && index > 0 ? ` ${byte}` : byte)).join("");
 }
 
 function piecesOf(form: string): readonly string[] {

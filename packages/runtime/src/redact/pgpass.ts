@@ -3,11 +3,14 @@ import { isPlace, isStandIn } from "./stand-ins.ts";
 import { beforeMarker, leftOf, restOfLine } from "./view.ts";
 import type { View } from "./view.ts";
 
+// oxfmt-ignore
 /** The second field of a line of .pgpass, as it mostly is: any port, or one of PostgreSQL and what stands before it. */
-export const PGPASS_PORTS: readonly string[] = [":*:", ":5432:", ":5433:", ":5434:", ":6432:", ":6543:", ":26257:"];
+export const PGPASS_PORTS: readonly string[] = [
+  ":*:", ":5432:", ":5433:", ":5434:", ":5435:", ":5436:", ":5439:", ":6432:", ":6543:", ":15432:", ":25060:", ":26257:", ":54320:", ":54322:", ":55432:",
+];
 
 const HOST_REACH = 210;
-const HOST = /(?:^|[\s"'`:>|+=,([{]|\\[nrt])([\w.-]{1,200}|\*|\/[\w./-]{1,200})$/;
+const HOST = /(?:^|[\s"'`:>|+=,([{]|\\[nrt])([\w.-]{1,200}|\*|\[[\da-fA-F:.%]{2,60}\]|\/[\w./-]{1,200})$/;
 /** Only a colon and a backslash are escaped; `\n` is the end of the line, written out. */
 const REST =
   /^((?:[^:\s\\]|\\[:\\]){1,64}):((?:[^:\s\\]|\\[:\\]){1,64}):((?:[^:\s"'`\\]|\\[:\\]){1,200})(?=["'`\s]|\\+[nrt"']|$)/;

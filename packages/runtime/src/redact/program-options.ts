@@ -31,6 +31,8 @@ const PROGRAM_OPTIONS: readonly ProgramOption[] = [
   { programs: MYSQL,                                              options: ["-p*"] },
   { programs: words("mysqladmin"),         command: "password",   options: [], place: "last" },
   { programs: words("redis-cli valkey-cli keydb-cli redis-benchmark"), options: ["-a"] },
+  { programs: words("redis-cli valkey-cli keydb-cli"), command: "AUTH", options: [], place: "last" },
+  { programs: words("redis-cli valkey-cli keydb-cli"), command: "auth", options: [], place: "last" },
   { programs: words("mongo mongosh mongodump mongorestore mongoexport mongoimport mongostat mongotop mongofiles"), options: ["-p", "-p*"] },
   { programs: words("sqlcmd bcp osql"),                           options: ["-P", "-P*"] },
   { programs: words("isql isql-fb gbak gsec"),                    options: ["-pas", "-pass", "-p"] },

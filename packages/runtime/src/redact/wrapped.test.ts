@@ -9,7 +9,23 @@ const openai = ["sk", "-", MIXED, MIXED].join("");
 const aws = ["AK", "IA", "A2B3C4D5E6F7G2H3"].join("");
 const jwt = ["ey", "JhbGciOiJIUzI1NiJ9", ".ey", "JzdWIiOiIxMjM0NTY3ODkwIn0.", MIXED].join("");
 
-const BREAKS = ["\n", "\r\n", "\n    ", "\\\n", "\\\n  ", "=\n", "=\r\n", "\n> ", '" +\n  "', '"\n"'];
+const BREAKS = [
+  "\n",
+  "\r\n",
+  "\n    ",
+  "\\\n",
+  "\\\n  ",
+  "=\n",
+  "=\r\n",
+  "\n> ",
+  '" +\n  "',
+  '"\n"',
+  "\\n",
+  "\n+",
+  "\n     2\t",
+  "\n2: ",
+  "\nsrc/a.env:2:",
+];
 
 for (const [kind, token] of Object.entries({ github, openai, aws, jwt })) {
   test.each(BREAKS)(`a token of ${kind} broken by %j is redacted in both lines`, (lineBreak) => {
@@ -56,7 +72,13 @@ test("a known value wrapped at its blank is found", () => {
 
 test("a known value is found in hex, run together and separated", () => {
   const hex = Buffer.from(KNOWN).toString("hex");
+  const pairs = hex.match(/../g) ?? [];
   for (const form of [
+    pairs.join("-"),
+    pairs.join(", 0x"),
+    pairs.join(",0x").toUpperCase().replaceAll("X", "x"),
+    hex.replaceAll(/(....)(?=.)/g, "$1 "),
+    hex.replaceAll(/(?<=^..(?:....)*)(?=..)/g, " "),
     hex,
     hex.toUpperCase(),
     hex.replaceAll(/..(?=.)/g, "$& "),

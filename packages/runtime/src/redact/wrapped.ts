@@ -6,8 +6,9 @@ import type { View } from "./view.ts";
 /** Where a line is broken: by a backslash, by "=" as mail has it, between the quotes of two strings, or by itself. */
 const MARKED_BREAK =
   /^(?:[\\=]\r?\n[ \t]{0,40}|["'`][ \t]{0,3}[+.&]?[ \t]{0,3}\\?\r?\n[ \t]{0,40}[+.&]?[ \t]{0,3}["'`]|["'] ?[+.] ?["'])/;
-const PLAIN_BREAK = /^\r?\n[ \t>|#]{0,40}/;
-const BREAK_WINDOW = 56;
+/** As in the text itself, written out in a string, or with what searches, diffs and listings put before each line. */
+const PLAIN_BREAK = /^(?:\r?\n|\\{1,4}n)(?:[^\s:]{1,60}:\d{1,7}:|[ \t]{0,8}\d{1,7}(?:\t|[:|→] ?))?[ \t>|#+]{0,40}/;
+const BREAK_WINDOW = 96;
 const MOST_PIECES = 40;
 const PIECE_WINDOW = 512;
 
