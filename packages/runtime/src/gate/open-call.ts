@@ -21,8 +21,21 @@ export interface Opened {
  * Never throws.
  */
 export function openCall(input: unknown, { run_id, now }: { readonly run_id: string; readonly now: number }): Opened {
-  const parsed = isPlain(input) ? { success: true as const, data: input } : inputSchema().safeParse(input);
   const made = { tool_call_id: makeId("call", now), trace_id: makeTraceId(), timestamp: now, run_id };
+  try {
+    return readCall(input, made);
+  } catch (error) {
+    // A getter or a proxy of the caller's: whatever it throws, it is the caller's mistake.
+    const why = boundText(error instanceof Error ? error.message : typeof error, FIELD_CHARACTERS).toWellFormed();
+    const refusal = new ToolError("InvalidArguments", `Cannot take the request: it cannot be read (${why})`);
+    return { request: { ...made, name: "(no name)", args: {} }, refusal };
+  }
+}
+
+type Made = Pick<ToolCallRequest, "tool_call_id" | "trace_id" | "timestamp" | "run_id">;
+
+function readCall(input: unknown, made: Made): Opened {
+  const parsed = isPlain(input) ? { success: true as const, data: input } : inputSchema().safeParse(input);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const field = boundText(issue?.path.map(String).join(".") ?? "", FIELD_CHARACTERS);

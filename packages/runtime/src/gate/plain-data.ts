@@ -2,6 +2,8 @@ import { ToolError } from "../protocol/errors.ts";
 
 const FORBIDDEN_KEYS = new Set(["__proto__", "constructor", "prototype"]);
 const MAX_DEPTH = 64;
+/** An array may have a length that no one filled. */
+const MAX_ITEMS = 1_000_000;
 
 /**
  * A copy of arguments that holds plain data and nothing else, so that nothing outside can change them after they were
@@ -22,7 +24,10 @@ function copyPlainData(value: unknown, field: string, depth: number): unknown {
   }
   if (typeof value !== "object") throw refuse(field, `is a ${typeof value}, which is no JSON value`);
   if (depth > MAX_DEPTH) throw refuse(field, `is nested more than ${MAX_DEPTH} levels deep`);
-  if (Array.isArray(value)) return value.map((item, index) => copyPlainData(item, `${field}[${index}]`, depth + 1));
+  if (Array.isArray(value)) {
+    if (value.length > MAX_ITEMS) throw refuse(field, `has ${value.length} items, and may have ${MAX_ITEMS}`);
+    return value.map((item, index) => copyPlainData(item, `${field}[${index}]`, depth + 1));
+  }
   return copyObject(value, field, depth);
 }
 

@@ -54,6 +54,26 @@ export const HOME_TOOLS: readonly string[] = [
   ".ghcup", ".cabal/bin", ".local/share/stack", ".opam", ".juliaup", ".julia/juliaup", ".dotnet", ".swiftly", ".foundry/bin", ".elan", ".local/share/zigup", ".zvm", ".kerl", ".luarocks", ".plenv", ".perl5", "perl5", ".pub-cache/bin", "Android/Sdk", ".flutter", "flutter",
 ];
 
+/**
+ * Packages that were fetched before, relative to the home: without network a build needs them. Read-only, so only what
+ * tools read without writing beside it is here. A command with network fetches into folders of its own instead. The home
+ * inside is another one, so a variable says where they are: `~` is the person's home, `@` the one inside.
+ */
+// oxfmt-ignore
+export const HOME_PACKAGES: readonly { readonly paths: readonly string[]; readonly variables: Readonly<Record<string, string>> }[] = [
+  { paths: ["go/pkg/mod"],                                                        variables: { GOMODCACHE: "~/go/pkg/mod" } },
+  { paths: [".cargo/registry", ".cargo/git"],                                     variables: { CARGO_HOME: "~/.cargo" } },
+  { paths: [".npm/_cacache"],                                                     variables: { npm_config_cache: "~/.npm", npm_config_logs_dir: "@/.npm/_logs" } },
+  { paths: [".cache/node/corepack"],                                              variables: { COREPACK_HOME: "~/.cache/node/corepack" } },
+  { paths: [".m2/repository"],                                                    variables: { MAVEN_ARGS: "-Dmaven.repo.local.tail=~/.m2/repository" } },
+  { paths: [".gradle/caches/modules-2"],                                          variables: { GRADLE_RO_DEP_CACHE: "~/.gradle/caches" } },
+  { paths: [".nuget/packages"],                                                   variables: { NUGET_PACKAGES: "~/.nuget/packages" } },
+  { paths: [".mix"],                                                              variables: { MIX_HOME: "~/.mix" } },
+  { paths: [".julia/packages", ".julia/artifacts", ".julia/registries"],          variables: { JULIA_DEPOT_PATH: "@/.julia:~/.julia" } },
+  { paths: [".cache/ms-playwright"],                                              variables: { PLAYWRIGHT_BROWSERS_PATH: "~/.cache/ms-playwright" } },
+  { paths: [".cache/puppeteer"],                                                  variables: { PUPPETEER_CACHE_DIR: "~/.cache/puppeteer" } },
+];
+
 /** Settings of git that a command gets of the person's own: who they are and how they work, never how they sign in. */
 // oxfmt-ignore
 export const GIT_IDENTITY: ReadonlySet<string> = new Set([

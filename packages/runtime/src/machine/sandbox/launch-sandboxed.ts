@@ -9,7 +9,7 @@ import { bashArguments, openJudged } from "../processes/launch.ts";
 import type { Launch, Prologues } from "../processes/launch.ts";
 import { holdStill, registerMover } from "../processes/hold-still.ts";
 import type { PipePool } from "../processes/output-pipes.ts";
-import { bwrapArguments, foldersInMemory } from "./bwrap.ts";
+import { bwrapArguments, foldersInMemory, sandboxHome } from "./bwrap.ts";
 import type { SandboxFacts } from "./bwrap.ts";
 import { checkInside } from "./check-inside.ts";
 import type { InsideCheck } from "./check-inside.ts";
@@ -185,7 +185,7 @@ export class SandboxLauncher {
       roots: parts.roots,
       writes: command.read_only !== true,
       cwd: command.cwd,
-      view: parts.view.mounts(),
+      view: parts.view.mounts({ packages: proxy_socket === undefined }),
       old_mounts: writableMounts(),
       writable: command.writable ?? [],
       files: [...identity.files, ...(isSeen ? [] : [{ source: parts.bash, path: parts.bash }])],
@@ -194,6 +194,7 @@ export class SandboxLauncher {
       memory_bytes: parts.memory_bytes,
       closed: (this.#closed ??= makeClosed(parts.folder)),
       variables: {
+        ...(proxy_socket === undefined ? parts.view.packageVariables(sandboxHome(parts.roots), parts.environment.variables) : {}),
         ...parts.environment.inside_only,
         ...identity.variables,
         ...(command.read_only === true ? READ_ONLY_VARIABLES : {}),

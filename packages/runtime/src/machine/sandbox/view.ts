@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { isInside } from "../../paths/inside.ts";
 import { judgeSensitivity } from "../../policy/check-path.ts";
-import { HOME_TOOLS, PROGRAM_FOLDERS, UNSEEN_FOLDERS } from "../../policy/command-view.ts";
+import { HOME_PACKAGES, HOME_TOOLS, PROGRAM_FOLDERS, UNSEEN_FOLDERS } from "../../policy/command-view.ts";
 import type { CommandView } from "../../policy/command-view.ts";
 import type { Places } from "../../policy/facts.ts";
 import type { ShownPlace } from "./stray-sockets.ts";
@@ -32,24 +32,37 @@ const FRESH_MS = 2_000;
 export class MachineView {
   readonly #options: ViewOptions;
   #mounts: readonly ViewMount[] = [];
+  #withPackages: readonly ViewMount[] = [];
   #madeAt = -Infinity;
 
   constructor(options: ViewOptions) {
     this.#options = options;
   }
 
-  /** Parents come before what lies in them. */
-  mounts(): readonly ViewMount[] {
+  /** Parents come before what lies in them. `packages`: also what was fetched before. */
+  mounts({ packages = true }: { readonly packages?: boolean } = {}): readonly ViewMount[] {
     if (performance.now() - this.#madeAt > FRESH_MS) {
-      this.#mounts = makeView(this.#options);
+      this.#mounts = makeView(this.#options, HOME_TOOLS);
+      this.#withPackages = makeView(this.#options, [...HOME_TOOLS, ...HOME_PACKAGES.flatMap(({ paths }) => paths)]);
       this.#madeAt = performance.now();
     }
-    return this.#mounts;
+    return packages ? this.#withPackages : this.#mounts;
   }
 
   /** The folders and files that are shown as they are. */
   folders(): readonly ShownPlace[] {
     return this.mounts().flatMap((mount) => (mount.kind === "bind" ? [mount] : []));
+  }
+
+  /** Where tools find the packages that are shown. What the person has set stays. */
+  packageVariables(home: string, given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+    const { home: real } = this.#options.workspace;
+    const shown = new Set(this.mounts().map(({ path }) => path));
+    const rows = HOME_PACKAGES.filter(({ paths }) => paths.some((path) => shown.has(join(real, path))));
+    const variables = rows.flatMap((row) => Object.entries(row.variables)).filter(([name]) => given[name] === undefined);
+    return Object.fromEntries(
+      variables.map(([name, value]) => [name, value.replace(/[~@](?=\/)/g, (which) => (which === "~" ? real : home))]),
+    );
   }
 
   /** Whether a path outside the roots can be seen at all. */
@@ -60,13 +73,13 @@ export class MachineView {
   }
 }
 
-function makeView(options: ViewOptions): readonly ViewMount[] {
+function makeView(options: ViewOptions, names: readonly string[]): readonly ViewMount[] {
   const { workspace } = options;
   const folders = [...topFolders(options), ...PROGRAM_FOLDERS].flatMap((path) =>
     path === CGROUPS ? limits() : [path],
   );
   const system = folders.flatMap((path) => showSystem(path));
-  const own = [...HOME_TOOLS.map((name) => join(workspace.home, name)), ...programFolders(options)];
+  const own = [...names.map((name) => join(workspace.home, name)), ...programFolders(options)];
   const tools = workspace.home === "/" ? [] : own.flatMap((path) => showTool(path, workspace));
   const isShown = (path: string): boolean =>
     system.some((mount) => mount.kind === "bind" && isInside(mount.path, path));
