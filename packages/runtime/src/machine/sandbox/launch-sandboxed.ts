@@ -194,7 +194,9 @@ export class SandboxLauncher {
       memory_bytes: parts.memory_bytes,
       closed: (this.#closed ??= makeClosed(parts.folder)),
       variables: {
-        ...(proxy_socket === undefined ? parts.view.packageVariables(sandboxHome(parts.roots), parts.environment.variables) : {}),
+        ...(proxy_socket === undefined
+          ? parts.view.packageVariables(sandboxHome(parts.roots), parts.environment.variables)
+          : {}),
         ...parts.environment.inside_only,
         ...identity.variables,
         ...(command.read_only === true ? READ_ONLY_VARIABLES : {}),

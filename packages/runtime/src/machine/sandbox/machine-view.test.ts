@@ -47,25 +47,33 @@ async function home(files: Readonly<Record<string, string>> = {}, options: Parti
   return { ...folder, at, run };
 }
 
-sandboxed(`packages that were fetched before are there for a command without network, read-only, and no settings beside them${needs}`, async () => {
-  const { run, at } = await home({
-    "home/.cargo/registry/cache/a.crate": "package",
-    "home/.cargo/credentials.toml": SECRET,
-    "home/.m2/repository/b.jar": "package",
-    "home/.m2/settings.xml": SECRET,
-    "home/go/pkg/mod/c.mod": "package",
-    "home/.npm/_cacache/d": "package",
-    "home/.npm/_logs/e": SECRET,
-  });
-  const names = [".cargo/registry/cache/a.crate", ".m2/repository/b.jar", "go/pkg/mod/c.mod", ".npm/_cacache/d"];
-  expect((await run(`cat ${names.map(at).join(" ")}`)).said).toBe("package".repeat(4));
-  const { said } = await run(
-    `cd ${at(".")}; grep -rs ${SECRET} .; touch .npm/_cacache/x 2>&1; echo $CARGO_HOME $npm_config_cache $MAVEN_ARGS $npm_config_logs_dir $NUGET_PACKAGES`,
-  );
-  expect(said).toMatch(/^touch: .*Read-only file system\n/);
-  const variables = [at(".cargo"), at(".npm"), `-Dmaven.repo.local.tail=${at(".m2/repository")}`, "/tmp/home/.npm/_logs"];
-  expect(said.split("\n")[1]).toBe(variables.join(" "));
-});
+sandboxed(
+  `packages that were fetched before are there for a command without network, read-only, and no settings beside them${needs}`,
+  async () => {
+    const { run, at } = await home({
+      "home/.cargo/registry/cache/a.crate": "package",
+      "home/.cargo/credentials.toml": SECRET,
+      "home/.m2/repository/b.jar": "package",
+      "home/.m2/settings.xml": SECRET,
+      "home/go/pkg/mod/c.mod": "package",
+      "home/.npm/_cacache/d": "package",
+      "home/.npm/_logs/e": SECRET,
+    });
+    const names = [".cargo/registry/cache/a.crate", ".m2/repository/b.jar", "go/pkg/mod/c.mod", ".npm/_cacache/d"];
+    expect((await run(`cat ${names.map(at).join(" ")}`)).said).toBe("package".repeat(4));
+    const { said } = await run(
+      `cd ${at(".")}; grep -rs ${SECRET} .; touch .npm/_cacache/x 2>&1; echo $CARGO_HOME $npm_config_cache $MAVEN_ARGS $npm_config_logs_dir $NUGET_PACKAGES`,
+    );
+    expect(said).toMatch(/^touch: .*Read-only file system\n/);
+    const variables = [
+      at(".cargo"),
+      at(".npm"),
+      `-Dmaven.repo.local.tail=${at(".m2/repository")}`,
+      "/tmp/home/.npm/_logs",
+    ];
+    expect(said.split("\n")[1]).toBe(variables.join(" "));
+  },
+);
 
 sandboxed(`of the home a command sees toolchains and the way to the root, read-only${needs}`, async () => {
   const { run, at } = await home({

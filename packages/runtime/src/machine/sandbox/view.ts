@@ -59,7 +59,9 @@ export class MachineView {
     const { home: real } = this.#options.workspace;
     const shown = new Set(this.mounts().map(({ path }) => path));
     const rows = HOME_PACKAGES.filter(({ paths }) => paths.some((path) => shown.has(join(real, path))));
-    const variables = rows.flatMap((row) => Object.entries(row.variables)).filter(([name]) => given[name] === undefined);
+    const variables = rows
+      .flatMap((row) => Object.entries(row.variables))
+      .filter(([name]) => given[name] === undefined);
     return Object.fromEntries(
       variables.map(([name, value]) => [name, value.replace(/[~@](?=\/)/g, (which) => (which === "~" ? real : home))]),
     );
