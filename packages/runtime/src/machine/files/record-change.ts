@@ -113,7 +113,7 @@ async function keepContent(
   if ("fd" in found) {
     try {
       const known = withHash(file, before, found.sha256);
-      if (isSameVersion(known.before, known.after)) return "same";
+      if (isUnchanged(known)) return "same";
       return (await objects.putFile(found.sha256, found.fd, { syncs, signal })) ? known : undefined;
     } finally {
       closeSync(found.fd);
@@ -122,11 +122,17 @@ async function keepContent(
   const bytes = Buffer.isBuffer(found) ? found : found.bytes;
   const sha256 = before.sha256 === "" ? hash("sha256", bytes, "hex") : before.sha256;
   const known = withHash(file, before, sha256);
-  if (isSameVersion(known.before, known.after)) return "same";
+  if (isUnchanged(known)) return "same";
   if (packed.has(sha256)) return known;
   if (bytes.length <= PACKED_BYTES) packed.set(sha256, log.pack.keep(sha256, bytes));
   else await objects.put(sha256, bytes, { syncs, signal });
   return known;
+}
+
+/** A file that became one with others, or its own again, changed although it holds the same. */
+function isUnchanged({ before, after }: ChangedEntry): boolean {
+  const isLinked = [before, after].some((each) => isFileVersion(each) && each.linked !== undefined);
+  return isSameVersion(before, after) && !isLinked;
 }
 
 function withHash(file: ChangedEntry, before: FileVersion, sha256: string): ChangedEntry {
