@@ -50,7 +50,8 @@ export function judgeCommands(parsed: ParsedShell, context: CommandContext): Com
     reason,
   }));
   for (const command of [...parsed.commands, ...parsed.guessed]) {
-    const remarks = shorten([...denials(command, denied), ...asGuessed(command, remarksOn(command, context))]);
+    const found = remarksOn(command, context);
+    const remarks = shorten([...denials(command, denied), ...(command.guess === "named" ? onNamed(found) : found)]);
     const line = remarks.length === 0 ? "" : commandLine(command);
     for (const { level, reason } of remarks) findings.push({ level, command: line, reason });
   }
@@ -59,14 +60,10 @@ export function judgeCommands(parsed: ParsedShell, context: CommandContext): Com
 }
 
 /** What is only named may never run: it is asked for, whatever it would do. */
-function* asGuessed(
-  { guess }: SimpleCommand,
-  remarks: Iterable<Remark | { level: "opaque"; reason: string }>,
-): Generator<Remark | { level: "opaque"; reason: string }> {
-  for (const remark of remarks) {
-    if (guess !== "named") yield remark;
-    else if (remark.level === "destructive" || remark.level === "risky")
-      yield { level: "opaque", reason: `it is named where it may be run, and then ${remark.reason}` };
+function* onNamed(remarks: Iterable<AnyRemark>): Generator<AnyRemark> {
+  for (const { level, reason } of remarks) {
+    if (level === "destructive" || level === "risky")
+      yield { level: "opaque", reason: `it is named where it may be run, and then ${reason}` };
   }
 }
 
@@ -102,10 +99,9 @@ function withoutRepeats(findings: readonly CommandFinding[]): readonly CommandFi
   return findings.filter(isNew).sort((one, other) => LEVELS.indexOf(one.level) - LEVELS.indexOf(other.level));
 }
 
-function* remarksOn(
-  command: SimpleCommand,
-  ground: CommandGround,
-): Generator<Remark | { level: "opaque"; reason: string }> {
+type AnyRemark = Remark | { readonly level: "opaque"; readonly reason: string };
+
+function* remarksOn(command: SimpleCommand, ground: CommandGround): Generator<AnyRemark> {
   if (command.multiplies) yield { level: "destructive", reason: "it starts more and more of itself" };
   const written = command.redirections.filter(({ operator }) => operator.includes(">") && operator !== "<&");
   const targets = written.filter(({ operator, target }) => operator !== ">&" || !/^(?:\d+-?|-)$/.test(target.value));
@@ -126,11 +122,7 @@ function* remarksOn(
   yield* byTables(name, command, ground);
 }
 
-function* byTables(
-  name: ShellWord,
-  command: SimpleCommand,
-  ground: CommandGround,
-): Generator<Remark | { level: "opaque"; reason: string }> {
+function* byTables(name: ShellWord, command: SimpleCommand, ground: CommandGround): Generator<AnyRemark> {
   const base = name.value.slice(name.value.lastIndexOf("/") + 1);
   const rows = dangersByName.get(base) ?? [];
   const given = rows.length === 0 ? undefined : argumentsOf(base, command.words);

@@ -46,9 +46,11 @@ function judgeDeletion(
   ground: CommandGround,
   { isDeep }: { isDeep: boolean },
 ): readonly Remark[] {
+  const facts = { ground, isDeep };
   const remarks: Remark[] = [];
-  for (const word of readArguments(command.words).operands)
-    remarks.push(...judgeDeleted(word, command, { ground, isDeep }));
+  for (const word of readArguments(command.words).operands) {
+    for (const remark of judgeDeleted(word, command, facts)) remarks.push(remark);
+  }
   return remarks;
 }
 

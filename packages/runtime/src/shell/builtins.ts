@@ -125,7 +125,7 @@ function declareVariables({ words }: PlainCommand, { scope, walk, name, opaque }
   for (const { value } of operands) {
     const [, variable = "", equals] = /^([A-Za-z_]\w*)(=)?/.exec(value) ?? [];
     if (variable === "") walk.evaluates = true;
-    else if (exports) scope.exported.add(variable);
+    else if (exports) scope.exported.set(variable, true);
     if (equals === undefined && isOther) scope.variables.set(variable, undefined);
     if (/\[/.test(value.split("=")[0] ?? "")) walk.evaluates = true;
   }

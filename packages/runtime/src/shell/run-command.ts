@@ -174,7 +174,7 @@ function childOf(scope: Scope, { assignments }: PlainCommand): Scope {
   const child = childScope(scope, { isBash: false });
   for (const { name, value } of assignments) {
     child.variables.set(name, value.isDynamic ? undefined : [value.value]);
-    child.exported.add(name);
+    child.exported.set(name, true);
   }
   return child;
 }

@@ -1,5 +1,6 @@
 import type { Function as FunctionNode, ParsedScript } from "unbash";
 import type { Input, OpaquePart, ShellAssignment, ShellFolder, ShellWord, SimpleCommand } from "./parsed-shell.ts";
+import { SharedMap } from "./shared-map.ts";
 
 export const NO_INPUT: Input = { kind: "none" };
 export const UNKNOWN_INPUT: Input = { kind: "unknown", isForeign: false };
@@ -10,9 +11,9 @@ export type Values = readonly string[] | undefined;
 
 /** What the shell knows at one point of a script. Changed as the script is walked; subshells get a copy. */
 export interface Scope {
-  readonly variables: Map<string, Values>;
-  readonly exported: Set<string>;
-  readonly functions: Map<string, FunctionNode>;
+  readonly variables: SharedMap<Values>;
+  readonly exported: SharedMap<true>;
+  readonly functions: SharedMap<FunctionNode>;
   /** `$0`, `$1` … where they are known. */
   positionals: readonly ShellWord[] | undefined;
   /** Shared by the parts of one shell, so that a `cd` in one is seen by those after it. */
@@ -58,9 +59,9 @@ export interface Walk {
 
 export function openScope(outputOf: OutputOf, text: string): Scope {
   return {
-    variables: new Map(),
-    exported: new Set(),
-    functions: new Map(),
+    variables: new SharedMap(),
+    exported: new SharedMap(),
+    functions: new SharedMap(),
     positionals: undefined,
     where: { folder: { path: ".", isCertain: true } },
     input: NO_INPUT,
@@ -94,9 +95,9 @@ export function copyScope(scope: Scope, changes: Partial<Scope> = {}): Scope {
   spend(scope, PER_NAME * (scope.variables.size + scope.exported.size + scope.functions.size));
   return {
     ...scope,
-    variables: new Map(scope.variables),
-    exported: new Set(scope.exported),
-    functions: new Map(scope.functions),
+    variables: scope.variables.copy(),
+    exported: scope.exported.copy(),
+    functions: scope.functions.copy(),
     where: { ...scope.where },
     ...changes,
   };
@@ -110,14 +111,14 @@ export function reachedBy(scope: Scope, by: string, changes: Partial<Scope> = {}
 /** A shell of its own: only exported variables reach it, and functions do not. */
 export function childScope(scope: Scope, changes: Partial<Scope>): Scope {
   spend(scope, 2 * PER_NAME * scope.exported.size);
-  const variables = new Map<string, Values>();
-  for (const name of scope.exported) variables.set(name, scope.variables.get(name));
+  const variables = new SharedMap<Values>();
+  for (const name of scope.exported.keys()) variables.set(name, scope.variables.get(name));
   // What is not exported may still be set in the environment, so it is unknown rather than unset.
   return {
     ...scope,
     variables,
-    exported: new Set(scope.exported),
-    functions: new Map(),
+    exported: scope.exported.copy(),
+    functions: new SharedMap(),
     where: { ...scope.where },
     positionals: undefined,
     ...changes,
@@ -127,15 +128,21 @@ export function childScope(scope: Scope, changes: Partial<Scope>): Scope {
 /** After something that may or may not have run: what differs is not known any more. */
 export function join(scope: Scope, other: Scope): void {
   spend(scope, PER_NAME * (scope.variables.size + other.variables.size + other.exported.size + other.functions.size));
-  for (const [name, values] of scope.variables) {
-    if (!isSame(values, other.variables.get(name))) scope.variables.set(name, undefined);
-  }
-  for (const name of other.variables.keys()) if (!scope.variables.has(name)) scope.variables.set(name, undefined);
-  for (const name of other.exported) scope.exported.add(name);
-  for (const [name, body] of other.functions) scope.functions.set(name, body);
+  if (!scope.variables.isSameAs(other.variables)) joinVariables(scope.variables, other.variables);
+  if (!scope.exported.isSameAs(other.exported))
+    for (const name of other.exported.keys()) scope.exported.set(name, true);
+  if (!scope.functions.isSameAs(other.functions))
+    for (const [name, body] of other.functions.entries()) scope.functions.set(name, body);
   const { folder } = other.where;
   if (folder.path !== scope.where.folder.path) scope.where.folder = { path: undefined, isCertain: false };
   else if (!folder.isCertain) scope.where.folder = folder;
+}
+
+function joinVariables(variables: SharedMap<Values>, others: SharedMap<Values>): void {
+  for (const [name, values] of variables.entries()) {
+    if (!isSame(values, others.get(name))) variables.set(name, undefined);
+  }
+  for (const name of others.keys()) if (!variables.has(name)) variables.set(name, undefined);
 }
 
 function isSame(values: Values, others: Values): boolean {

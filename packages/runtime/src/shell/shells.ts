@@ -68,7 +68,7 @@ function runNamed(
   });
   for (const { name, value } of assignments) {
     scope.variables.set(name, value.isDynamic ? undefined : [value.value]);
-    scope.exported.add(name);
+    scope.exported.set(name, true);
   }
   runner.runText(text.value, scope);
 }

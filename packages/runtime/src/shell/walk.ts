@@ -191,7 +191,7 @@ function walkFor(node: For | Select, scope: Scope, walk: Walk): void {
     inner.variables.set(name, round);
     spend(scope, PER_NAME * inner.variables.size);
     // A later round sees what an earlier one changed.
-    for (const [changed, values] of inner.variables) {
+    for (const [changed, values] of inner.variables.entries()) {
       if (changed !== name && values !== scope.variables.get(changed)) inner.variables.set(changed, undefined);
     }
     walkList(node.body, inner, walk);

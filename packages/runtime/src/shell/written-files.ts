@@ -9,7 +9,7 @@ import { FOREIGN_INPUT, UNKNOWN_INPUT } from "./scope.ts";
 import type { Scope, Walk } from "./scope.ts";
 
 /** A file by its path from where the text began, however it is spelled. */
-export function fileKey(value: string, { where }: Scope): string {
+function fileKey(value: string, { where }: Scope): string {
   const path = /^[/~]/.test(value) ? value : `${where.folder.path ?? "?"}/${value}`;
   const names: string[] = [];
   for (const name of path.split("/")) {
