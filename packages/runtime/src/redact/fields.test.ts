@@ -71,3 +71,27 @@ test("data nested beyond all reason is replaced, not followed to the end of the 
   while (Array.isArray(found)) found = (found as unknown[])[0];
   expect(found).toBe(REDACTION_MARKER);
 });
+
+test("a secret that goes over the lines of a listing goes from each of them", () => {
+  const listing = (texts: readonly string[], from = 1) =>
+    texts.map((text, i) => ({ path: "a.env", line: from + i, text }));
+  const key = ["x9Yz+aB3dE5f/G7hJ9kL1mN=", ["-----END PRIV", "ATE KEY-----"].join("")];
+
+  expect(redactValue({ matches: listing([token.slice(0, 20), token.slice(20), "next"]) }).value).toEqual({
+    matches: listing([REDACTION_MARKER, REDACTION_MARKER, "next"]),
+  });
+  expect(redactValue(listing([...key, "ok"])).value).toEqual(listing([REDACTION_MARKER, key[1] ?? "", "ok"]));
+  expect(redactValue(listing(["a", "password=hunter2 b", "c"])).value).toEqual(
+    listing(["a", `password=${REDACTION_MARKER} b`, "c"]),
+  );
+});
+
+test("a listing without a secret is the same reference, and lines of two places are not read as one", () => {
+  const plain = [{ text: "a" }, { text: "b" }];
+  expect(redactValue(plain).value).toBe(plain);
+  const apart = [
+    { path: "a", line: 1, text: token.slice(0, 20) },
+    { path: "b", line: 9, text: token.slice(20) },
+  ];
+  expect(redactValue(apart).value).toBe(apart);
+});

@@ -9,7 +9,11 @@ interface Result {
   readonly redacted: boolean;
 }
 
-type RedactText = (text: string) => { readonly text: string; readonly redacted: boolean };
+interface RedactText {
+  (text: string): { readonly text: string; readonly redacted: boolean };
+  /** Lines that stand one below the other: a secret may go from one to the next. */
+  readonly lines: (lines: readonly string[]) => readonly string[];
+}
 
 /** Deeper data is replaced as a whole: nothing real is nested like that, and the stack has an end. */
 const MAX_DEPTH = 500;
@@ -35,8 +39,9 @@ function isPlain(value: object): value is Record<string, unknown> {
   return prototype === Object.prototype || prototype === null;
 }
 
-function redactItems(items: readonly unknown[], depth: number, redactText: RedactText): Result {
-  let changed: unknown[] | undefined;
+function redactItems(given: readonly unknown[], depth: number, redactText: RedactText): Result {
+  const items = redactListing(given, redactText);
+  let changed: unknown[] | undefined = items === given ? undefined : [...items];
   for (const [index, item] of items.entries()) {
     const claim = claimBefore(items, index);
     const secret = claim === undefined ? undefined : redactSecret(item, claim);
@@ -46,6 +51,30 @@ function redactItems(items: readonly unknown[], depth: number, redactText: Redac
     changed[index] = value;
   }
   return changed === undefined ? { value: items, redacted: false } : { value: changed, redacted: true };
+}
+
+interface Line {
+  readonly text: string;
+  readonly path?: unknown;
+  readonly line?: unknown;
+}
+
+/** Lines of a file as a search lists them, `{ path, line, text }`: read together, they show what each alone does not. */
+function redactListing(items: readonly unknown[], redactText: RedactText): readonly unknown[] {
+  if (items.length < 2 || !items.every(isLine)) return items;
+  const lines = items.map(({ text }, index) => (isNext(items[index - 1], items[index] as Line) ? text : `\n${text}`));
+  const redacted = redactText.lines(lines);
+  if (redacted.every((text, index) => text === lines[index])) return items;
+  return items.map((item, index) => ({ ...item, text: (redacted[index] ?? "").replace(/^\n/, "") }));
+}
+
+function isLine(item: unknown): item is Line {
+  return typeof item === "object" && item !== null && isPlain(item) && typeof item["text"] === "string";
+}
+
+function isNext(before: Line | undefined, { path, line }: Line): boolean {
+  if (before === undefined || before.path !== path) return before === undefined;
+  return typeof line !== "number" || typeof before.line !== "number" || line === before.line + 1;
 }
 
 const FLAG = /^--?[A-Za-z][\w.-]{0,63}$/;

@@ -78,3 +78,9 @@ const KEPT = [
 test.each(KEPT)("a command without a secret stays as it is: %s", (command) => {
   expect(redact(command)).toEqual({ text: command, redacted: false });
 });
+
+test("a command goes from both sides of a diff", () => {
+  const text = `@@ -1 +1 @@\n-mysql -uroot -p${X} db\n+mysql -uroot -p${X} db\n`;
+  expect(redact(text).text).toBe(text.replaceAll(X, REDACTION_MARKER));
+  expect(redact("--mysql -p8080:80 x").redacted).toBe(false);
+});

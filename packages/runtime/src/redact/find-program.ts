@@ -21,7 +21,9 @@ interface Word extends Span {
 export function findProgramSecrets(view: View, anchor: Span): Found | undefined {
   const start = runStart(view, anchor.start, NAME_REACH);
   const end = runEnd(view, anchor.start, NAME_REACH);
-  const rows = ROWS_BY_PROGRAM.get(view.text.slice(start, end));
+  const name = view.text.slice(start, end);
+  const rows =
+    ROWS_BY_PROGRAM.get(name) ?? (isRemovedLine(view, start) ? ROWS_BY_PROGRAM.get(name.slice(1)) : undefined);
   if (rows === undefined || (view.isDecoded && start <= view.floor)) return undefined;
   const next = codeAt(view, end);
   if (!isSpace(next) && !isQuote(next) && next !== CODE.backslash) return undefined;
@@ -33,6 +35,12 @@ export function findProgramSecrets(view: View, anchor: Span): Found | undefined 
     .toSorted((a, b) => a.start - b.start);
   const last = spans.pop();
   return last === undefined ? undefined : { ...last, before: spans, isBeside: true };
+}
+
+/** `-mysql …` at the beginning of a line, as a diff has it. */
+function isRemovedLine(view: View, start: number): boolean {
+  const before = codeBefore(view, start);
+  return view.text.charCodeAt(start) === CODE.dash && (before < 0 || isNewline(before));
 }
 
 function isSecret(text: string): boolean {

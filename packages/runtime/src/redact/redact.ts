@@ -40,7 +40,9 @@ export interface Redactor {
 
 export function createRedactor({ known = [] }: RedactOptions = {}): Redactor {
   const values = compileKnown(known);
-  const redactText = (text: string): Redacted => redactWhole(text, values);
+  const redactText = Object.assign((text: string): Redacted => redactWhole(text, values), {
+    lines: (lines: readonly string[]): readonly string[] => redactLines(lines, values),
+  });
   const redactWithin = (text: string, around?: Around): Redacted =>
     around === undefined ? redactText(text) : redactPart(text, around, values);
   return {
@@ -65,6 +67,28 @@ function redactPart(text: string, { before, after }: Around, known: KnownValues 
     .map(({ start, end }) => ({ start: Math.max(start - from, 0), end: Math.min(end - from, text.length) }))
     .filter(({ start, end }) => start < end);
   return hide(text, spans);
+}
+
+/** Each line as it is in the text that they make up. */
+function redactLines(lines: readonly string[], known: KnownValues | undefined): readonly string[] {
+  const spans = findSecrets(lines.join("\n"), known);
+  if (spans.length === 0) return lines;
+  let from = 0;
+  let next = 0;
+  return lines.map((line) => {
+    const end = from + line.length;
+    const own: Span[] = [];
+    for (let span = spans[next]; span !== undefined && span.start < end; span = spans[next]) {
+      if (span.end > from) own.push({ start: Math.max(span.start - from, 0), end: Math.min(span.end, end) - from });
+      if (span.end > end) break;
+      next++;
+    }
+    from = end + 1;
+    return replaceSpans(
+      line,
+      own.filter((each) => each.start < each.end),
+    );
+  });
 }
 
 function findSecrets(text: string, known: KnownValues | undefined): readonly Span[] {
