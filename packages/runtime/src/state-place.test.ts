@@ -253,6 +253,14 @@ test("a state directory that cannot be made is told with what to do", async () =
   expect(openState(check()).problem).toMatch(/cannot be made \((ENOTDIR|EEXIST)\); name one that can with state_dir/);
 });
 
+test("a state directory where the system takes no folders is told, and nothing goes round in circles", async () => {
+  const { check } = await place();
+  for (const XDG_STATE_HOME of ["/proc/none", "/proc/self/none/deep", "/sys/none"]) {
+    const { problem } = openState({ ...check(), environment: { XDG_STATE_HOME } });
+    expect(problem).toMatch(/cannot be made \((ENOENT|EACCES|EPERM|EROFS)\); name one that can/);
+  }
+});
+
 test("a relative XDG_STATE_HOME does not count", () => {
   vi.stubEnv("HOME", "/home/ann");
   expect(userStateFolder({ XDG_STATE_HOME: "state" })).toBe("/home/ann/.local/state/autonous");

@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { hasMark, MARK_FILE, writeMark } from "./mark.ts";
 
 /** Names the workspace whose state this is, for people and `doctor`. */
@@ -17,7 +17,7 @@ export interface Binding {
 
 /** Makes the folder where it is missing, for this user only, and marks it as this user's. It was checked before. */
 export function bindFolder(folder: string, { keyFile, isShared, workspace }: Binding): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder);
   const mode = statSync(folder).mode & 0o777;
   if ((mode & 0o022) !== 0) chmodSync(folder, mode & ~0o022); // one with content of that mode was refused before
   if (isShared) writeOnce(join(folder, ".gitignore"), "*\n"); // or git add -A would commit it
@@ -28,6 +28,17 @@ export function bindFolder(folder: string, { keyFile, isShared, workspace }: Bin
   } catch (error) {
     // Where no one else fills the folder it is believed without; the next start that can write marks it.
     if (isShared) throw error;
+  }
+}
+
+/** One by one: Node's own way goes round in circles where a file system takes no folders, as /proc does. */
+function makeFolders(folder: string): void {
+  if (existsSync(folder)) return;
+  if (folder !== dirname(folder)) makeFolders(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error; // another process was quicker
   }
 }
 
