@@ -221,7 +221,9 @@ function judgeEntries(
         ? isNamed(path, workspace)
         : isFixed(path, entry, workspace) || (isRepository && REPOSITORY_SETTINGS.has(name));
     const isPublished = (): boolean => !isFolder && isPublishedKey(path, workspace);
-    if (closed === "hide" || entry.isSocket() || (isHiddenName(folder, name, workspace) && !isPublished())) {
+    // Nothing keeps a pipe or a device from being written where a file is read-only.
+    const isUnkept = !isFolder && !entry.isFile() && (entry.isSocket() || closed !== undefined || isLater());
+    if (closed === "hide" || isUnkept || (isHiddenName(folder, name, workspace) && !isPublished())) {
       lists.hidden.push({ path, kind: isFolder ? "folder" : "file" });
     } else if (closed === "read_only") {
       lists.ruled.push(path);

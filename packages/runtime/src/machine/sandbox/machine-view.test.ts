@@ -75,6 +75,16 @@ sandboxed(
   },
 );
 
+sandboxed(
+  `pipes with names of files that run later do not keep the sandbox from starting, and are hidden${needs}`,
+  async () => {
+    const { run, at } = await home({ "home/work/root/.vscode/": "" });
+    for (const name of ["AGENTS.md", ".envrc", "server.key"]) spawnSync("mkfifo", [at(`work/root/${name}`)]);
+    const { said } = await run("ls -l AGENTS.md .envrc | cut -c 1; touch new.txt; (echo x > AGENTS.md) 2>&1; echo end");
+    expect(said).toMatch(/^-\n-\n.*(?:Read-only|denied).*\nend\n$/s);
+  },
+);
+
 sandboxed(`of the home a command sees toolchains and the way to the root, read-only${needs}`, async () => {
   const { run, at } = await home({
     "home/.nvm/versions/a": "tool",
