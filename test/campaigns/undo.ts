@@ -1,6 +1,8 @@
 /**
  * Commands that change files run in throw-away workspaces and are undone; then the tree is compared with the tree before,
  * byte for byte and mode for mode, with links of both kinds. Some undos are undone too. `npm run campaign:undo -- --ops 2000 [--seed 1]`
+ *
+ * Or in one repository of many files, with times: `npm run campaign:undo -- --tree 200000 [--heavy] [--packed]`
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
@@ -11,6 +13,7 @@ import { createRuntime } from "@autonous/runtime";
 import type { Runtime } from "@autonous/runtime";
 import { createRandom } from "./kill/random.ts";
 import { makeCommand } from "./undo/grammar.ts";
+import { runLargeTree } from "./undo/large-tree.ts";
 import { differenceOf, makeTree, snapshot } from "./undo/tree.ts";
 
 export interface UndoResult {
@@ -108,13 +111,33 @@ async function tryOne({ runtime, root, redoes }: Workspace, cmd: string): Promis
 
 if (import.meta.main) {
   const { values } = parseArgs({
-    options: { ops: { type: "string", default: "2000" }, seed: { type: "string", default: "1" } },
+    options: {
+      ops: { type: "string", default: "2000" },
+      seed: { type: "string", default: "1" },
+      tree: { type: "string" },
+      heavy: { type: "boolean", default: false },
+      packed: { type: "boolean", default: false },
+    },
   });
+  process.exitCode = (values.tree === undefined ? await runCommands(values) : await runTree(values)) ? 0 : 1;
+}
+
+async function runTree(values: { tree?: string; heavy: boolean; packed: boolean }): Promise<boolean> {
+  const steps = await runLargeTree({
+    files: Number(values.tree),
+    isHeavy: values.heavy,
+    isPacked: values.packed,
+    onStep: (step) => console.log(JSON.stringify(step)),
+  });
+  return steps.every(({ restored, problem }) => restored !== false && problem === undefined);
+}
+
+async function runCommands(values: { ops: string; seed: string }): Promise<boolean> {
   const { different, ...counts } = await runUndoCampaign({
     operations: Number(values.ops),
     seed: Number(values.seed),
     onDifferent: (text) => console.log(`different: ${text}`),
   });
   console.log(JSON.stringify({ ...counts, different: different.length }));
-  process.exitCode = different.length === 0 ? 0 : 1;
+  return different.length === 0;
 }
