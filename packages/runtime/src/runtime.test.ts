@@ -588,6 +588,24 @@ test("neighbours that may run beside others do, the rest run in order, and resul
   expect(log.join(" ")).toMatch(/^\+a \+b -a -b \+c -c \+d -d \+e \+f -e -f$/);
 });
 
+test("explain shows no secret of the call: in a command, in a path, in what would change the answer", async () => {
+  const { runtime } = await scratch();
+  const token = ["gh", "p_", "a1B2".repeat(9)].join("");
+  const calls = [
+    { name: "bash", args: { cmd: "redis-cli -a hunter2Zq9 ping" } },
+    { name: "bash", args: { cmd: `rm -rf /srv/${token}` } },
+    { name: "delete_file", args: { path: `notes-${token}.txt` } },
+    { name: "read", args: { path: `/etc/${token}` } },
+    { name: token, args: {} },
+  ];
+  for (const call of calls) {
+    const text = JSON.stringify(await runtime.explain(call));
+    expect(text).toContain("***REDACTED***");
+    expect(text).not.toContain(token);
+    expect(text).not.toContain("hunter2Zq9");
+  }
+});
+
 test("explain says what a call would be answered, runs nothing and records nothing", async () => {
   const { runtime, path } = await scratch();
   const { tool, ran } = counter(asked);

@@ -225,7 +225,13 @@ function openIn(input: unknown, own: { readonly run_id: string; readonly now: nu
   return { request: { ...opened.request, run_id: own.run_id }, refusal };
 }
 
+/** Reasons and suggestions quote the call: they are redacted like all that leaves. */
 async function explain(opened: Opened, options: CallOptions, shared: DecidingParts): Promise<Explanation> {
+  const explanation = await explainPlainly(opened, options, shared);
+  return shared.redactor.redactValue(explanation).value as Explanation;
+}
+
+async function explainPlainly(opened: Opened, options: CallOptions, shared: DecidingParts): Promise<Explanation> {
   try {
     const { decision, call } = await explainCall(opened, options, shared);
     const { suggest } = await import("./policy/suggest.ts"); // few ask why
