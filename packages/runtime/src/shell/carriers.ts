@@ -40,7 +40,7 @@ const ROWS: readonly CarrierRow[] = [
   { names: ["chpst", "softlimit"],             short: "uUbedomnlLcfrtp/P012ast" },
   { names: ["ld.so"],                          long: ["library-path", "preload", "argv0", "audit", "inhibit-rpath", "glibc-hwcaps-prepend", "glibc-hwcaps-mask"] },
   { names: ["watchexec", "reflex", "when-changed", "onchange"], short: "efiwdsrRgNS", long: ["exts", "filter", "ignore", "watch", "delay-run", "debounce", "signal", "shell", "stop-signal", "workdir", "env", "exec"], runsText: ["--exec"], joins: true },
-  { names: ["xterm", "uxterm", "urxvt", "st", "foot", "alacritty", "kitty", "konsole"], short: "TtgnW", long: ["title", "e"] },
+  { names: ["xterm", "uxterm", "urxvt", "st", "foot", "alacritty", "kitty", "konsole"], short: "TtgnW", long: ["title", "e"], joins: true },
   { names: ["proxychains", "proxychains4"],    short: "f" },
   { names: ["timeout", "gtimeout"],            short: "ks", long: ["kill-after", "signal"], skip: 1 },
   { names: ["time", "gtime"],                  short: "fo", long: ["format", "output"] },
@@ -71,7 +71,7 @@ const ROWS: readonly CarrierRow[] = [
   { names: ["bun"],                            after: ["x", "exec"], joins: true },
   { names: ["ip"],                             after: ["netns"], skip: 2 },
   { names: ["start-stop-daemon"],              short: "xapncug", long: ["exec", "startas", "pidfile", "name", "chuid", "user", "group", "chdir"] },
-  { names: ["entr"],                           short: "" },
+  { names: ["entr"],                           short: "", joins: true },
   { names: ["aws-vault"],                      after: ["exec"], skip: 1 },
   { names: ["doppler", "infisical", "op", "chamber"], after: ["run"] },
 ];

@@ -40,7 +40,7 @@ const LANGUAGES: readonly LanguageRow[] = [
   { names: ["jshell", "ghci", "ocaml", "utop", "iex", "gst", "io", "fsi", "csi.exe"], code: ["-e", "--eval", "-E", "--expression"], short: "eEI", long: ["eval", "expression", "feedback", "class-path"] },
   { names: ["clj", "clojure", "bb", "lein-exec", "janet", "fennel", "hy"], code: ["-e", "--eval", "-c"], short: "ec", long: ["eval"] },
   { names: ["ghc", "runghc", "runhaskell", "raku", "perl6", "nim", "kotlinc", "swift", "crystal"], code: ["-e", "--eval", "-E"], short: "eE", long: ["eval"], isTool: true },
-  { names: ["octave", "octave-cli", "matlab", "sage", "maxima", "gp", "scilab"], code: ["--eval", "--batch-string", "-r", "-batch", "-c"], short: "rc", long: ["eval", "batch-string"] },
+  { names: ["octave", "octave-cli", "matlab", "sage", "maxima", "gp", "scilab"], code: ["--eval", "--batch-string", "-r", "-e", "-c"], clusters: ["-batch"], short: "rce", long: ["eval", "batch-string"] },
   { names: ["mongosh", "mongo"],                code: ["--eval"], long: ["eval"], isTool: true },
   { names: ["mix", "rails", "spring"],          code: ["-e", "--eval"], short: "e", long: ["eval"], isTool: true },
   { names: ["swipl", "gprolog", "yap"],         code: ["-g", "-t", "--goal", "--entry-goal", "--query-goal"], short: "gtsfl", long: ["goal"] },

@@ -20,8 +20,6 @@ export interface Guess {
   /** Words of a command, or a text that reads as shell. */
   readonly words?: readonly ShellWord[];
   readonly text?: string;
-  /** It comes in on standard input. */
-  readonly isInput?: boolean;
 }
 
 export interface Guesses {
@@ -56,6 +54,11 @@ export function guessCarried({ words }: PlainCommand, scope: Scope, readsCode: b
   for (const [index, word] of rest.entries()) {
     const before = rest[index - 1]?.value ?? "";
     const given = readGiven(word, before);
+    if (word.input !== undefined) {
+      const read = ofInput(base, { ...scope, input: word.input });
+      guesses.push(...read.guesses);
+      opaque ??= read.opaque;
+    }
     if (given.isProgram) {
       // Every place is tried; a text with too many of them is opaque as a whole.
       spend(scope, PER_WORD * (rest.length - index));
@@ -125,7 +128,7 @@ function ofInput(name: string, { input }: Scope): Guesses {
     return { guesses: [], opaque: `${name} is given a text from elsewhere, and what it does with it is not known` };
   if (input.kind !== "known") return NOTHING;
   const isCode = CODE.test(input.text) && STARTS.test(input.text) && !/^\s*[[{"]/.test(input.text);
-  const guesses: readonly Guess[] = [{ kind: "possible", text: input.text, isInput: true }];
+  const guesses: readonly Guess[] = [{ kind: "possible", text: input.text }];
   return isCode ? { guesses, opaque: `${name} is given code, and what it does with it is not known` } : { guesses };
 }
 

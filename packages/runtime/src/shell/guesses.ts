@@ -67,7 +67,7 @@ function probe(guess: Guess, scope: Scope, prober: Prober): void {
   if (isCommand) for (const { reason, text } of found.opaque) addOpaque(walk, reason, text);
   if (!isCommand && guess.text !== undefined) {
     for (const each of guessInCode(guess.text, scope)) probe(each, scope, prober);
-    if (guess.isInput === true) tryNamed(guess.text, scope, prober);
+    tryNamed(guess.text, scope, prober);
   }
 }
 

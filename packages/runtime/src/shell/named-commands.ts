@@ -11,7 +11,8 @@ const CLOSERS: Readonly<Record<string, string | undefined>> = {
   "(": ")'\"`",
   "<": ">'\"`",
 };
-const OPEN = /(["'`[{(<|~!^%#@,;:=&]|\\n)\s*([\w./+-]+)(?![\w(=:])/g;
+const OPEN =
+  /((?:^|["'`[{(<>|~!^%#@$,;:=&]|\\n|\b(?:RUN|host|exec|shell|go:generate)(?=\s))[^\S\n]*)([\w./+-]+)(?![\w(=:])/gim;
 const ANY_CLOSER = "'\"`)]}\n";
 /** What says or compares a text instead of running it. */
 const SPEAKS =
@@ -42,10 +43,11 @@ export function namedCommands(code: string): readonly string[] {
 
 function gather(plain: string, found: Set<string>): void {
   for (const match of plain.matchAll(OPEN)) {
-    const [whole, delimiter = "", name = ""] = match;
+    const [whole, before = "", name = ""] = match;
+    const delimiter = before.trim();
     if (!isProgramName(name)) continue;
     const start = match.index + whole.length - name.length;
-    if (SPEAKS.test(plain.slice(Math.max(0, match.index - 40), match.index + delimiter.length))) continue;
+    if (SPEAKS.test(plain.slice(Math.max(0, match.index - 40), match.index + before.trimEnd().length))) continue;
     found.add(textFrom(plain, start, CLOSERS[delimiter] ?? ANY_CLOSER));
   }
   for (const [, path = ""] of plain.matchAll(DELETES)) found.add(`rm -rf ${path.replace(/^(~?)([^]*)$/, "$1'$2'")}`);
@@ -71,5 +73,5 @@ function textFrom(code: string, start: number, closers: string): string {
     words.push(next[1] ?? "");
     rest = rest.slice(next[0].length);
   }
-  return words.join(" ").replace(/[|;&\s]+$/, "");
+  return words.join(" ").replace(/[|;&>\s]+$/, "");
 }

@@ -101,7 +101,8 @@ export function runCommand(command: PlainCommand, scope: Scope, walker: Walker):
     isCarrier = (name.value.includes("/") && runWritten(name, runner)) || unwrap?.(command, runner) === true;
     if (!isCarrier && !scope.functions.has(name.value))
       tryGuesses(command, scope, { ...prober, readsCode: CODE_READERS.has(base) });
-    if (!isPlainProgram(base)) for (const text of walk.unread.splice(0)) tryNamed(text, scope, prober);
+    if (!isPlainProgram(base))
+      for (const text of [...walk.unread.splice(0), ...handedOn(command)]) tryNamed(text, scope, prober);
     const foreign = givenForeign(command, scope, walk);
     if (foreign !== undefined) runner.opaque(foreign);
   });
@@ -116,6 +117,11 @@ function costOf({ words, assignments, redirections }: PlainCommand, { where }: S
   for (const { value } of words) cost += value.length;
   for (const { value } of assignments) cost += value.value.length;
   return cost;
+}
+
+/** Values of several words that a program finds in its environment: `OPENER='less -R' files`. */
+function handedOn({ assignments }: PlainCommand): readonly string[] {
+  return assignments.flatMap(({ value: { value, isDynamic } }) => (!isDynamic && /\s/.test(value) ? [value] : []));
 }
 
 /** A function that starts itself beside itself, or a loop without end that leaves something behind each time. */
