@@ -195,20 +195,73 @@ test("events tail shows the latest events of all runs or of one, and follows", a
 });
 
 /** Checks an export where there is neither its state folder nor its user's key. */
-async function verifiedElsewhere(text: string): Promise<Ended> {
+async function verifiedElsewhere(content: string | Buffer, ...options: string[]): Promise<Ended> {
   const { path } = await scratchFolder();
   const file = join(path, "export.jsonl");
-  writeFileSync(file, text);
+  writeFileSync(file, content);
   const env = { HOME: path, XDG_STATE_HOME: join(path, "state") };
-  return await autonous(["audit", "verify", file], { cwd: path, env });
+  return await autonous(["audit", "verify", file, ...options], { cwd: path, env });
 }
 
 test("an export that was cut is found elsewhere, in words and with exit code 1", async () => {
   const { path: cwd } = await worked();
   const { stdout, stderr } = await autonous(["audit", "export"], { cwd });
-  expect(stderr).toMatch(/^Signed with key [0-9a-f]{32}; check with/);
+  const [, key = ""] =
+    /^Signed with key ([0-9a-f]{32}); check with: autonous audit verify --key \1 <file>\n$/.exec(stderr) ?? [];
+  expect(await verifiedElsewhere(stdout, "--key", key)).toMatchObject({ code: 0, stderr: "" });
   const cut = await verifiedElsewhere(`${stdout.trimEnd().split("\n").slice(0, 2).join("\n")}\n`);
   expect(cut).toMatchObject({ code: 1, stdout: expect.stringMatching(/no seal at its end/) as string });
+});
+
+// oxfmt-ignore
+const NEITHER = [
+  { title: "an empty file",                       content: () => "" },
+  { title: "a file of bytes",                     content: () => Buffer.from([0, 1, 2, 255, 254, 10, 0, 10]) },
+  { title: "an export cut within its first line", content: (text: string) => text.slice(0, 100) },
+  { title: "an export without its first bytes",   content: (text: string) => text.split("\n")[0]?.slice(1) ?? "" },
+  { title: "a line of 80 million characters",     content: () => `"${"x".repeat(80_000_000)}"\n` },
+  { title: "lines that are numbers",              content: () => "1\n2\n3\n" },
+] as const;
+
+test("what is neither an export nor a record is refused in words, never as whole", async () => {
+  const { path: cwd } = await worked();
+  const { stdout: text } = await autonous(["audit", "export", "--tool", "ls", "--outcome", "denied"], { cwd });
+  for (const { title, content } of NEITHER) {
+    const { code, stdout, stderr } = await verifiedElsewhere(content(text));
+    expect({ title, code, stderr }).toEqual({ title, code: 1, stderr: "" });
+    expect(stdout, title).toMatch(/neither a record nor an export|is not valid JSON|is not an event|too long/);
+    expect(stdout, title).toMatch(/is damaged/);
+    expect(stdout.length, title).toBeLessThan(5000);
+  }
+});
+
+test("an export is compared with the original record where that is here, event by event", async () => {
+  const { path: cwd, script_run } = await worked();
+  const { stdout: text } = await autonous(["audit", "export"], { cwd });
+  const file = join(cwd, "export.jsonl");
+  writeFileSync(file, text);
+  const same = await autonous(["audit", "verify", file], { cwd });
+  expect(same).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/Compared with the original record in ".*": 4 events/) as string,
+  });
+  expect(await verifiedElsewhere(text)).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/Not compared/) as string,
+  });
+
+  const record = join(stateOf(cwd), "runs", script_run, "events.jsonl");
+  const lines = readFileSync(record, "utf8").trimEnd().split("\n");
+  const changed = lines.map((line) => line.replace(/"hash":"[0-9a-f]{8}/, '"hash":"00000000'));
+  writeFileSync(record, `${changed.join("\n")}\n`);
+  const other = await autonous(["audit", "verify", file], { cwd });
+  expect(other).toMatchObject({ code: 1, stdout: expect.stringMatching(/one of the two was changed/) as string });
+  writeFileSync(record, `${lines.slice(0, 3).join("\n")}\n`);
+  const cut = await autonous(["audit", "verify", file], { cwd });
+  expect(cut).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/is not in the record here: it was cut/) as string,
+  });
 });
 
 test("audit show and audit export find records by tool, outcome, time and run", async () => {
@@ -239,8 +292,8 @@ test("audit show and audit export find records by tool, outcome, time and run", 
     ]);
     const records = JSON.parse(shown.stdout) as AuditRecord[];
     expect({ filter, found: records.length }).toEqual({ filter, found });
-    const lines = linesOf<AuditRecord & { readonly export?: object }>(exported);
-    expect(lines.map(({ export: _link, ...record }) => record).reverse()).toEqual(records);
+    const lines = linesOf<AuditRecord & { readonly event?: object; readonly export?: object }>(exported);
+    expect(lines.map(({ event: _event, export: _link, ...record }) => record).reverse()).toEqual(records);
     if (found > 0) expect(await verifiedElsewhere(exported.stdout)).toMatchObject({ code: 0 });
   }
   const limited = await autonous(["audit", "show", "--limit", "2"], { cwd });

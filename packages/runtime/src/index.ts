@@ -37,6 +37,7 @@ export { locateJson, parseStrictJson } from "./protocol/json-places.ts";
 export type { LocatedJson } from "./protocol/json-places.ts";
 export { EVENTS, FIRST_HASH } from "./protocol/events.ts";
 export { runtimeEvent } from "./protocol/event-record.ts";
+export { parseEvent } from "./protocol/event-record.ts";
 export type { EventDraft, RuntimeEvent } from "./protocol/event-record.ts";
 export type { EventType } from "./protocol/events.ts";
 export { auditRecord } from "./protocol/audit.ts";
@@ -68,9 +69,9 @@ export type {
 } from "./protocol/configuration.ts";
 
 export { forgetOpenApprovals, hasOpenApproval, writeRunApprovals } from "./journal/approval-file.ts";
-export { chainEvents, EMPTY_TAIL } from "./journal/hash-chain.ts";
+export { chainEvents, EMPTY_TAIL, hashOfEvent, sealOf } from "./journal/hash-chain.ts";
 export { headsFolder, readHead, removeHead, replaceHead, runsWithHeads, userStateFolder } from "./journal/heads.ts";
-export { createKeyFile, openRecordKey } from "./journal/record-key.ts";
+export { createKeyFile, openRecordKey, readRecordKey } from "./journal/record-key.ts";
 export { JsonlJournal } from "./journal/jsonl-journal.ts";
 export { readLines } from "./journal/lines.ts";
 export { Prunings, pruningsFile, readPrunings } from "./journal/prunings.ts";

@@ -114,7 +114,7 @@ function watchOutput(stop: (error: Error) => void): { problem(): Promise<ExitCod
   process.stderr.on("error", onError);
   return {
     async problem() {
-      await new Promise<void>((resolve) => process.stdout.write("", () => resolve())); // what was written before has failed by then
+      await createPrint(false).flushed(); // what was written before has failed by then
       if (broken === undefined) return undefined;
       if (broken.code === "EPIPE") return EXIT.done; // `autonous … | head` is no error
       process.stderr.write(`Cannot write the output (${broken.code}): see that there is room where it goes\n`);

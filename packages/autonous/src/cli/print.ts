@@ -13,6 +13,8 @@ export interface Print {
   note(text: string): void;
   /** One JSON document, or one line of JSON Lines, on stdout. */
   document(value: unknown): void;
+  /** When stdout has taken all of that, or will not: then the signal of the command is aborted. */
+  flushed(): Promise<void>;
 }
 
 export function createPrint(json: boolean): Print {
@@ -23,6 +25,7 @@ export function createPrint(json: boolean): Print {
     text: (text) => json || process.stdout.write(endLine(makeVisibleLines(text))),
     note: (text) => process.stderr.write(endLine(makeVisibleLines(text))),
     document: (value) => process.stdout.write(`${JSON.stringify(value)}\n`),
+    flushed: () => new Promise((resolve) => process.stdout.write("", () => resolve())),
   };
 }
 

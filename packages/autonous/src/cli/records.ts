@@ -9,6 +9,12 @@ import { UsageError } from "./command.ts";
 
 export type RecordedAudit = AuditRecord & { readonly run_id: string };
 
+/** An audit record, and the event that it stands in. */
+export interface AuditedEvent {
+  readonly record: RecordedAudit;
+  readonly event: RuntimeEvent;
+}
+
 /** The record of a state folder: in the store where the service wrote it, else in each run's file. */
 export class Records {
   readonly #state_dir: string;
@@ -81,7 +87,7 @@ export class Records {
   }
 
   /** Audit records in the order of their runs, some at a time, each with the run that it belongs to. */
-  async *audits(only?: string): AsyncIterable<Iterable<RecordedAudit>> {
+  async *audits(only?: string): AsyncIterable<Iterable<AuditedEvent>> {
     for (const run_id of only === undefined ? (await this.runs()).keys() : [only]) {
       const pieces = (await this.#isStored(run_id))
         ? inPieces(this.read(run_id))
@@ -136,10 +142,10 @@ function* eventsIn(lines: Iterable<{ readonly text: string }>, isWanted: (line: 
   }
 }
 
-function* auditsIn(events: Iterable<RuntimeEvent>, run_id: string): Iterable<RecordedAudit> {
-  for (const { payload } of events) {
-    const audit = payload["audit"];
-    if (isAudit(audit)) yield { run_id, ...audit };
+function* auditsIn(events: Iterable<RuntimeEvent>, run_id: string): Iterable<AuditedEvent> {
+  for (const event of events) {
+    const audit = event.payload["audit"];
+    if (isAudit(audit)) yield { record: { run_id, ...audit }, event };
   }
 }
 

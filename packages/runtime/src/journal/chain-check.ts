@@ -1,4 +1,5 @@
 import type { RuntimeEvent } from "../protocol/event-record.ts";
+import { parseStrictJson } from "../protocol/json-places.ts";
 import { EMPTY_TAIL, hashOfEvent, isSealedLine, sealOf } from "./hash-chain.ts";
 import type { Seal, Tail } from "./hash-chain.ts";
 import type { Head } from "./heads.ts";
@@ -61,8 +62,10 @@ export class ChainCheck {
     if (options.run_id !== undefined) this.#begin(options.run_id);
   }
 
-  add({ text, whole }: Line): void {
+  add({ text, whole, too_long }: Line): void {
     this.#lines++;
+    if (too_long !== undefined)
+      return this.#report(this.#tail.seq + 1, `line ${this.#lines} is too long for an event (${too_long} characters)`);
     if (!whole) return this.#noteTorn(text);
     const event = parseEvent(text);
     const expected = this.#tail.seq + 1;
@@ -88,9 +91,7 @@ export class ChainCheck {
     }
     if (event.seq !== expected) this.#report(event.seq, `expected record ${expected} here, found ${event.seq}`);
     else if (event.prev_hash !== this.#tail.hash) this.#report(event.seq, "does not follow from the record before it");
-    if (!isSealedLine(text, event) && hashOfEvent(event) !== event.hash) {
-      this.#report(event.seq, "the content was changed");
-    }
+    if (!isUnchanged(text, event)) this.#report(event.seq, "the content was changed");
     this.#tail = { seq: event.seq, hash: event.hash };
     this.#checkSeal(event);
     this.#options.onEvent?.(event);
@@ -103,7 +104,7 @@ export class ChainCheck {
       if (event.seq === head.seq) this.#headHash = event.hash;
       return;
     }
-    const seal = sealOf(event, this.#options.key);
+    const seal = this.#sealOf(event);
     this.#seals[seal]++;
     if (seal === "forged") this.#report(event.seq, "the mac does not match: the record was not written by this user");
     else if (typeof head === "object" && seal !== "ours" && this.#seals.none + this.#seals.foreign === 1)
@@ -111,6 +112,15 @@ export class ChainCheck {
         event.seq,
         `lies beyond the head (${head.seq}) and does not carry the mac of this user: it was added`,
       );
+  }
+
+  #sealOf(event: RuntimeEvent): Seal {
+    try {
+      return sealOf(event, this.#options.key);
+    } catch (error) {
+      if (error instanceof RangeError) return "forged"; // nested too deep to be ours
+      throw error;
+    }
   }
 
   verdict(): { readonly problems: readonly AuditProblem[]; readonly notes: readonly AuditProblem[] } {
@@ -162,6 +172,21 @@ export class ChainCheck {
   #report(seq: number, problem: string, kind?: ProblemKind): void {
     if (this.#problems.length >= MOST_PROBLEMS) this.#more++;
     else this.#problems.push({ seq, problem, ...(kind === undefined ? {} : { kind }) });
+  }
+}
+
+/**
+ * Whether the hash is of what the line says. Of what has a name twice it is not: the hash is of the last of them, and a
+ * reader may take the first. Of what cannot be walked through (nesting of 100,000 levels) it is not either: none of ours.
+ */
+function isUnchanged(text: string, event: RuntimeEvent): boolean {
+  if (isSealedLine(text, event)) return true;
+  try {
+    parseStrictJson(text);
+    return hashOfEvent(event) === event.hash;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof RangeError) return false;
+    throw error;
   }
 }
 

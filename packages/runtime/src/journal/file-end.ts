@@ -1,11 +1,15 @@
-import { fstatSync, readFileSync, readSync } from "node:fs";
+import { fstatSync, readSync } from "node:fs";
+import { parseEvent } from "../protocol/event-record.ts";
 import type { RuntimeEvent } from "../protocol/event-record.ts";
 import { EMPTY_TAIL, hashOfEvent, sealOf } from "./hash-chain.ts";
 import type { Tail } from "./hash-chain.ts";
 import type { Head } from "./heads.ts";
+import { readLinesSync } from "./lines.ts";
 import type { RecordKey } from "./record-key.ts";
 
 const BLOCK = 65_536;
+/** Longer than any event: what is longer was not written here. */
+const LONGEST = 64 * 1024 * 1024;
 
 export interface RecordEnd {
   readonly tail: Tail;
@@ -18,23 +22,26 @@ export interface RecordEnd {
 /** The last complete event of a file. Throws where the last complete line is not an event. */
 export function findEnd(fd: number, path: string): RecordEnd {
   const { size } = fstatSync(fd);
-  let text = Buffer.alloc(0);
-  let from = size;
-  while (from > 0) {
+  const lineEnd = lastLineEnd(fd, size);
+  if (lineEnd < 0) return { tail: EMPTY_TAIL, size: 0, torn: size };
+  const start = lastLineEnd(fd, lineEnd) + 1;
+  if (lineEnd - start > LONGEST) throw notAnEvent(path);
+  const line = Buffer.alloc(lineEnd - start);
+  readSync(fd, line, 0, line.length, start);
+  return { tail: parseTail(line, path), size: lineEnd + 1, torn: size - lineEnd - 1 };
+}
+
+/** Where the last "\n" before `before` stands; -1 where there is none. Keeps one block, however long a line is. */
+function lastLineEnd(fd: number, before: number): number {
+  const block = Buffer.alloc(Math.min(BLOCK, before));
+  for (let from = before; from > 0;) {
     const length = Math.min(BLOCK, from);
-    const block = Buffer.alloc(length);
     from -= length;
     readSync(fd, block, 0, length, from);
-    text = Buffer.concat([block, text]);
-    const lineEnd = text.lastIndexOf(10);
-    if (lineEnd < 0) continue;
-    const lineStart = text.lastIndexOf(10, lineEnd - 1) + 1;
-    if (lineStart === 0 && from > 0) continue;
-    const tail = parseTail(text.subarray(lineStart, lineEnd), path);
-    const end = from + lineEnd + 1;
-    return { tail, size: end, torn: size - end };
+    const at = block.subarray(0, length).lastIndexOf(10);
+    if (at >= 0) return from + at;
   }
-  return { tail: EMPTY_TAIL, size: 0, torn: size };
+  return -1;
 }
 
 function parseTail(line: Buffer, path: string): Tail {
@@ -44,7 +51,11 @@ function parseTail(line: Buffer, path: string): Tail {
   } catch {
     // Falls through: invalid JSON is as bad as JSON that is not an event.
   }
-  throw new Error(
+  throw notAnEvent(path);
+}
+
+function notAnEvent(path: string): Error {
+  return new Error(
     `The last complete line of "${path}" is not a valid event: the record was damaged; run "autonous audit verify"`,
   );
 }
@@ -84,13 +95,11 @@ function headText(head: Head | undefined): string {
 }
 
 function* eventsOf(path: string): Iterable<RuntimeEvent> {
-  for (const line of readFileSync(path, "utf8").split("\n")) {
-    if (line === "") continue;
-    try {
-      yield JSON.parse(line) as RuntimeEvent;
-    } catch {
-      throw refusal(path, "a line of it is not valid JSON");
-    }
+  for (const { text, whole } of readLinesSync(path)) {
+    if (!whole) continue; // torn, and taken off by who opens the file
+    const event = parseEvent(text);
+    if (event === undefined) throw refusal(path, "a line of it is not a valid event");
+    yield event;
   }
 }
 

@@ -132,8 +132,17 @@ function readFileAt(folder: string, name: string): Head | "damaged" | undefined 
   if (text === "") return undefined; // made, but nothing was recorded before the process ended
   const match = /^(\d{12}) ([0-9a-f]{64}) (".*")\n$/.exec(text);
   if (match === null) return "damaged";
-  const [, seq = "", last = "", state_dir = '""'] = match;
-  return { run_id: runOf(name), seq: Number(seq), hash: last, state_dir: JSON.parse(state_dir) as string };
+  const [, seq = "", last = "", folderText = '""'] = match;
+  const state_dir = parseText(folderText);
+  return state_dir === undefined ? "damaged" : { run_id: runOf(name), seq: Number(seq), hash: last, state_dir };
+}
+
+function parseText(json: string): string | undefined {
+  try {
+    return JSON.parse(json) as string; // it stands in quotes
+  } catch {
+    return undefined;
+  }
 }
 
 function runOf(name: string): string {

@@ -14,6 +14,8 @@ import { join } from "node:path";
 import type { Clock } from "../contract/host.ts";
 import type { AppendOptions, CallState, Journal } from "../contract/journal.ts";
 import type { EventDraft, RuntimeEvent } from "../protocol/event-record.ts";
+import { ToolError } from "../protocol/errors.ts";
+import { parseEvent } from "../protocol/event-record.ts";
 import { makeId, makeTraceId } from "../protocol/ids.ts";
 import { CallStates } from "./call-states.ts";
 import { chainEvents, lineOf, sealOf } from "./hash-chain.ts";
@@ -175,10 +177,14 @@ export class JsonlJournal implements Journal {
   }
 
   async *read(after = 0): AsyncIterable<RuntimeEvent> {
+    let number = 0;
     for await (const lines of readLines(this.path)) {
       for (const { text, whole } of lines) {
-        const event = whole ? (JSON.parse(text) as RuntimeEvent) : undefined; // half a line is one that is being written
-        if (event !== undefined && event.seq > after) yield event;
+        if (!whole) return; // half a line is one that is being written
+        const event = parseEvent(text);
+        number++;
+        if (event === undefined) throw damagedLine(this.path, number);
+        if (event.seq > after) yield event;
       }
     }
   }
@@ -237,6 +243,13 @@ function identityOf({ dev, ino }: Stats): string {
 
 function lost(path: string): Error {
   return new Error(`"${path}" was deleted, moved or replaced while it was open`);
+}
+
+function damagedLine(path: string, number: number): ToolError {
+  const hint =
+    'Run "autonous audit verify" to see all damage; other runs are not affected, and a new run can be started.';
+  const why = `Cannot read the record "${path}": line ${number} is not a valid event`;
+  return new ToolError("RecordFailed", why, { path, line: number, hint });
 }
 
 function fdatasyncOf(fd: number): Promise<void> {

@@ -1,18 +1,81 @@
-import { createReadStream } from "node:fs";
+import { closeSync, createReadStream, openSync, readSync } from "node:fs";
+import { StringDecoder } from "node:string_decoder";
 
 export interface Line {
+  /** Empty where the line is too long to be read. */
   readonly text: string;
   /** False for a last line that no line end follows. */
   readonly whole: boolean;
+  /** Its length, where it is longer than any line of ours. */
+  readonly too_long?: number;
 }
 
+const BLOCK = 1 << 20;
+/** An event has at most 4 Mi characters; a result that is kept may have more, as the limits of output are settings. */
+const LONGEST = 64 * 1024 * 1024;
+
 /** The lines of a file, some at a time. Only "\n" ends a line: JSON text may hold the other characters that end lines elsewhere. */
-export async function* readLines(path: string): AsyncIterable<readonly Line[]> {
-  let rest = "";
-  for await (const chunk of createReadStream(path, { encoding: "utf8", highWaterMark: 1 << 20 })) {
-    const lines = (rest + String(chunk)).split("\n");
-    rest = lines.pop() ?? "";
-    yield lines.map((text) => ({ text, whole: true }));
+export async function* readLines(path: string, longest: number = LONGEST): AsyncIterable<readonly Line[]> {
+  const splitter = new Splitter(longest);
+  for await (const chunk of createReadStream(path, { encoding: "utf8", highWaterMark: BLOCK })) {
+    const lines = splitter.take(String(chunk));
+    if (lines.length > 0) yield lines;
   }
-  if (rest !== "") yield [{ text: rest, whole: false }];
+  yield* splitter.end();
+}
+
+/** The same for one who cannot wait. */
+export function* readLinesSync(path: string, longest: number = LONGEST): Iterable<Line> {
+  const splitter = new Splitter(longest);
+  const decoder = new StringDecoder("utf8");
+  const block = Buffer.alloc(BLOCK);
+  const fd = openSync(path, "r");
+  try {
+    for (let size = readSync(fd, block); size > 0; size = readSync(fd, block))
+      yield* splitter.take(decoder.write(block.subarray(0, size)));
+  } finally {
+    closeSync(fd);
+  }
+  for (const last of splitter.end()) yield* last;
+}
+
+/** Linear in what it is given, and keeps no more of a line than may be read. */
+class Splitter {
+  readonly #longest: number;
+  #begun: string[] = [];
+  #length = 0;
+
+  constructor(longest: number) {
+    this.#longest = longest;
+  }
+
+  take(chunk: string): readonly Line[] {
+    const pieces = chunk.split("\n");
+    const rest = pieces.pop() ?? "";
+    const lines = pieces.map((piece) => {
+      this.#add(piece);
+      return this.#line(true);
+    });
+    this.#add(rest);
+    return lines;
+  }
+
+  end(): readonly (readonly Line[])[] {
+    return this.#length === 0 ? [] : [[this.#line(false)]];
+  }
+
+  #add(piece: string): void {
+    this.#length += piece.length;
+    if (this.#length > this.#longest) this.#begun = [];
+    else if (piece !== "") this.#begun.push(piece);
+  }
+
+  #line(whole: boolean): Line {
+    const [first = "", ...more] = this.#begun;
+    const text = more.length === 0 ? first : this.#begun.join("");
+    const line = this.#length > this.#longest ? { text: "", whole, too_long: this.#length } : { text, whole };
+    this.#begun = [];
+    this.#length = 0;
+    return line;
+  }
 }

@@ -39,9 +39,15 @@ export function readRecordKey(file: string = recordKeyFile()): RecordKey | undef
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
-  if (!/^[0-9a-f]{64}\n$/.test(text)) throw new Error(`The record key "${file}" is damaged: not 64 hex digits`);
+  if (!/^[0-9a-f]{64}\n$/.test(text)) throw damagedKey(file);
   const bytes = Buffer.from(text, "hex");
   return { id: hash("sha256", bytes, "hex").slice(0, ID_LENGTH), secret: createSecretKey(bytes) };
+}
+
+function damagedKey(file: string): Error {
+  return new Error(
+    `Cannot use the record key "${file}": it is not 64 hex digits. Restore it from a backup of your home, or move it away: a new one is created, and "autonous audit verify" then reports records beyond their heads as those of another key`,
+  );
 }
 
 function createKey(file: string): RecordKey {

@@ -52,9 +52,10 @@ export async function verifyAudit(path: string, options: VerifyOptions = {}): Pr
   for (const file of recordsAt(path)) verdicts.push(await verifyFile(file, heads));
   const prunings = isStateFolder(path) ? await readPrunings({ state_dir: path, heads }) : undefined;
   const missing = prunings === undefined ? [] : missingRuns(path, heads, prunings);
-  const problems = [...verdicts.flatMap((verdict) => verdict.problems), ...missing];
-  const notes = verdicts.flatMap((verdict) => verdict.notes ?? []);
   const records = verdicts.reduce((sum, verdict) => sum + verdict.records, 0);
+  const empty = emptyOf(path, records);
+  const problems = [...verdicts.flatMap((verdict) => verdict.problems), ...missing, ...empty];
+  const notes = empty.length > 0 ? [] : verdicts.flatMap((verdict) => verdict.notes ?? []);
   const pruned = prunings && summaryOf(prunings);
   return { ...verdictOf({ records, problems, notes }), ...(pruned === undefined ? {} : { pruned }) };
 }
@@ -116,6 +117,14 @@ function realPathOf(path: string): string {
 async function verifyFile(file: string, heads: string): Promise<AuditVerdict> {
   return (await checkFile(file, heads)).verdict;
 }
+
+/** In a run's folder its head tells how far a record goes; of a file elsewhere nothing shows that it was emptied. */
+function emptyOf(path: string, records: number): readonly AuditProblem[] {
+  const isAlone = isFile(path) && placeOf(path) === undefined;
+  return isAlone && records === 0 ? [{ seq: 0, problem: HOLDS_NOTHING }] : [];
+}
+
+const HOLDS_NOTHING = "the file holds no event: it is empty, cut, or neither a record nor an export";
 
 interface CheckedFile {
   readonly chain: ChainCheck;

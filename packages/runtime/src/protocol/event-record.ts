@@ -24,5 +24,20 @@ export const runtimeEvent = z.strictObject({
 });
 export type RuntimeEvent = z.infer<typeof runtimeEvent>;
 
+/** The event that a line or a row holds, by its shape; undefined where it is not valid JSON, or not an event. */
+export function parseEvent(text: string): RuntimeEvent | undefined {
+  let value: Partial<RuntimeEvent> | null;
+  try {
+    value = JSON.parse(text) as Partial<RuntimeEvent> | null;
+  } catch {
+    return undefined; // the caller says of which file or table it is
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  const { seq, run_id, type, hash: own, prev_hash, payload } = value;
+  const texts = [run_id, type, own, prev_hash];
+  const isEvent = Number.isInteger(seq) && texts.every((each) => typeof each === "string");
+  return isEvent && typeof payload === "object" && payload !== null ? (value as RuntimeEvent) : undefined;
+}
+
 /** An event before it has its place in the chain. The journal adds `seq`, `mac`, `prev_hash` and `hash`. */
 export type EventDraft = Omit<RuntimeEvent, "seq" | "mac" | "prev_hash" | "hash">;

@@ -2,13 +2,15 @@ import { existsSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { headsFolder, verifyAudit } from "@autonous/runtime";
-import type { AuditRecord, AuditVerdict } from "@autonous/runtime";
+import type { AuditProblem, AuditRecord, AuditVerdict, RuntimeEvent } from "@autonous/runtime";
 import { argumentsText } from "../../channels/terminal/event-words.ts";
 import { cutTo } from "../../channels/terminal/width.ts";
 import { AUDIT_OUTCOMES, isBy, outcomeOf } from "../../store/audit-filter.ts";
 import type { ActorFilter, AuditOutcome } from "../../store/audit-filter.ts";
 import { verifyBackup } from "../../upkeep/backup.ts";
-import { EvidenceWriter, isEvidence, verifyEvidence } from "../../upkeep/evidence.ts";
+import { kindOfFile, verifyEvidence } from "../../upkeep/check-evidence.ts";
+import type { EvidenceVerdict } from "../../upkeep/check-evidence.ts";
+import { EvidenceWriter, exportedLine } from "../../upkeep/evidence.ts";
 import { MANIFEST } from "../../upkeep/manifest.ts";
 import { verifyState } from "../../upkeep/verify-state.ts";
 import { UsageError } from "../command.ts";
@@ -26,7 +28,8 @@ import { count } from "../usage.ts";
 export async function verify(input: CommandInput): Promise<ExitCode> {
   const { args, print } = input;
   const [path] = args;
-  if (path !== undefined && isFile(existing(path)) && (await isEvidence(path))) return await verifyExport(input, path);
+  if (path !== undefined && isFile(existing(path)) && (await kindOfFile(path)) === "export")
+    return await verifyExport(input, path);
   const verdict =
     path === undefined ? await verifyPlace(findWorkplace(input).state_dir) : await verifyPath(existing(path));
   // Where nothing was ever recorded the record is whole, but not in a folder that somebody names and that is not there.
@@ -36,34 +39,87 @@ export async function verify(input: CommandInput): Promise<ExitCode> {
   for (const { run_id = "", seq, problem } of verdict.notes ?? [])
     print.text(`Note: ${run_id} record ${seq}: ${problem}`);
   for (const line of prunedLines(verdict)) print.text(line);
-  const { words, exit } = summaryOf(verdict);
+  const { words, exit } = summaryOf(verdict, "record");
   print.text(words);
   return exit;
 }
 
-/** An export, on any machine: its own chain and signature, not the record that it was made from. */
-async function verifyExport({ print, options }: CommandInput, path: string): Promise<ExitCode> {
+/** An export, on any machine: its own chain and signature, the hash of each event, and the original record where it is here. */
+async function verifyExport(input: CommandInput, path: string): Promise<ExitCode> {
+  const { print, options } = input;
   const wanted = options["key"] as string | undefined;
-  const verdict = await verifyEvidence(path, wanted);
+  const { origins, ...checked } = await verifyEvidence(path, wanted);
+  const { state_dir } = findWorkplace(input);
+  const { compared, problems: differing } = await compareWithRecord(state_dir, origins);
+  const problems = [...checked.problems, ...differing];
+  const verdict = { ...checked, ok: problems.length === 0, problems, compared };
   if (print.json) print.document(verdict);
-  for (const { seq, problem } of verdict.problems) print.text(`record ${seq}: ${problem}`);
+  for (const { seq, problem } of problems) print.text(`record ${seq}: ${problem}`);
   if (verdict.key !== undefined && wanted === undefined)
     print.text(`Signed with key ${verdict.key}: compare it with what the sender tells, or give it as --key`);
   print.text(
-    verdict.ok
-      ? `The export is whole: ${verdict.records} records`
-      : `The export is damaged: ${count(verdict.problems.length, "problem")} in ${verdict.records} records`,
+    compared === 0
+      ? `Not compared with the original record: none of its runs is in "${state_dir}"`
+      : `Compared with the original record in "${state_dir}": ${count(compared, "event")}`,
   );
-  return verdict.ok ? EXIT.done : EXIT.failed;
+  const { words, exit } = summaryOf(verdict, "export");
+  print.text(words);
+  return exit;
+}
+
+/** Whether the events that an export names are those of the record that is here, run by run; runs of elsewhere are left out. */
+async function compareWithRecord(
+  state_dir: string,
+  origins: EvidenceVerdict["origins"],
+): Promise<{ readonly compared: number; readonly problems: readonly AuditProblem[] }> {
+  const records = await Records.open(state_dir);
+  const problems: AuditProblem[] = [];
+  let compared = 0;
+  try {
+    const here = await records.runs();
+    for (const [run_id, named] of origins) {
+      if (!here.has(run_id)) continue;
+      const left = new Map(named);
+      for await (const { seq, event_id, hash } of records.read(run_id)) {
+        const origin = left.get(seq);
+        if (origin === undefined) continue;
+        left.delete(seq);
+        compared++;
+        if (origin.hash !== hash) problems.push(differenceOf(run_id, seq, event_id === origin.event_id));
+      }
+      for (const seq of left.keys())
+        problems.push({
+          seq,
+          run_id,
+          problem: `event ${seq} of run "${run_id}" is not in the record here: it was cut`,
+        });
+    }
+  } finally {
+    await records.close();
+  }
+  return { compared, problems: problems.slice(0, MOST_PROBLEMS) };
+}
+
+const MOST_PROBLEMS = 20;
+
+/** Run ids are the caller's: another event at its place may be that of another run of the same name. */
+function differenceOf(run_id: string, seq: number, isSame: boolean): AuditProblem {
+  const where = `event ${seq} of run "${run_id}" has another hash in the record here`;
+  return isSame
+    ? { seq, run_id, problem: `${where}: one of the two was changed` }
+    : { seq, run_id, problem: `${where}: it is another run of the same name, or was rewritten`, kind: "unproven" };
 }
 
 /** Damage and what cannot be checked on this machine are different answers. */
-function summaryOf({ ok, problems, records }: AuditVerdict): { readonly words: string; readonly exit: ExitCode } {
-  if (ok) return { words: `The record is whole: ${records} records`, exit: EXIT.done };
+function summaryOf(
+  { ok, problems, records }: AuditVerdict,
+  what: "record" | "export",
+): { readonly words: string; readonly exit: ExitCode } {
+  if (ok) return { words: `The ${what} is whole: ${records} records`, exit: EXIT.done };
   const found = `${count(problems.length, "problem")} in ${records} records`;
   if (problems.some(({ kind }) => kind !== "unproven"))
-    return { words: `The record is damaged: ${found}`, exit: EXIT.failed };
-  return { words: `The record is intact as far as this machine can check: ${found}`, exit: EXIT.unproven };
+    return { words: `The ${what} is damaged: ${found}`, exit: EXIT.failed };
+  return { words: `The ${what} is intact as far as this machine can check: ${found}`, exit: EXIT.unproven };
 }
 
 async function verifyPath(path: string): Promise<AuditVerdict> {
@@ -144,27 +200,35 @@ function toRow({ ts_end, tool, result, policy, params }: RecordedAudit): string[
 /** `autonous audit export`: all that match, as JSON Lines. */
 export async function exportRecords(input: CommandInput): Promise<ExitCode> {
   const writer = new EvidenceWriter((line) => input.print.document(line));
-  await eachMatching(input, (record) => writer.add(record));
+  await eachMatching(input, (record, event) => {
+    const { run_id: _, ...audit } = record;
+    writer.add(exportedLine(audit, event));
+  });
   const chosen = FILTERS.flatMap((name) =>
     input.options[name] === undefined ? [] : [[name, String(input.options[name])]],
   );
   const about = { filter: Object.fromEntries(chosen) as Record<string, string>, host: hostname() };
   const key = writer.end({ ...about, exported_at: new Date().toISOString() });
-  if (key !== undefined)
-    input.print.note(`Signed with key ${key}; check with: autonous audit verify --key ${key} <file>`);
+  await input.print.flushed();
+  input.signal.throwIfAborted(); // who reads it went away: what is there was cut, and no key is said to have signed it
+  if (key === undefined) input.print.note("There is no such record: nothing was exported");
+  else input.print.note(`Signed with key ${key}; check with: autonous audit verify --key ${key} <file>`);
   return EXIT.done;
 }
 
 const FILTERS = ["tool", "outcome", "since", "run", "actor", "channel", "chat"] as const;
 
-async function eachMatching(input: CommandInput, take: (record: RecordedAudit) => void): Promise<void> {
+async function eachMatching(
+  input: CommandInput,
+  take: (record: RecordedAudit, event: RuntimeEvent) => void,
+): Promise<void> {
   const matches = readFilter(input.options);
   const records = await Records.open(findWorkplace(input).state_dir);
   try {
     const run = input.options["run"] as string | undefined;
     for await (const some of records.audits(run === undefined ? undefined : await records.findRun(run))) {
       input.signal.throwIfAborted();
-      for (const record of some) if (matches(record)) take(record);
+      for (const { record, event } of some) if (matches(record)) take(record, event);
     }
   } finally {
     await records.close();

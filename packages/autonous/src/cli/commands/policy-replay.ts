@@ -52,7 +52,7 @@ export async function replay(input: CommandInput): Promise<ExitCode> {
     const found = emptyFindings();
     for await (const some of records.audits(run)) {
       signal.throwIfAborted();
-      for (const record of some) await compare(record, found, { runtime, state_dir: place.state_dir });
+      for (const { record } of some) await compare(record, found, { runtime, state_dir: place.state_dir });
     }
     report(found, print);
     return EXIT.done;
