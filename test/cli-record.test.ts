@@ -305,7 +305,7 @@ test("audit show and audit export find records by tool, outcome, time and run", 
   ]);
   const none = await autonous(["audit", "show", "--tool", "rm"], { cwd });
   expect(none).toMatchObject({ code: 0, stdout: "", stderr: "There is no such record\n" });
-});
+}, 240_000); // some fifty starts of the program
 
 test("where nothing was recorded yet there is nothing to show, and nothing is made", async () => {
   const { path: cwd } = await scratchFolder();

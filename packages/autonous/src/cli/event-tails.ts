@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { databaseFile, openStore } from "../store/open-store.ts";
+import type { RecordedRow } from "../store/events.ts";
 import type { Store } from "../store/store.ts";
 import { RunTails } from "./run-tails.ts";
 
@@ -33,10 +34,10 @@ export class EventTails {
   /** The last events of both, oldest first. */
   async last(count: number): Promise<readonly RuntimeEvent[]> {
     const store = await this.#open();
-    const [newest] = (await store?.events.last({ limit: 1 })) ?? [];
+    const [newest] = (await store?.events.lastRows({ limit: 1 })) ?? [];
     this.#position = newest?.position ?? 0;
-    const stored = (await store?.events.last({ ...this.#filter(), limit: count })) ?? [];
-    const shown = stored.filter(({ position }) => position <= this.#position).map(({ event }) => event);
+    const stored = (await store?.events.lastRows({ ...this.#filter(), limit: count })) ?? [];
+    const shown = readable(stored.filter(({ position }) => position <= this.#position));
     return this.#merge(shown, await this.#files.last(count)).slice(-count);
   }
 
@@ -45,8 +46,8 @@ export class EventTails {
     const stored: RuntimeEvent[] = [];
     const store = await this.#open();
     for (let isMore = store !== undefined; isMore;) {
-      const page = (await store?.events.read({ ...this.#filter(), after: this.#position, limit: A_READ })) ?? [];
-      for (const { event } of page) stored.push(event);
+      const page = (await store?.events.rows({ ...this.#filter(), after: this.#position, limit: A_READ })) ?? [];
+      stored.push(...readable(page));
       this.#position = page.at(-1)?.position ?? this.#position;
       isMore = page.length === A_READ;
     }
@@ -65,7 +66,7 @@ export class EventTails {
   }
 
   async #isStored(run_id: string): Promise<boolean> {
-    return ((await this.#store?.events.read({ run_id, limit: 1 })) ?? []).length > 0;
+    return ((await this.#store?.events.rows({ run_id, limit: 1 })) ?? []).length > 0;
   }
 
   #filter(): { readonly run_id?: string } {
@@ -86,4 +87,9 @@ export class EventTails {
     const all = [...merged, ...others.slice(at)];
     return task_id === undefined ? all : all.filter((event) => event.task_id === task_id);
   }
+}
+
+/** A row that cannot be read is what `audit verify` reports; here it is skipped, as a line of a file is. */
+function readable(rows: readonly RecordedRow[]): readonly RuntimeEvent[] {
+  return rows.flatMap(({ event }) => ("unreadable" in event ? [] : [event]));
 }

@@ -1,5 +1,9 @@
 import { JsonlJournal, writeRunApprovals } from "@autonous/runtime";
 import type { EventType, RuntimeEvent } from "@autonous/runtime";
+import { requireEvent } from "../store/events.ts";
+import type { RecordedRow } from "../store/events.ts";
+import { isObject, parseKept } from "../store/kept-json.ts";
+import { StoreError } from "../store/store-error.ts";
 import type { Store } from "../store/store.ts";
 
 export interface MirrorOptions {
@@ -64,22 +68,25 @@ export class Mirror {
   async #load(): Promise<State> {
     const text = (await this.#options.store.kv.get(STATE)) ?? textOf({ position: 0, behind: new Set() });
     this.#saved = text;
-    const { position, behind } = JSON.parse(text) as { position: number; behind: readonly string[] };
-    return { position, behind: new Set(behind) };
+    const kept = parseKept(text, isKept);
+    if (kept === undefined)
+      this.#options.log(
+        '"mirror" in the table "kv" is not valid: the files of all runs are compared with the record again',
+      );
+    return { position: kept?.position ?? 0, behind: new Set(kept?.behind) };
   }
 
   async #follow(state: State): Promise<boolean> {
     const { store } = this.#options;
     const before = state.position;
     for (;;) {
-      const recorded = await store.events.read({ after: state.position, limit: A_READ });
+      const recorded = await store.events.rows({ after: state.position, limit: A_READ });
       const last = recorded.at(-1);
       if (last === undefined) return state.position > before;
-      const all = recorded.map(({ event }) => event);
-      this.#options.onEvents?.(all);
-      for (const [run_id, events] of byRun(all)) {
+      this.#options.onEvents?.(recorded.flatMap(({ event }) => ("unreadable" in event ? [] : [event])));
+      for (const [run_id, rows] of Map.groupBy(recorded, (row) => row.run_id)) {
         if (state.behind.has(run_id)) continue;
-        const problem = await this.#write(run_id, [events]);
+        const problem = await this.#write(run_id, pagesOf(eventsOf(rows)));
         if (problem === undefined) continue;
         state.behind.add(run_id);
         this.#tell(run_id, problem);
@@ -92,7 +99,7 @@ export class Mirror {
     const { store, clock, log } = this.#options;
     if (behind.size === 0 || clock() < this.#retryAt) return;
     for (const run_id of behind) {
-      if ((await store.events.read({ run_id, limit: 1 })).length === 0) {
+      if ((await store.events.rows({ run_id, limit: 1 })).length === 0) {
         behind.delete(run_id); // it is no longer kept
         continue;
       }
@@ -107,7 +114,7 @@ export class Mirror {
   }
 
   /** Gives what the file system, or the file, had against it. */
-  async #write(run_id: string, pages: AsyncIterable<Page> | Iterable<Page>): Promise<Error | undefined> {
+  async #write(run_id: string, pages: AsyncIterable<Page>): Promise<Error | undefined> {
     const { state_dir, heads, is_copy = false } = this.#options;
     let journal: JsonlJournal | undefined;
     try {
@@ -135,12 +142,15 @@ export class Mirror {
   }
 
   /** Once: a full disk says the same of every run, and again at every try. */
-  #tell(run_id: string, { message }: Error): void {
+  #tell(run_id: string, error: Error): void {
+    const { message } = error;
     if (this.#told.has(message)) return;
     this.#told.add(message);
-    this.#options.log(
-      `The file of run ${run_id} does not follow the record: ${message}. Nothing is lost; it is tried again`,
-    );
+    const isDamage = error instanceof StoreError && error.code === "DamagedRow";
+    const next = isDamage
+      ? "It follows up to there; other runs are not affected"
+      : "Nothing is lost; it is tried again";
+    this.#options.log(`The file of run ${run_id} does not follow the record: ${message}. ${next}`);
   }
 }
 
@@ -159,17 +169,31 @@ function textOf({ position, behind }: State): string {
   return JSON.stringify({ position, behind: [...behind] });
 }
 
-function byRun(events: readonly RuntimeEvent[]): Map<string, RuntimeEvent[]> {
-  return Map.groupBy(events, ({ run_id }) => run_id);
+function isKept(value: unknown): value is { readonly position: number; readonly behind: readonly string[] } {
+  if (!isObject(value)) return false;
+  const { position, behind } = value;
+  const isPlace = Number.isSafeInteger(position) && Number(position) >= 0;
+  return isPlace && Array.isArray(behind) && behind.every((run_id) => typeof run_id === "string");
 }
 
-async function* pagesOf(events: AsyncIterable<RuntimeEvent>): AsyncIterable<Page> {
+function* eventsOf(rows: readonly RecordedRow[]): Iterable<RuntimeEvent> {
+  for (const row of rows) yield requireEvent(row);
+}
+
+/** Gives what comes before an event that cannot be read, and then throws what its reader throws. */
+async function* pagesOf(events: AsyncIterable<RuntimeEvent> | Iterable<RuntimeEvent>): AsyncIterable<Page> {
   let page: RuntimeEvent[] = [];
-  for await (const event of events) {
-    page.push(event);
-    if (page.length < A_READ) continue;
-    yield page;
-    page = [];
+  let problem: { readonly error: unknown } | undefined;
+  try {
+    for await (const event of events) {
+      page.push(event);
+      if (page.length < A_READ) continue;
+      yield page;
+      page = [];
+    }
+  } catch (error) {
+    problem = { error };
   }
   if (page.length > 0) yield page;
+  if (problem !== undefined) throw problem.error;
 }

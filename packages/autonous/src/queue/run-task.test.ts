@@ -153,3 +153,21 @@ test("a task that was kept from its record by a lock goes on from there under th
   expect(await run(lease, provider)).toEqual({ outcome: "done", reply: "yes" });
   expect(asked).toBe(2);
 });
+
+test("a task whose own record is damaged fails in words, and its worker goes on", async () => {
+  const { file, store, begin, run } = await makeWorld();
+  const lease = await begin("hello");
+  const database = new DatabaseSync(file);
+  database.exec("update events set payload = 'nonsense' where seq = 1");
+  database.close();
+  const provider: ModelProvider = { name: "never", complete: () => Promise.reject(new Error("It is not asked")) };
+  const finish = await run(lease, provider);
+  expect(finish).toMatchObject({
+    outcome: "failed",
+    error: expect.stringMatching(
+      /row 1 of the table "events" is not valid JSON; run "autonous audit verify"/,
+    ) as string,
+  });
+  await store.inbox.finish(lease, finish);
+  expect((await store.tasks.get(lease.task.task_id))?.task.state).toBe("failed");
+});

@@ -31,7 +31,8 @@ export async function runTask(lease: Lease, signal: AbortSignal, options: RunTas
   try {
     return finishFor(await askAgent(lease, signal, options), lease, options);
   } catch (error) {
-    if (error instanceof StoreError) throw error;
+    if (error instanceof StoreError && error.code !== "DamagedRow") throw error;
+    if (error instanceof StoreError) return { outcome: "failed", error: error.message, reply: error.message };
     // A fault that is met again at every attempt would cost a worker each time: the task is told instead.
     const reason = error instanceof Error ? error.message : String(error);
     const message = redact(`InternalError: ${reason}`, { known: secretsOf(process.env) }).text;

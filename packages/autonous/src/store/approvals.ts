@@ -9,6 +9,7 @@ import type {
   Grant,
 } from "@autonous/runtime";
 import type { Database, Queries } from "./database.ts";
+import { damagedRow, isObject, parseKept } from "./kept-json.ts";
 import { putQuestion } from "./put-outgoing.ts";
 import { wakeWaiting } from "./waiting.ts";
 
@@ -17,7 +18,7 @@ const BY_ID = `select ${COLUMNS} from approvals where approval_id = ?`;
 const OF_CALL = `select ${COLUMNS} from approvals where run_id = ? and tool_call_id = ? order by position desc`;
 /** A yes with arguments of its own is one to another call. */
 const GRANTED = `select ${COLUMNS} from approvals where digest = ? and state = 'granted'
-  and json_extract(answer_json, '$.args') is null order by position limit 1`;
+  and case when json_valid(answer_json) then json_extract(answer_json, '$.args') is null else 0 end order by position limit 1`;
 const ALL = `select ${COLUMNS} from approvals order by position`;
 const IN_STATE = `select ${COLUMNS} from approvals where state = ? order by position`;
 const OF_RUN = `select ${COLUMNS} from approvals where run_id = ? order by position`;
@@ -79,7 +80,7 @@ export function createApprovals(database: Database, clock: () => number): Approv
           holder === undefined
             ? await queries.all<{ readonly grant_json: string }>(GRANTS)
             : await queries.all<{ readonly grant_json: string }>(GRANTS_OF, [holder.run_id, holder.session]);
-        return rows.map(({ grant_json }) => JSON.parse(grant_json) as Grant);
+        return rows.flatMap(({ grant_json }) => parseKept(grant_json, isGrant) ?? []); // a damaged one allows nothing
       }),
     revoke: (grant_id) =>
       database.transaction(
@@ -108,17 +109,22 @@ export async function useApproval(queries: Queries, approval_id: string, now: nu
 }
 
 async function list(queries: Queries, { state, run_id }: ApprovalFilter): Promise<readonly Approval[]> {
-  if (run_id === undefined && state === undefined) return (await queries.all<Row>(ALL)).map(approvalOf);
-  if (run_id === undefined) return (await queries.all<Row>(IN_STATE, [state ?? null])).map(approvalOf);
+  if (run_id === undefined && state === undefined) return readable(await queries.all<Row>(ALL));
+  if (run_id === undefined) return readable(await queries.all<Row>(IN_STATE, [state ?? null]));
   const ofRun = await queries.all<Row>(OF_RUN, [run_id]);
-  return ofRun.filter((row) => state === undefined || row.state === state).map(approvalOf);
+  return readable(ofRun.filter((row) => state === undefined || row.state === state));
+}
+
+/** `audit verify` reports the others. */
+function readable(rows: readonly Row[]): readonly Approval[] {
+  return rows.flatMap((row) => readApproval(row) ?? []);
 }
 
 async function open(queries: Queries, request: ApprovalRequest, now: number): Promise<Approval> {
   const { approval_id, run_id, tool_call_id, digest, expires_at } = request;
   for (const row of await queries.all<Row>(OF_CALL, [run_id, tool_call_id])) {
-    const known = approvalOf(row);
-    if (known.request.digest === digest && known.state !== "used" && known.state !== "withdrawn") return known;
+    const known = readApproval(row); // damaged: it is withdrawn, and asked for again
+    if (known?.request.digest === digest && known.state !== "used" && known.state !== "withdrawn") return known;
     await move(queries, row, { state: "withdrawn", now });
   }
   const text = JSON.stringify(request);
@@ -170,13 +176,37 @@ function find(queries: Queries, approval_id: string): Promise<Row | undefined> {
   return queries.one<Row>(BY_ID, [approval_id]);
 }
 
-function approvalOf({ request_json, state, answer_json, answered_at }: Row): Approval {
+/** Undefined where the row was damaged: it allows nothing, and nobody can be asked by it. */
+function readApproval({ request_json, state, answer_json, answered_at }: Row): Approval | undefined {
+  const request = parseKept(request_json, isRequest);
+  const answer = answer_json === null ? null : parseKept(answer_json, isAnswer);
+  if (request === undefined || answer === undefined) return undefined;
   return {
-    request: JSON.parse(request_json) as ApprovalRequest,
+    request,
     state,
-    ...(answer_json === null ? {} : { answer: JSON.parse(answer_json) as ApprovalAnswer }),
+    ...(answer === null ? {} : { answer }),
     ...(answered_at === null ? {} : { answered_at: new Date(answered_at).toISOString() }),
   };
+}
+
+function approvalOf(row: Row): Approval {
+  const approval = readApproval(row);
+  if (approval !== undefined) return approval;
+  throw damagedRow("read the approval", `row "${row.approval_id}" of the table "approvals"`);
+}
+
+function isRequest(value: unknown): value is ApprovalRequest {
+  if (!isObject(value)) return false;
+  const { approval_id, tool_call_id, requested_at, expires_at } = value;
+  return [approval_id, tool_call_id, requested_at, expires_at].every((each) => typeof each === "string");
+}
+
+function isAnswer(value: unknown): value is ApprovalAnswer {
+  return isObject(value);
+}
+
+function isGrant(value: unknown): value is Grant {
+  return isObject(value) && typeof value["grant_id"] === "string" && typeof value["scope"] === "string";
 }
 
 function optional(row: Row | undefined): Approval | undefined {

@@ -1,6 +1,7 @@
 import { ToolError } from "@autonous/runtime";
 import type { CallState, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import type { Database, Queries } from "./database.ts";
+import { isObject, parseKept } from "./kept-json.ts";
 import type { Calls } from "./store.ts";
 
 const STARTED = `insert into tool_calls (run_id, id, task_id, tool_name, arguments_json, status, started_at)
@@ -74,7 +75,12 @@ export function createCalls(database: Database): Calls {
       database.read("read the result of a call", async (queries) => {
         const row = await queries.one<{ readonly output_text: string | null }>(RESULT, [run_id, tool_call_id]);
         const text = row?.output_text;
-        return typeof text === "string" ? (JSON.parse(text) as ToolCallResult) : undefined;
+        // Damaged, it is as one that was not kept; its hash is on record, and `audit verify` reports it.
+        return typeof text === "string" ? parseKept(text, isResult) : undefined;
       }),
   };
+}
+
+function isResult(value: unknown): value is ToolCallResult {
+  return isObject(value) && typeof value["tool_call_id"] === "string" && isObject(value["artifacts"]);
 }

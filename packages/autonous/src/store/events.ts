@@ -45,11 +45,26 @@ type EventRow = Omit<RuntimeEvent, "payload" | "mac"> & {
   readonly mac: string | null;
 };
 
-function recordedEvent(row: EventRow): RecordedEvent {
-  const event = readRow(row);
-  if (!("unreadable" in event)) return { position: row.position, event };
-  const why = `${event.unreadable} (run "${row.run_id}"); "autonous audit verify" shows all damage`;
-  throw new StoreError("Corrupt", { doing: "read the record", why });
+export interface RecordedRow {
+  readonly position: number;
+  readonly run_id: string;
+  readonly seq: number;
+  readonly event: RuntimeEvent | UnreadableEvent;
+}
+
+function recordedRow(row: EventRow): RecordedRow {
+  const { position, run_id, seq } = row;
+  return { position, run_id, seq, event: readRow(row) };
+}
+
+/** For one who cannot go on without it: the record of a run is all of its events. */
+export function requireEvent({ run_id, event }: RecordedRow): RuntimeEvent {
+  if (!("unreadable" in event)) return event;
+  throw new StoreError("DamagedRow", { doing: `read the record of run "${run_id}"`, why: event.unreadable });
+}
+
+function recordedEvent(row: RecordedRow): RecordedEvent {
+  return { position: row.position, event: requireEvent(row) };
 }
 
 function readRow({ position, payload, mac, ...rest }: EventRow): RuntimeEvent | UnreadableEvent {
@@ -99,7 +114,7 @@ export class TableJournal implements Journal {
   }
 
   async *read(after = 0): AsyncIterable<RuntimeEvent> {
-    for await (const row of rowsOf(this.#database, this.run_id, after)) yield recordedEvent(row).event;
+    for await (const row of rowsOf(this.#database, this.run_id, after)) yield requireEvent(recordedRow(row));
   }
 
   callState(tool_call_id: string): Promise<CallState | undefined> {
@@ -133,21 +148,23 @@ export async function* readableEvents(
 }
 
 export function createEvents(database: Database): Events {
+  const rows: Events["rows"] = ({ after = 0, limit, ...filter }) => {
+    const [kind, of] = chosen(filter);
+    return database.read("read events", async (queries) =>
+      (await queries.all<EventRow>(AFTER[kind], [...of, after, limit])).map(recordedRow),
+    );
+  };
+  const lastRows: Events["lastRows"] = ({ limit, ...filter }) => {
+    const [kind, of] = chosen(filter);
+    return database.read("read the last events", async (queries) =>
+      (await queries.all<EventRow>(NEWEST[kind], [...of, limit])).map(recordedRow).reverse(),
+    );
+  };
   return {
-    read: ({ after = 0, limit, ...filter }) => {
-      const [kind, of] = chosen(filter);
-      return database.read("read events", async (queries) => {
-        const rows = await queries.all<EventRow>(AFTER[kind], [...of, after, limit]);
-        return rows.map(recordedEvent);
-      });
-    },
-    last: ({ limit, ...filter }) => {
-      const [kind, of] = chosen(filter);
-      return database.read("read the last events", async (queries) => {
-        const rows = await queries.all<EventRow>(NEWEST[kind], [...of, limit]);
-        return rows.map(recordedEvent).reverse();
-      });
-    },
+    rows,
+    read: async (filter) => (await rows(filter)).map(recordedEvent),
+    lastRows,
+    last: async (filter) => (await lastRows(filter)).map(recordedEvent),
     audits: (filter) => database.read("search the audit records", (queries) => findAudits(queries, filter)),
   };
 }

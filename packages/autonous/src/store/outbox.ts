@@ -4,6 +4,7 @@ import type { Database, Queries } from "./database.ts";
 import { putRow } from "./put-outgoing.ts";
 import type { Outbox, Outgoing, OutboxRow, Task } from "./store.ts";
 import { auditGivenUp, auditReply } from "./task-audit.ts";
+import { isObject, parseKept } from "./kept-json.ts";
 import { findTask } from "./find-task.ts";
 
 const WAITS = "sent_at is null and gave_up_at is null";
@@ -124,7 +125,21 @@ function outboxRow({ kind, body, ...row }: StoredRow): OutboxRow {
 
 function contentOf(kind: Outgoing["kind"], body: string): Outgoing {
   if (kind === "text") return { kind, text: body };
-  return JSON.parse(body) as Outgoing;
+  return parseKept(body, isOutgoing) ?? { kind: "text", text: DAMAGED[kind] };
+}
+
+/** What is said in the place of something that cannot be read from the store: the chat behind it goes on. */
+const DAMAGED = {
+  file: "A file of this task cannot be sent: its entry in the store is damaged.",
+  approval:
+    'A question of this task cannot be shown: its entry in the store is damaged. Answer it with "autonous approvals list".',
+} as const;
+
+function isOutgoing(value: unknown): value is Exclude<Outgoing, { readonly kind: "text" }> {
+  if (!isObject(value)) return false;
+  const { kind, approval_id, artifact, name, sha256 } = value;
+  const needed = kind === "approval" ? [approval_id] : [artifact, name, sha256];
+  return (kind === "approval" || kind === "file") && needed.every((each) => typeof each === "string");
 }
 
 interface Sent {

@@ -44,10 +44,18 @@ const CONTRADICTIONS = [
     sql: `select run_id from inbox where ${KEPT} and state <> 'done' and
             exists (select 1 from events where events.run_id = inbox.run_id and type = 'task.completed')` },
   { problem: "the record has the end of a call that is not in the table of calls",
-    sql: `select distinct run_id from events where type in ('tool_call.completed', 'tool_call.failed') and json_valid(payload)
-            and exists (select 1 from inbox where inbox.run_id = events.run_id and ${KEPT})
+    sql: `select distinct run_id from events where type in ('tool_call.completed', 'tool_call.failed') 
+            and json_valid(payload) and exists (select 1 from inbox where inbox.run_id = events.run_id and ${KEPT})
             and not exists (select 1 from tool_calls where tool_calls.run_id = events.run_id
-              and tool_calls.id = json_extract(payload, '$.tool_call_id'))` },
+              and tool_calls.id = case when json_valid(payload) then json_extract(payload, '$.tool_call_id') end)` },
+  { problem: "an approval of this run is not valid JSON: it allows nothing, and nobody can answer it",
+    sql: "select distinct run_id from approvals where not json_valid(request_json) or not json_valid(coalesce(answer_json, '{}'))" },
+  { problem: "a grant of this run is not valid JSON: it allows nothing",
+    sql: "select distinct run_id from grants where not json_valid(grant_json)" },
+  { problem: "the stored result of a call of this run is not valid JSON",
+    sql: "select distinct run_id from tool_calls where not json_valid(coalesce(output_text, '{}'))" },
+  { problem: "the outbox has an entry of this task that is not valid JSON: a notice is sent in its place",
+    sql: "select task_id as run_id from outbox where kind <> 'text' and not json_valid(body)" },
 ] as const;
 
 const RESULTS = "select id, output_text from tool_calls where run_id = ? and output_text is not null";

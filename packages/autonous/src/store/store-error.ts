@@ -5,6 +5,7 @@ const STORE_ERRORS = {
   Full:        "free some space there, then try again; nothing of this was stored",
   ReadOnly:    "make the file and its folder writable for this user, then try again",
   Corrupt:     "move the file away and put a backup in its place; it was left as it is",
+  DamagedRow:  'run "autonous audit verify" to see all damage; other rows are not affected',
   Unavailable: "see that the path and its disk are as they should be, then try again",
   Fenced:      "drop this work without any further effect; the task goes on elsewhere",
   NewerSchema: "run the newer version that wrote it, or a database of its own; it was left as it is",

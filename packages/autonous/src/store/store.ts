@@ -10,6 +10,7 @@ import type {
 } from "@autonous/runtime";
 import type { AuditFilter, AuditPage } from "./audit-filter.ts";
 import type { Upkeep } from "./kept-runs.ts";
+import type { RecordedRow } from "./events.ts";
 import type { RecordChecks } from "./record-checks.ts";
 import type { TaskState, WorkingState } from "./task-states.ts";
 
@@ -261,10 +262,13 @@ export interface EventFilter {
 }
 
 export interface Events {
-  /** The first `limit` events after a position, over all runs unless one is named. */
+  /** The first `limit` events after a position, over all runs unless one is named. Throws where one is damaged. */
   read(filter: EventFilter & { readonly after?: number }): Promise<readonly RecordedEvent[]>;
-  /** The last `limit` events, oldest first. */
+  /** The last `limit` of them, oldest first. */
   last(filter: EventFilter): Promise<readonly RecordedEvent[]>;
+  /** Both for one who reads several runs: a damaged row says so, and takes nothing from the others. */
+  rows(filter: EventFilter & { readonly after?: number }): Promise<readonly RecordedRow[]>;
+  lastRows(filter: EventFilter): Promise<readonly RecordedRow[]>;
   /** The audit records of calls, newest first. */
   audits(filter: AuditFilter): Promise<AuditPage>;
 }

@@ -1,4 +1,5 @@
 import type { BreakerState } from "../model/circuit-breaker.ts";
+import { isObject, parseKept } from "../store/kept-json.ts";
 import type { KeyValues } from "../store/store.ts";
 
 const KEY = "breakers";
@@ -52,5 +53,10 @@ export class BreakerBoard {
 
 /** As the service wrote them down last. They mean something only while it runs. */
 export async function readBreakers(kv: KeyValues): Promise<readonly BreakerState[]> {
-  return JSON.parse((await kv.get(KEY)) ?? "[]") as readonly BreakerState[];
+  // Damaged, they are as if none were known: the service writes them down again with the next change.
+  return parseKept((await kv.get(KEY)) ?? "[]", areBreakers) ?? [];
+}
+
+function areBreakers(value: unknown): value is readonly BreakerState[] {
+  return Array.isArray(value) && value.every(isObject);
 }

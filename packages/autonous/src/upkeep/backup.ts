@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import {
   isInside,
+  parseEvent,
   pruningsFile,
   readHead,
   replaceHead,
@@ -10,7 +11,7 @@ import {
   summarizeRun,
   verifyAudit,
 } from "@autonous/runtime";
-import type { AuditVerdict, RuntimeEvent } from "@autonous/runtime";
+import type { AuditVerdict } from "@autonous/runtime";
 import { Mirror } from "../queue/mirror.ts";
 import { databaseFile, openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
@@ -132,7 +133,7 @@ async function copyFiles(from: string, to: string): Promise<void> {
 async function levelFiles(copy: Store, state_dir: string, clock: () => number): Promise<void> {
   for await (const { run_id, lastMs } of runFolders(state_dir)) {
     if (lastMs === undefined || !(await copy.upkeep.knows(run_id))) continue;
-    const last = (await copy.events.last({ run_id, limit: 1 }))[0]?.event.seq ?? 0;
+    const last = (await copy.events.lastRows({ run_id, limit: 1 }))[0]?.seq ?? 0;
     await cutLines(join(state_dir, "runs", run_id, "events.jsonl"), last);
   }
   const heads = passingFolder(state_dir, "level"); // those of the copy are none that anybody keeps
@@ -161,14 +162,10 @@ async function describe(
   }
   const runs = tails.length;
   const { last } = await wholeLines(pruningsFile(partial));
-  if (last !== undefined) tails.push(tailOf(last));
+  const chain = last === undefined ? undefined : parseEvent(last); // damaged: then its problem is in the verdict
+  if (chain !== undefined) tails.push([chain.run_id, chain.seq, chain.hash]);
   const problems = verdict.problems.map(problemLine);
   const report = { made_at, runs, records: verdict.records, problems, left_out: LEFT_OUT };
   writeManifest(partial, { ...report, state_dir, heads: tails });
   return report;
-}
-
-function tailOf(line: string): [string, number, string] {
-  const { run_id, seq, hash } = JSON.parse(line) as RuntimeEvent;
-  return [run_id, seq, hash];
 }

@@ -2,24 +2,26 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { removeHead, replaceHead } from "@autonous/runtime";
 import type { AuditProblem } from "@autonous/runtime";
+import { z } from "zod";
 
 const FORMAT = 1;
 const NAME = "backup.json";
 
 /** What a backup says of itself. A folder without it is none. */
-export interface Manifest {
-  readonly format: typeof FORMAT;
-  readonly made_at: string;
+const shape = z.object({
+  format: z.literal(FORMAT),
+  made_at: z.string(),
   /** Where it was made from. */
-  readonly state_dir: string;
-  readonly runs: number;
-  readonly records: number;
+  state_dir: z.string(),
+  runs: z.int(),
+  records: z.int(),
   /** What `audit verify` had to say of the record when it was copied. */
-  readonly problems: readonly string[];
-  readonly left_out: readonly string[];
+  problems: z.array(z.string()).readonly(),
+  left_out: z.array(z.string()).readonly(),
   /** How far each chain goes in it: run_id, number of the last event, its hash. */
-  readonly heads: readonly (readonly [run_id: string, seq: number, hash: string])[];
-}
+  heads: z.array(z.tuple([z.string(), z.int(), z.string()]).readonly()).readonly(),
+});
+export type Manifest = Readonly<z.infer<typeof shape>>;
 
 export function writeManifest(folder: string, manifest: Omit<Manifest, "format">): void {
   writeFileSync(join(folder, NAME), `${JSON.stringify({ format: FORMAT, ...manifest })}\n`, {
@@ -37,14 +39,21 @@ export function problemLine({ run_id = "", seq, problem }: AuditProblem): string
 export class CannotBackUp extends Error {}
 
 export function readManifest(folder: string): Manifest {
-  let manifest: Omit<Manifest, "format"> & { readonly format: number };
+  let value: unknown;
   try {
-    manifest = JSON.parse(readFileSync(join(folder, NAME), "utf8")) as Manifest;
+    value = JSON.parse(readFileSync(join(folder, NAME), "utf8"));
   } catch (error) {
     throw new CannotBackUp(`"${folder}" is no backup: it has no ${NAME} that can be read`, { cause: error });
   }
-  if (manifest.format === FORMAT) return { ...manifest, format: FORMAT };
-  throw new CannotBackUp(`Cannot use the backup "${folder}": its format is ${manifest.format}, and ${FORMAT} is known`);
+  const { format } = Object(value) as { readonly format?: unknown };
+  if (typeof format === "number" && format !== FORMAT)
+    throw new CannotBackUp(`Cannot use the backup "${folder}": its format is ${format}, and ${FORMAT} is known`);
+  const manifest = shape.safeParse(value);
+  if (manifest.success) return manifest.data;
+  const [{ path = [], message = "" } = {}] = manifest.error.issues;
+  throw new CannotBackUp(
+    `Cannot use the backup "${folder}": its ${NAME} is damaged at "${path.join(".")}" (${message}); use another backup`,
+  );
 }
 
 /** Writes heads as a backup has them, for a record that lies in `state_dir`. */

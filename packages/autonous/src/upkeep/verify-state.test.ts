@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { cpSync, renameSync, rmSync } from "node:fs";
+import { cpSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { makeId, makeTraceId, verifyAudit } from "@autonous/runtime";
 import type { ToolCallResult } from "@autonous/runtime";
@@ -108,6 +108,101 @@ for (const { title, sql, says } of TAMPERING) {
     expect(problems.join("\n")).toMatch(says);
   });
 }
+
+/** A second task, of another chat, with its own events. */
+async function another(store: Store): Promise<{ task_id: string; run_id: string }> {
+  const other = await store.inbox.ingest({ source: "http", lane: "chat_2", text: "hello again" });
+  const [lease] = await store.inbox.claim("worker_1", 1);
+  await recordCall(store, other);
+  await store.inbox.finish(lease!, { outcome: "done", reply: "done" });
+  return other;
+}
+
+// oxfmt-ignore
+const NO_EVENTS = ["nonsense", "", "7", "null", '"text"', '{"cut":', "\\u0000"];
+
+for (const payload of NO_EVENTS) {
+  test(`a row that holds ${JSON.stringify(payload)} takes nothing from the files of other runs`, async () => {
+    const place = await served();
+    const { store, run_id } = place;
+    await recordCall(store, { task_id: place.task_id, run_id }).catch(() => undefined); // its id is used: one start more
+    const other = await another(store);
+    place.sql(`update events set payload = '${payload}' where run_id = '${run_id}' and seq = 4`);
+    await store.kv.set("mirror", JSON.stringify({ position: 0, behind: [] }));
+    rmSync(join(place.state_dir, "runs", run_id), { recursive: true });
+    const lines: string[] = [];
+    const mirror = new Mirror({ ...place, clock: Date.now, log: (line) => lines.push(line) });
+    await mirror.catchUp();
+    await mirror.catchUp();
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain(run_id);
+    expect(lines[0]).toMatch(/row 4 of the table "events" is not valid JSON; run "autonous audit verify"/);
+    expect(await verifyAudit(join(place.state_dir, "runs", other.run_id), place)).toMatchObject({ ok: true });
+    const { problems } = await verifyState({ ...place });
+    expect(problems.filter((each) => each.run_id === other.run_id)).toEqual([]);
+    expect(problems.map(({ problem }) => problem).join("\n")).toMatch(/row 4 of the table "events" is not valid JSON/);
+    const file = readFileSync(join(place.state_dir, "runs", run_id, "events.jsonl"), "utf8");
+    expect(file.trimEnd().split("\n"), "what comes before it is there").toHaveLength(3);
+  });
+}
+
+// oxfmt-ignore
+const NO_STATE = ["nonsense", "", "null", "[]", '{"position":-1,"behind":[]}', '{"position":"7","behind":[]}', '{"position":1}', '{"position":1,"behind":[7]}'];
+
+test("a mirror whose own note is not valid compares all files again, and says so", async () => {
+  for (const note of NO_STATE) {
+    const place = await served();
+    await place.store.kv.set("mirror", note);
+    rmSync(join(place.state_dir, "runs", place.run_id), { recursive: true });
+    const lines: string[] = [];
+    const mirror = new Mirror({ ...place, clock: Date.now, log: (line) => lines.push(line) });
+    await mirror.catchUp();
+    expect({ note, lines }).toEqual({
+      note,
+      lines: [expect.stringMatching(/"mirror" in the table "kv" is not valid/)],
+    });
+    expect(await place.verify()).toEqual([]);
+  }
+});
+
+test("what of a run cannot be read from the other tables is reported, and allows nothing", async () => {
+  const place = await served();
+  const { store, run_id } = place;
+  const insert = `insert into grants (grant_id, scope, run_id, session, grant_json)`;
+  place.sql(`${insert} values ('g1', 'run', '${run_id}', '', 'nonsense'), ('g2', 'run', '${run_id}', '', '[]')`);
+  const approval = `insert into approvals (approval_id, run_id, tool_call_id, digest, state, request_json, answer_json, expires_at)`;
+  place.sql(
+    `${approval} values ('a1', '${run_id}', 'c1', 'd1', 'granted', 'nonsense', '{', 1), ('a2', '${run_id}', 'c2', 'd1', 'granted', '{}', '{', 1)`,
+  );
+  place.sql("update tool_calls set output_text = 'nonsense'");
+  expect(await store.approvals.grants()).toEqual([]);
+  expect(await store.approvals.list()).toEqual([]);
+  expect(await store.approvals.findGranted("d1")).toBeUndefined();
+  await expect(store.approvals.get("a1")).rejects.toThrow(
+    /row "a1" of the table "approvals" is not valid; run "autonous/,
+  );
+  expect(await store.calls.result({ run_id, tool_call_id: "call_1" })).toBeUndefined();
+  const problems = (await place.verify()).join("\n");
+  expect(problems).toMatch(/an approval of this run is not valid JSON/);
+  expect(problems).toMatch(/a grant of this run is not valid JSON/);
+  expect(problems).toMatch(/the stored result of a call of this run is not valid JSON/);
+});
+
+test("an entry of the outbox that cannot be read is replaced by a notice, and what is behind it is sent", async () => {
+  const place = await served();
+  const columns = "(task_id, channel, chat, kind, body, dedupe, created_at)";
+  const rows = ["file", "approval"].map(
+    (kind) => `('${place.task_id}', 'http', 'chat_1', '${kind}', 'nonsense', '${kind}', 1)`,
+  );
+  place.sql(`insert into outbox ${columns} values ${rows.join(", ")}`);
+  const pending = await place.store.outbox.pending({ limit: 10 });
+  expect(pending.map(({ content }) => content)).toEqual([
+    { kind: "text", text: expect.stringMatching(/^A file of this task cannot be sent/) as string },
+    { kind: "text", text: expect.stringMatching(/^A question of this task cannot be shown/) as string },
+  ]);
+  for (const { id } of pending) await place.store.outbox.markSent(id, "1");
+  expect((await place.verify()).join("\n")).toMatch(/the outbox has an entry of this task that is not valid JSON/);
+});
 
 test("rows that somebody else chained on are found, and the files do not follow them", async () => {
   const place = await served();

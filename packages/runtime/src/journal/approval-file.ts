@@ -1,13 +1,14 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import type { ApprovalFilter, ApprovalKeeper, GrantHolder } from "../contract/approvals.ts";
 import type { Clock } from "../contract/host.ts";
 import type { Approval, ApprovalAnswer, ApprovalRequest, Grant } from "../protocol/approval.ts";
-import { ToolError } from "../protocol/errors.ts";
 import { answerIn, endIn, expireIn, findIn, isOpen, openIn, useIn } from "./approval-book.ts";
 import type { ApprovalBook, Turned } from "./approval-book.ts";
 import { OpenApprovals } from "./open-approvals.ts";
 import { replaceFile } from "./replace-file.ts";
+import { lookIntoBook, readBook } from "./run-approvals.ts";
+import type { RunApprovals } from "./run-approvals.ts";
 import { isRunId, makeRunFolder, runPath } from "./run-folder.ts";
 import { waitForChange } from "./wait-for-change.ts";
 
@@ -18,14 +19,7 @@ export interface ApprovalFilesOptions {
   readonly hold: <T>(path: string, work: () => T) => Promise<T>;
 }
 
-/** What the file of a run holds. */
-interface RunApprovals {
-  readonly approvals: readonly Approval[];
-  readonly grants: readonly Grant[];
-}
-
-const NOTHING: RunApprovals = { approvals: [], grants: [] };
-const FILE = "approvals.json";
+const APPROVALS_FILE = "approvals.json";
 const OPEN = "open-approvals";
 
 /**
@@ -116,8 +110,8 @@ export class ApprovalFiles implements ApprovalKeeper {
   // oxlint-disable-next-line typescript/require-await -- makers on other systems have to wait
   async grants(holder?: GrantHolder): Promise<readonly Grant[]> {
     const runs = holder === undefined ? this.#runs() : [holder.run_id].filter(isRunId);
-    const ofRuns = runs.flatMap((run_id) => readBook(this.#pathOf(run_id)).grants);
-    const ofSessions = readBook(this.#sessions).grants;
+    const ofRuns = runs.flatMap((run_id) => lookIntoBook(this.#pathOf(run_id)).grants);
+    const ofSessions = lookIntoBook(this.#sessions).grants;
     return [
       ...ofRuns.filter(({ run_id }) => holder === undefined || run_id === holder.run_id),
       ...ofSessions.filter(({ session }) => holder === undefined || session === holder.session),
@@ -126,7 +120,7 @@ export class ApprovalFiles implements ApprovalKeeper {
 
   async revoke(grant_id: string): Promise<boolean> {
     const paths = [this.#sessions, ...this.#runs().map((run_id) => this.#pathOf(run_id))];
-    const path = paths.find((each) => readBook(each).grants.some((grant) => grant.grant_id === grant_id));
+    const path = paths.find((each) => lookIntoBook(each).grants.some((grant) => grant.grant_id === grant_id));
     if (path === undefined) return false;
     return await this.#changeGrants(path, (grants) => grants.filter((grant) => grant.grant_id !== grant_id));
   }
@@ -171,11 +165,11 @@ export class ApprovalFiles implements ApprovalKeeper {
 
   /** As it stands now, also where nobody has written down yet that something is over. */
   #bookOf(run_id: string): ApprovalBook {
-    return expireIn(readBook(this.#pathOf(run_id)).approvals, this.#options.clock());
+    return expireIn(lookIntoBook(this.#pathOf(run_id)).approvals, this.#options.clock());
   }
 
   #pathOf(run_id: string): string {
-    return join(runPath(this.#options.state_dir, run_id), FILE);
+    return join(runPath(this.#options.state_dir, run_id), APPROVALS_FILE);
   }
 
   #runs(): readonly string[] {
@@ -190,12 +184,12 @@ export function writeRunApprovals(
 ): void {
   const folder = runPath(run.state_dir, run.run_id);
   makeRunFolder(folder);
-  replaceFile(join(folder, FILE), textOf(has));
+  replaceFile(join(folder, APPROVALS_FILE), textOf(has));
 }
 
 /** Whether a person may still answer something of the run, or its yes was not used yet. */
 export function hasOpenApproval(run: { readonly state_dir: string; readonly run_id: string }, now: number): boolean {
-  return expireIn(readBook(join(runPath(run.state_dir, run.run_id), FILE)).approvals, now).some(isOpen);
+  return expireIn(lookIntoBook(join(runPath(run.state_dir, run.run_id), APPROVALS_FILE)).approvals, now).some(isOpen);
 }
 
 /** For a run that is no longer kept. */
@@ -211,23 +205,6 @@ function namesIn(folder: string): readonly string[] {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;
-  }
-}
-
-function readBook(path: string): RunApprovals {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return NOTHING;
-    throw error;
-  }
-  try {
-    const { approvals = [], grants = [] } = JSON.parse(text) as Partial<RunApprovals>;
-    return { approvals, grants };
-  } catch (error) {
-    const name = join(basename(dirname(path)), basename(path));
-    throw new ToolError("RecordFailed", `Cannot read the approvals in "${name}": it is no JSON`, { path }, error);
   }
 }
 

@@ -1,9 +1,10 @@
 import { createHash, hash } from "node:crypto";
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { RuntimeEvent } from "../protocol/event-record.ts";
 import type { AuditProblem } from "./chain-check.ts";
 import { readLines } from "./lines.ts";
+import { findBook } from "./run-approvals.ts";
 
 /** What a call left beside the record, and the record's hash of it. */
 interface Stored {
@@ -13,6 +14,7 @@ interface Stored {
 
 /** Where results of a run lie, one per line; the record has the hash of each as `result_sha256`. */
 const RESULTS = "results.jsonl";
+const APPROVALS = "approvals.json";
 
 /** A name in one of these folders. Nothing else is opened, whatever an event says. */
 const REFERENCE = /^(?:observations|artifacts)\/(?!\.{1,2}$)[^/\0]+$/;
@@ -55,7 +57,11 @@ export class StoredFiles {
       if (found === undefined) problems.push({ seq, problem: `"${name}", which this call stored, is missing` });
       else if (found !== sha256) problems.push({ seq, problem: `"${name}", which this call stored, was changed` });
     }
-    return [...problems, ...(await this.#checkResults(join(folder, RESULTS)))];
+    return [
+      ...problems,
+      ...(await this.#checkResults(join(folder, RESULTS))),
+      ...checkApprovals(join(folder, APPROVALS)),
+    ];
   }
 
   async #checkResults(file: string): Promise<readonly AuditProblem[]> {
@@ -75,6 +81,13 @@ export class StoredFiles {
       return [{ seq, problem: `the result of call "${id}" in "${RESULTS}" ${what}` }];
     });
   }
+}
+
+/** They are not part of the chain; what cannot be read allows nothing, which is worth knowing. */
+export function checkApprovals(path: string): readonly AuditProblem[] {
+  if (findBook(path) !== "damaged") return [];
+  const problem = `"${basename(path)}" is not valid JSON of approvals: nothing in it allows anything; move it away`;
+  return [{ seq: 0, problem }];
 }
 
 function idIn(line: string): string | undefined {

@@ -10,7 +10,7 @@ import { chainIdOf, pruningsFile, readPrunings } from "./prunings.ts";
 import type { Gone, PrunedRun, ReadPrunings } from "./prunings.ts";
 import { readRecordKey } from "./record-key.ts";
 import { isRunId, runPath } from "./run-folder.ts";
-import { StoredFiles } from "./stored-files.ts";
+import { checkApprovals, StoredFiles } from "./stored-files.ts";
 
 export interface AuditVerdict {
   readonly ok: boolean;
@@ -54,7 +54,8 @@ export async function verifyAudit(path: string, options: VerifyOptions = {}): Pr
   const missing = prunings === undefined ? [] : missingRuns(path, heads, prunings);
   const records = verdicts.reduce((sum, verdict) => sum + verdict.records, 0);
   const empty = emptyOf(path, records);
-  const problems = [...verdicts.flatMap((verdict) => verdict.problems), ...missing, ...empty];
+  const grants = prunings === undefined ? [] : checkApprovals(join(path, "grants.json"));
+  const problems = [...verdicts.flatMap((verdict) => verdict.problems), ...missing, ...empty, ...grants];
   const notes = empty.length > 0 ? [] : verdicts.flatMap((verdict) => verdict.notes ?? []);
   const pruned = prunings && summaryOf(prunings);
   return { ...verdictOf({ records, problems, notes }), ...(pruned === undefined ? {} : { pruned }) };

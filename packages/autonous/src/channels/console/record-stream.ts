@@ -1,6 +1,7 @@
 import type { Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import type { SSEStreamingApi } from "hono/streaming";
+import type { UnreadableEvent } from "@autonous/runtime";
 import type { RouteParts } from "./routes.ts";
 import { readNumber } from "./read-query.ts";
 
@@ -36,8 +37,13 @@ export function isHead(context: Context): boolean {
 async function firstPlace(context: Context, { store }: RouteParts): Promise<number> {
   const asked = context.req.header("last-event-id") ?? context.req.query("after");
   if (asked !== undefined) return readNumber(asked);
-  const [last] = await store.events.last({ limit: 1 });
+  const [last] = await store.events.lastRows({ limit: 1 });
   return last?.position ?? 0;
+}
+
+/** In the place of an event that cannot be read. Those after it follow. */
+function damaged(run_id: string, { unreadable }: UnreadableEvent): { readonly event: string; readonly data: string } {
+  return { event: "damaged", data: JSON.stringify({ run_id, problem: unreadable }) };
 }
 
 async function writeRecord(stream: SSEStreamingApi, after: number, parts: RouteParts): Promise<void> {
@@ -46,10 +52,11 @@ async function writeRecord(stream: SSEStreamingApi, after: number, parts: RouteP
   while (!stream.aborted) {
     const rung = bell.wait(LOOK_MS);
     const isLast = closing.aborted;
-    const recorded = await store.events.read({ after: last, limit: A_READ });
-    for (const { position, event } of recorded) {
+    const recorded = await store.events.rows({ after: last, limit: A_READ });
+    for (const { position, run_id, event } of recorded) {
       if (stream.aborted) return;
-      await stream.writeSSE({ id: String(position), event: event.type, data: JSON.stringify(event) });
+      const shown = "unreadable" in event ? damaged(run_id, event) : { event: event.type, data: JSON.stringify(event) };
+      await stream.writeSSE({ id: String(position), ...shown });
       last = position;
     }
     if (recorded.length === A_READ) continue;

@@ -1,3 +1,4 @@
+import { isObject, parseKept } from "../../store/kept-json.ts";
 import type { Store } from "../../store/store.ts";
 import type { Incoming, Pressed, Written } from "./incoming.ts";
 
@@ -47,8 +48,10 @@ export class Backlog {
   static async open(options: BacklogOptions): Promise<Backlog> {
     const backlog = new Backlog(options);
     const text = await options.store.kv.get(backlog.#key);
-    if (text !== undefined && text !== "") {
-      const { last, incoming, left } = JSON.parse(text) as Kept;
+    // Damaged, it is as if nothing was kept: what Telegram still has is given again, and each message is taken once.
+    const kept = text === undefined || text === "" ? undefined : parseKept(text, isKept);
+    if (kept !== undefined) {
+      const { last, incoming, left } = kept;
       for (const [chat, count] of Object.entries(left)) backlog.#left.set(Number(chat), count);
       for (const each of incoming) backlog.#place(each);
       backlog.#last = last;
@@ -123,4 +126,13 @@ export class Backlog {
   get #key(): string {
     return `telegram:backlog:${this.#options.bot_id}`;
   }
+}
+
+function isKept(value: unknown): value is Kept {
+  if (!isObject(value)) return false;
+  const { last, incoming, left } = value;
+  const isIncoming = (each: unknown): boolean =>
+    isObject(each) && typeof each["kind"] === "string" && Number.isSafeInteger(each["update_id"]);
+  const areIncoming = Array.isArray(incoming) && incoming.every(isIncoming);
+  return Number.isSafeInteger(last) && areIncoming && isObject(left) && Object.values(left).every(Number.isSafeInteger);
 }

@@ -1,5 +1,6 @@
 import { makeVisible } from "@autonous/runtime";
 import type { EventType, RuntimeEvent } from "@autonous/runtime";
+import { isObject, parseKept } from "../../store/kept-json.ts";
 import type { Store } from "../../store/store.ts";
 import { callText } from "../terminal/event-words.ts";
 import type { TelegramClient } from "./client.ts";
@@ -81,7 +82,8 @@ export class Progress {
   /** Removes what an earlier process left standing. */
   async open(): Promise<void> {
     const { store } = this.#options;
-    const left = JSON.parse((await store.kv.get(KEPT)) ?? "{}") as Readonly<Record<string, number | readonly number[]>>;
+    // Damaged, the messages stay where they are: they are of tasks that are over.
+    const left = parseKept((await store.kv.get(KEPT)) ?? "{}", areMessages) ?? {};
     this.#leaving = Object.entries(left).flatMap(([chat, ids]) =>
       [ids].flat().map((message_id) => ({ chat: Number(chat), message_id })),
     );
@@ -199,4 +201,8 @@ function textOf({ turn, call, display }: Shown): string {
 function short(text: string, length: number): string {
   const visible = makeVisible(text.trim());
   return visible.length <= length ? visible : `${visible.slice(0, length)}…`.toWellFormed();
+}
+
+function areMessages(value: unknown): value is Readonly<Record<string, number | readonly number[]>> {
+  return isObject(value) && Object.values(value).flat().every(Number.isSafeInteger);
 }

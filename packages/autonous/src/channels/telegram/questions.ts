@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Approval, ApprovalRequest } from "@autonous/runtime";
 import { InputFile } from "grammy";
+import { isObject, parseKept } from "../../store/kept-json.ts";
 import type { Store } from "../../store/store.ts";
 import { checkOffer } from "../check-offer.ts";
 import type { TelegramClient } from "./client.ts";
@@ -192,7 +193,8 @@ export class Questions {
   async #opened(): Promise<readonly OpenQuestion[]> {
     if (this.#open !== undefined) return this.#open;
     const text = await this.#parts.store.kv.get(KEPT);
-    return (this.#open ??= text === undefined ? [] : (JSON.parse(text) as readonly OpenQuestion[]));
+    // Damaged, the messages keep their buttons: a press is judged by the approval, whatever the message says.
+    return (this.#open ??= text === undefined ? [] : (parseKept(text, areQuestions) ?? []));
   }
 
   async #keep(open: readonly OpenQuestion[]): Promise<void> {
@@ -207,4 +209,13 @@ function isSame(one: OpenQuestion, other: OpenQuestion): boolean {
 
 function receiptFor(message_id: number, nonce: string): string {
   return `${message_id}:${nonce}`;
+}
+
+function areQuestions(value: unknown): value is readonly OpenQuestion[] {
+  const isQuestion = (each: unknown): boolean =>
+    isObject(each) &&
+    typeof each["approval_id"] === "string" &&
+    Number.isSafeInteger(each["chat"]) &&
+    Number.isSafeInteger(each["message_id"]);
+  return Array.isArray(value) && value.every(isQuestion);
 }

@@ -118,11 +118,23 @@ export function findPruned(state_dir: string, id: string): readonly FoundPruned[
   for (const name of namesIn(pruned).filter((each) => each.endsWith(".json"))) {
     const text = readOrEmpty(join(pruned, name));
     if (!text.includes(JSON.stringify(id))) continue;
-    const { pruned_at, setting, changes } = JSON.parse(text) as PrunedLog;
+    const { pruned_at, setting, changes } = parsePruned(text);
     for (const change of changes)
       if (change.undo_id === id || change.run_id === id) found.set(change.undo_id, { ...change, pruned_at, setting });
   }
   return [...found.values()].sort((one, other) => (one.undo_id < other.undo_id ? 1 : -1));
+}
+
+/** Damaged, it tells of nothing: the change is one that is not known, and there is nothing to undo either way. */
+function parsePruned(text: string): PrunedLog {
+  const none: PrunedLog = { pruned_at: "", setting: "", changes: [] };
+  try {
+    const value = Object(JSON.parse(text)) as Partial<PrunedLog>;
+    return Array.isArray(value.changes) ? { ...none, ...value } : none;
+  } catch (error) {
+    if (error instanceof SyntaxError) return none;
+    throw error;
+  }
 }
 
 /** Removes what tells of pruned changes that were pruned before this time. Gives the number of logs. */

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BackgroundFacts } from "../../contract/processes.ts";
+import { ToolError } from "../../protocol/errors.ts";
 import { lifeOf } from "../files/process-owner.ts";
 
 /** What is kept of a background command on the disk. */
@@ -27,15 +28,28 @@ export function writeRecord(folder: string, record: BackgroundRecord): void {
   renameSync(aside, path);
 }
 
-/** By the order of their start. One whose worker is gone is `lost`. */
+/** By the order of their start. One whose worker is gone is `lost`; one that cannot be read is left out. */
 export function readRecords(folder: string): readonly BackgroundRecord[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith(".json") && ID.test(name.slice(0, -".json".length)))
-    .flatMap((name) => readRecord(folder, name.slice(0, -".json".length)) ?? [])
+    .flatMap((name) => {
+      const record = findRecord(folder, name.slice(0, -".json".length));
+      return record === undefined || record === "damaged" ? [] : [record];
+    })
     .sort((one, other) => one.started_at.localeCompare(other.started_at));
 }
 
 export function readRecord(folder: string, id: string): BackgroundRecord | undefined {
+  const record = findRecord(folder, id);
+  if (record !== "damaged") return record;
+  const name = `background/${id}.json`;
+  const why = `Cannot read the background command "${id}": "${name}" in the state folder is not a valid record of one`;
+  throw new ToolError("RecordFailed", why, {
+    hint: `Delete "${name}" and start the command again; others are not affected.`,
+  });
+}
+
+function findRecord(folder: string, id: string): BackgroundRecord | "damaged" | undefined {
   if (!ID.test(id)) return undefined;
   let text: string;
   try {
@@ -44,9 +58,22 @@ export function readRecord(folder: string, id: string): BackgroundRecord | undef
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
-  const record = JSON.parse(text) as BackgroundRecord;
+  const record = parseRecord(text, id);
+  if (record === undefined) return "damaged";
   if (record.state !== "running" || lifeOf(record.owner) !== "gone") return record;
   return { ...record, state: "lost", changes_problem: "the process that watched it is gone" };
+}
+
+function parseRecord(text: string, id: string): BackgroundRecord | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined; // the caller says which file it is
+  }
+  const { background_id, owner, state, started_at } = Object(value) as Readonly<Record<string, unknown>>;
+  const isRecord = background_id === id && [owner, state, started_at].every((each) => typeof each === "string");
+  return isRecord ? (value as BackgroundRecord) : undefined;
 }
 
 /** Makes room: the oldest of those that have ended go, with their logs. Gives the ones that went. */
