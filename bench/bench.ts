@@ -7,6 +7,7 @@ import { benchLs } from "./ls.ts";
 import { benchModel } from "./model.ts";
 import { scratch } from "./place.ts";
 import { benchQueue } from "./queue.ts";
+import { benchRecord } from "./record.ts";
 import { benchReplay } from "./replay.ts";
 import { benchSearch } from "./search.ts";
 
@@ -17,6 +18,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void> | void>> = {
   search: benchSearch,
   commands: benchCommands,
   decisions: benchDecisions,
+  record: benchRecord,
   replay: benchReplay,
   model: benchModel,
   queue: benchQueue,

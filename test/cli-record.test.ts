@@ -1,7 +1,18 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
-import type { AuditRecord, RuntimeEvent } from "@autonous/runtime";
+import type { AuditRecord, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import { expect, test } from "vitest";
 import { openStore } from "../packages/autonous/src/store/open-store.ts";
 import { autonous, start } from "./support/cli.ts";
@@ -447,3 +458,51 @@ test("doctor shows every check, and every setting with where it came from", asyn
   expect(checks.filter(({ outcome }) => outcome === "failed").map(({ check }) => check)).toEqual(["model"]);
   expect(settings).toContainEqual({ setting: "model", value: "oracle", source: "AUTONOUS_MODEL" });
 });
+
+test("a tool_call_id given twice runs once by the command line: in one batch, and in a run that is resumed", async () => {
+  const { path: cwd } = await scratchFolder();
+  const append = '{"path":"a.txt","content":"x","mode":"append"}';
+  const line = `{"tool":"write","tool_call_id":"call_twice","run_id":"run_twice","args":${append}}\n`;
+  const input = `${line}${line}{"tool":"ls","tool_call_id":"call_twice","run_id":"run_twice"}\n`;
+  const first = linesOf<ToolCallResult>(await autonous(["call", "-"], { cwd, input }));
+  expect(first.map(({ ok, error }) => error?.code ?? ok)).toEqual([true, "InvalidArguments", "InvalidArguments"]);
+  const [again] = linesOf<ToolCallResult>(await autonous(["call", "-"], { cwd, input: line }));
+  expect(again).toMatchObject({ tool_call_id: "call_twice", ok: false, error: { details: { field: "tool_call_id" } } });
+  expect(readFileSync(join(cwd, "a.txt"), "utf8")).toBe("x");
+  const other = line.replace("run_twice", "run_other");
+  expect(linesOf<ToolCallResult>(await autonous(["call", "-"], { cwd, input: other }))[0]?.ok).toBe(true);
+  expect((await autonous(["audit", "verify"], { cwd })).code).toBe(0);
+});
+
+// oxfmt-ignore
+const LOST = [
+  { title: "deleted",                  lose: (file: string) => rmSync(file),                                             says: /deleted, moved or replaced/, verify: 1 },
+  { title: "deleted with its folder",  lose: (file: string) => rmSync(join(file, ".."), { recursive: true }),            says: /deleted, moved or replaced/, verify: 1 },
+  { title: "moved",                    lose: (file: string) => renameSync(file, `${file}.old`),                          says: /deleted, moved or replaced/, verify: 1 },
+  { title: "replaced by its copy",     lose: (file: string) => (copyFileSync(file, `${file}.new`), renameSync(`${file}.new`, file)), says: /deleted, moved or replaced/, verify: 0 },
+  { title: "emptied",                  lose: (file: string) => writeFileSync(file, ""),                                  says: /another process changed it/, verify: 1 },
+  { title: "cut",                      lose: (file: string) => truncateSync(file, 100),                                  says: /another process changed it/, verify: 1 },
+  { title: "added to",                 lose: (file: string) => appendFileSync(file, "{}\n"),                             says: /another process changed it/, verify: 1 },
+] as const;
+
+for (const { title, lose, says, verify } of LOST) {
+  test(`a record that is ${title} while the command line works with it: the next call does not run, and says so`, async () => {
+    const { path: cwd } = await scratchFolder();
+    const { child, lines, ended } = start(["call", "-"], { cwd });
+    child.stdin.write('{"tool":"ls","run_id":"run_1"}\n');
+    await lines(1);
+    lose(join(stateOf(cwd), "runs", "run_1", "events.jsonl"));
+    child.stdin.end(
+      '{"tool":"write","run_id":"run_1","args":{"path":"a.txt","content":"x"}}\n{"tool":"ls","run_id":"run_2"}\n',
+    );
+    const [, write, elsewhere] = (await lines(3)).map((line) => JSON.parse(line) as ToolCallResult);
+    expect(write).toMatchObject({
+      ok: false,
+      error: { code: "RecordFailed", message: expect.stringMatching(says) as string },
+    });
+    expect(elsewhere, "another run goes on").toMatchObject({ ok: true });
+    await ended;
+    expect(existsSync(join(cwd, "a.txt"))).toBe(false);
+    expect((await autonous(["audit", "verify"], { cwd })).code).toBe(verify);
+  });
+}

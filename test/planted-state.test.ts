@@ -1,7 +1,18 @@
 /** A repository that brings a state folder of its own making. It is cloned, and every command is used in it. */
 import { execFileSync } from "node:child_process";
 import { hash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { createRuntime, openApprovals } from "@autonous/runtime";
 import { expect, onTestFinished, test } from "vitest";
@@ -17,7 +28,7 @@ function git(cwd: string, ...words: readonly string[]): void {
   execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", ...words], { cwd, stdio: "ignore" });
 }
 
-/** A clone with `.agent` in it: an unfinished change of a file in the home, a queued task, a token, a granted approval. */
+/** A clone with `.agent` in it: an unfinished change of a file in the home, a queued task, a token, a link to a secret. */
 async function clone(shape: "folder" | "link" = "folder") {
   const { path, make } = await scratchFolder();
   const sha256 = hash("sha256", EVIL, "hex");
@@ -140,6 +151,95 @@ test("compiled code is kept in the user's state directory, and not at all where 
   expect(await list("dotfiles", "dotfiles/work")).toEqual([]);
   expect(await list("bare", "bare")).toEqual([]);
 });
+
+test("a granted approval that a repository brings allows nothing, made for the very place where it is cloned", async () => {
+  const { path, make } = await scratchFolder();
+  const [root, origin] = [join(path, "clone"), join(path, "origin")];
+  const env = {
+    HOME: join(path, "home"),
+    XDG_STATE_HOME: join(path, "user"),
+    XDG_CONFIG_HOME: join(path, "config"),
+    CI: "",
+  };
+  await make({ "clone/a.txt": "a", "home/": "", "origin/a.txt": "a" });
+  const runtime = await createRuntime({ roots: [root], state_dir: join(path, "made") });
+  const asked = await runtime.call({ name: "delete_file", args: { path: "a.txt" } });
+  const [pending] = await runtime.approvals.list({ state: "pending" });
+  await runtime.approvals.answer(pending?.request.approval_id ?? "", { answer: "grant", by: "the attacker" });
+  await runtime.close();
+  expect(asked.error?.code).toBe("ApprovalRequired");
+  cpSync(join(path, "made"), join(origin, ".agent"), { recursive: true });
+  const words = ["call", "delete_file", '{"path":"a.txt"}', "--non-interactive"];
+  rmSync(root, { recursive: true });
+  git(origin, "init", "-q");
+  git(origin, "add", "-A", "-f");
+  git(origin, "commit", "-qm", "x");
+  git(path, "clone", "-q", "origin", "clone");
+
+  const refused = await autonous(words, { cwd: root, env });
+  expect(refused.stderr).toMatch(/ApprovalRequired/);
+  const named = await autonous([...words, "--state-dir", ".agent"], { cwd: root, env });
+  expect(named.stderr).toMatch(/git tracks/);
+  expect((await autonous(["approvals", "list", "--json"], { cwd: root, env })).stdout).not.toContain("the attacker");
+  expect(readFileSync(join(root, "a.txt"), "utf8")).toBe("a");
+
+  // The same approval counts where its state is the user's own: it is the place that is not believed.
+  const believed = await autonous([...words, "--state-dir", join(path, "made")], { cwd: root, env });
+  expect({ code: believed.code, stderr: believed.stderr }).toMatchObject({ code: 0 });
+  expect(existsSync(join(root, "a.txt"))).toBe(false);
+}, 240_000);
+
+test("doctor names the state of a workspace that was moved, and adopting it brings the record along", async () => {
+  const { path, make } = await scratchFolder();
+  await make({ "work/a.txt": "a", "home/": "" });
+  const env = { HOME: join(path, "home"), XDG_STATE_HOME: join(path, "user"), XDG_CONFIG_HOME: join(path, "config") };
+  const before = join(path, "work");
+  expect((await autonous(["call", "write", '{"path":"a.txt","content":"b"}'], { cwd: before, env })).code).toBe(0);
+  const old = stateOf(before, env);
+  const now = join(path, "renamed");
+  renameSync(before, now);
+  const doctor = await autonous(["doctor"], { cwd: now, env });
+  expect(doctor.stdout.replaceAll(/\s+/g, " ")).toContain(
+    `If this workspace was moved, its state may be in ${old}, whose workspace is gone: autonous state adopt <that folder>`,
+  );
+  expect((await autonous(["state", "adopt", old, "--yes"], { cwd: now, env })).code).toBe(0);
+  expect(await autonous(["audit", "verify"], { cwd: now, env })).toMatchObject({
+    code: 0,
+    stdout: "The record is whole: 2 records\n",
+  });
+  expect((await autonous(["doctor"], { cwd: now, env })).stdout).not.toContain("was moved");
+}, 240_000);
+
+/** A folder in which nothing can be made, not even by root. */
+function readOnlyHome(path: string): string {
+  if (process.getuid?.() === 0) return "/proc/1";
+  mkdirSync(join(path, "locked"));
+  chmodSync(join(path, "locked"), 0o555);
+  return join(path, "locked");
+}
+
+test("where the home cannot be written every command says so in words, and a folder of one's own helps as far as it can", async () => {
+  const { path, make } = await scratchFolder();
+  await make({ "work/a.txt": "a" });
+  const cwd = join(path, "work");
+  const home = readOnlyHome(path);
+  const env = { HOME: home, XDG_STATE_HOME: "", XDG_CONFIG_HOME: "", XDG_CACHE_HOME: "" };
+  for (const words of [
+    ["call", "ls"],
+    ["run", "/ls"],
+    ["call", "write", '{"path":"a.txt","content":"b"}'],
+    ["audit", "export"],
+    ["serve", "--root", "."],
+  ]) {
+    const { code, stdout, stderr } = await autonous(words, { cwd, env });
+    const said = `${stdout}${stderr}`;
+    expect({ words, code: code === 0 && words[0] !== "audit" ? "went on" : "ended" }).toEqual({ words, code: "ended" });
+    expect(said).not.toMatch(/InternalError|\bat .*\.js:\d+|undefined/);
+    if (words[0] !== "audit")
+      expect({ words, said }).toEqual({ words, said: expect.stringMatching(/state/) as string });
+  }
+  expect(readFileSync(join(cwd, "a.txt"), "utf8")).toBe("a");
+}, 240_000);
 
 test("a service in a clone has its own queue and its own token", async () => {
   const { root, env } = await clone();

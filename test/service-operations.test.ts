@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, get } from "node:http";
 import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { AuditRecord, RuntimeEvent } from "@autonous/runtime";
@@ -219,9 +220,10 @@ test("the audit is searched by tool, outcome, run and time, a page at a time", a
   const service = await startService(place);
   const { reply } = await service.ask({ text: "/ls ." });
   await service.ask({ text: "/ls nowhere" });
-  const denied = await service.ask({ text: "/read ../outside" });
+  const denied = await service.ask({ text: "/read ../outside", chat: "other" });
   const audit = (query: string): Promise<AuditList> => json(service.request(`/api/audit${query}`));
   const run_id = denied.events[0]?.run_id ?? "";
+  const chat = "http:other";
   // oxfmt-ignore
   const cases = [
     { query: "",                                  tools: ["read", "ls", "ls"] },
@@ -234,6 +236,17 @@ test("the audit is searched by tool, outcome, run and time, a page at a time", a
     { query: "?since=2020-01-01",                 tools: ["read", "ls", "ls"] },
     { query: "?until=2020-01-01T00:00:00Z",       tools: [] },
     { query: "?since=2999-01-01T00:00:00%2B02:00", tools: [] },
+    { query: "?channel=http",                     tools: ["read", "ls", "ls"] },
+    { query: "?channel=telegram",                 tools: [] },
+    { query: "?channel=",                         tools: [] },
+    { query: `?actor=${encodeURIComponent(hostname())}`, tools: ["read", "ls", "ls"] },
+    { query: "?actor=nobody-else",                tools: [] },
+    { query: "?actor=HTTP",                       tools: [] },
+    { query: `?chat=${encodeURIComponent(chat)}`, tools: ["read"] },
+    { query: "?chat=http",                        tools: [] },
+    { query: `?chat=${encodeURIComponent(chat)}&tool=ls`, tools: [] },
+    { query: `?chat=${encodeURIComponent(chat)}&channel=http&outcome=denied`, tools: ["read"] },
+    { query: "?actor=%25&chat=%25",               tools: [] },
   ];
   for (const { query, tools } of cases) {
     const { records, next } = await audit(query);
@@ -248,7 +261,16 @@ test("the audit is searched by tool, outcome, run and time, a page at a time", a
   }
   expect(new Set(found).size).toBe(3);
   expect((await audit("?limit=1&outcome=ok")).records).toMatchObject([{ task_id: reply?.task_id }]);
-  for (const query of ["?outcome=odd", "?since=yesterday", "?limit=0", "?limit=501", "?after=x", "?color=red"])
+  for (const query of [
+    "?outcome=odd",
+    "?since=yesterday",
+    "?limit=0",
+    "?limit=501",
+    "?after=x",
+    "?color=red",
+    "?actor=a&actor=b",
+    "?chat=a&ch%61t=b",
+  ])
     expect({ query, status: (await service.request(`/api/audit${query}`)).status }).toEqual({ query, status: 400 });
   expect((await service.stop()).code).toBe(0);
 });

@@ -48,12 +48,14 @@ for (const { title, content } of CONTENTS) {
     writeFileSync(join(state, "background", "bg_1.json"), content);
     const facts = {
       background_id: "bg_2",
-      command: "make",
       pid: 1,
       state: "exited",
       started_at: "2026-01-01T00:00:00.000Z",
     };
-    writeFileSync(join(state, "background", "bg_2.json"), JSON.stringify({ ...facts, owner: "1", log_bytes: 0 }));
+    writeFileSync(
+      join(state, "background", "bg_2.json"),
+      JSON.stringify({ ...facts, owner: "1", run: "make", cwd: "/", sandbox: "none" }),
+    );
     const listed = await runtime.call({ name: "background_list", args: {} });
     expect(listed).toMatchObject({ ok: true, error: null });
     expect(listed.payload?.stdout).toContain("bg_2");

@@ -1,34 +1,44 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import {
+  accessSync,
+  constants,
   cpSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { scratchFolder } from "../../../test/support/scratch.ts";
 import { verifyAudit } from "./journal/verify.ts";
+import { stateNamesIn } from "./machine/state/move-state.ts";
 import { adoptOldState, migrateState, migrationText, orphanedStates } from "./migrate-state.ts";
 import { createRuntime } from "./runtime.ts";
 import { checkState, locateState } from "./state-place.ts";
 
 /** A workspace whose state lies in `.agent`, as earlier versions kept it, with one change on record. */
-async function place() {
+async function place(user?: string) {
   const folder = await scratchFolder();
   await folder.make({ "work/a.txt": "old", "work/.agent/config.json": "{}", "work/.agent/skills/kit/SKILL.md": "x" });
   const root = join(folder.path, "work");
-  vi.stubEnv("XDG_STATE_HOME", join(folder.path, "user"));
+  const userFolder = user ?? join(folder.path, "user");
+  vi.stubEnv("XDG_STATE_HOME", userFolder);
   onTestFinished(() => void vi.unstubAllEnvs());
   const runtime = await createRuntime({ roots: [root], state_dir: "../made", run_id: "run_1" });
   const { artifacts } = await runtime.call({ name: "write", args: { path: "a.txt", content: "new" } });
   await runtime.close();
   const old = join(root, ".agent");
-  const [made, heads] = [join(folder.path, "made"), join(folder.path, "user/autonous/heads")];
+  const [made, heads] = [join(folder.path, "made"), join(userFolder, "autonous/heads")];
   for (const name of ["runs", "undo", "locks"])
     if (existsSync(join(made, name))) renameSync(join(made, name), join(old, name));
   writeFileSync(join(old, "autonous.db"), "x");
@@ -140,4 +150,106 @@ test("the state of a workspace that was moved is found, for a person to adopt", 
   const now = { workspace: join(path, "renamed"), roots: [join(path, "renamed")] };
   expect(adoptOldState(old, now)).toBeUndefined();
   expect(await verifyAudit(locateState(now))).toMatchObject({ ok: true, problems: [] });
+});
+
+test("processes that start at once move it once, and all of them go on with it", async () => {
+  const { check, old, root, undo_id } = await place();
+  const program = `
+    import { createRuntime } from "@autonous/runtime";
+    const runtime = await createRuntime({ roots: [${JSON.stringify(root)}] });
+    const { ok, error } = await runtime.call({ name: "read", args: { path: "a.txt" } });
+    await runtime.close();
+    if (!ok) throw new Error(error.message);
+  `;
+  const ended = Array.from({ length: 4 }, async () => {
+    const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+      cwd: import.meta.dirname,
+      stdio: ["ignore", "inherit", "pipe"],
+      env: { ...process.env, NODE_OPTIONS: "--conditions=@autonous/source", NODE_COMPILE_CACHE: undefined },
+    });
+    const [said, [code]] = await Promise.all([text(child.stderr), once(child, "exit")]);
+    return { code: code as number, moved: said.split("was moved from").length - 1 };
+  });
+  const all = await Promise.all(ended);
+  expect(all.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+  expect(all.reduce((sum, { moved }) => sum + moved, 0)).toBeGreaterThanOrEqual(1);
+  expect(readdirSync(old).sort()).toEqual(["config.json", "skills"]);
+  const to = locateState(check);
+  expect(readdirSync(join(to, "runs"))).toHaveLength(5);
+  expect(await verifyAudit(to)).toMatchObject({ ok: true, problems: [] });
+  const runtime = await createRuntime({ roots: [root] });
+  onTestFinished(() => runtime.close());
+  expect((await runtime.undo(undo_id)).error).toBeNull();
+}, 240_000);
+
+/** A folder of another file system, where the machine has one. */
+const SHARED_MEMORY = "/dev/shm";
+const hasOtherDisk =
+  existsSync(SHARED_MEMORY) && statSync(SHARED_MEMORY).dev !== statSync(tmpdir()).dev && isWritable(SHARED_MEMORY);
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test.skipIf(!hasOtherDisk)(
+  "old state is moved to another file system with its modes, and can be undone there (skipped: needs /dev/shm apart from the temporary folder)",
+  async () => {
+    const user = mkdtempSync(join(SHARED_MEMORY, "autonous-test-"));
+    onTestFinished(() => rmSync(user, { recursive: true, force: true }));
+    const { check, old, root, undo_id } = await place(user);
+    const to = locateState(check);
+    mkdirSync(`${to}/runs.part`, { recursive: true, mode: 0o700 });
+    writeFileSync(`${to}/runs.part/left-by-a-killed-move`, "x");
+    writeFileSync(join(to, "moving"), old);
+    expect(migrateState(check)).toEqual({ from: old, to });
+    expect(statSync(to).dev).not.toBe(statSync(root).dev);
+    expect(readdirSync(to).filter((name) => name.endsWith(".part"))).toEqual([]);
+    expect(readdirSync(join(to, "runs"))).toEqual(["run_1"]);
+    expect(statSync(join(to, "runs/run_1/events.jsonl")).mode & 0o777).toBe(0o600);
+    expect(await verifyAudit(to)).toMatchObject({ ok: true, problems: [] });
+    const runtime = await createRuntime({ roots: [root] });
+    onTestFinished(() => runtime.close());
+    expect((await runtime.undo(undo_id)).error).toBeNull();
+  },
+);
+
+test("adopted state whose logs name places outside changes nothing there, at the start and by undo", async () => {
+  const { check, heads, old, path, root, undo_id } = await place();
+  const outside = join(path, "outside.txt");
+  writeFileSync(outside, "theirs");
+  const [log = ""] = readdirSync(join(old, "undo/logs"));
+  const lines = readFileSync(join(old, "undo/logs", log), "utf8").replaceAll(join(root, "a.txt"), outside);
+  writeFileSync(join(old, "undo/logs", log), lines);
+  mkdirSync(join(old, "undo/open"), { recursive: true });
+  writeFileSync(join(old, "undo/open/undo_01k0000000000000000000000@1.1.another-boot.1.jsonl"), lines);
+  renameSync(heads, `${heads}.gone`);
+  expect(adoptOldState(old, check)).toBeUndefined();
+  const runtime = await createRuntime({ roots: [root] });
+  onTestFinished(() => runtime.close());
+  const { ok, error } = await runtime.undo(undo_id);
+  expect(ok).toBe(false);
+  expect(error?.code).not.toBe("InternalError");
+  expect((await runtime.undo("run_1", { force: true })).ok).toBe(false);
+  expect(readFileSync(outside, "utf8")).toBe("theirs");
+});
+
+test("every name that work leaves in a state folder is one that a move takes along", async () => {
+  const { check, root } = await place();
+  migrateState(check);
+  const runtime = await createRuntime({ roots: [root] });
+  await runtime.call({ name: "write", args: { path: "b.txt", content: "b" } });
+  await runtime.call({ name: "ls", args: {} });
+  await runtime.call({ name: "bash", args: { cmd: "touch c.txt" } });
+  await runtime.call({ name: "delete_file", args: { path: "b.txt" } });
+  const to = locateState(check);
+  const own = new Set([".gitignore", "mark", "workspace"]);
+  const names = readdirSync(to).filter((name) => !own.has(name));
+  expect(names).toEqual(expect.arrayContaining(["open-runs", "runs", "undo"]));
+  expect([...stateNamesIn(to)].sort()).toEqual(names.sort());
+  await runtime.close();
 });

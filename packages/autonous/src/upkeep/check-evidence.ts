@@ -13,7 +13,7 @@ import { fingerprintOf, hashOfLine, link as linkSchema, signedText } from "./evi
 import type { Fields, Link, Seal } from "./evidence.ts";
 
 /** Where an exported record comes from: an event of a run, by its number, with its id and its hash. */
-export interface Origin {
+interface Origin {
   readonly event_id: string;
   readonly hash: string;
 }

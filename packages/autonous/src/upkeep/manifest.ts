@@ -50,10 +50,9 @@ export function readManifest(folder: string): Manifest {
     throw new CannotBackUp(`Cannot use the backup "${folder}": its format is ${format}, and ${FORMAT} is known`);
   const manifest = shape.safeParse(value);
   if (manifest.success) return manifest.data;
-  const [{ path = [], message = "" } = {}] = manifest.error.issues;
-  throw new CannotBackUp(
-    `Cannot use the backup "${folder}": its ${NAME} is damaged at "${path.join(".")}" (${message}); use another backup`,
-  );
+  const [issue] = manifest.error.issues;
+  const where = issue === undefined ? "" : ` at "${issue.path.join(".")}" (${issue.message})`;
+  throw new CannotBackUp(`Cannot use the backup "${folder}": its ${NAME} is damaged${where}; use another backup`);
 }
 
 /** Writes heads as a backup has them, for a record that lies in `state_dir`. */

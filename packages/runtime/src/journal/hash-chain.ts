@@ -95,10 +95,8 @@ function sealLine(canonical: string, hashText: string): string {
  */
 export function isSealedLine(line: string, event: RuntimeEvent): boolean {
   if (typeof event.prev_hash !== "string") return false;
-  const text = `${line.slice(0, -SEAL_LENGTH)}}`;
-  return (
-    line.length > SEAL_LENGTH && sealLine(text, event.hash) === line && hashOf(event.prev_hash, text) === event.hash
-  );
+  if (line.length <= SEAL_LENGTH || !line.endsWith(`,"hash":"${event.hash}"}`)) return false;
+  return event.hash.length === 64 && hashOf(event.prev_hash, `${line.slice(0, -SEAL_LENGTH)}}`) === event.hash;
 }
 
 function hashOf(prevHash: string, canonical: string): string {

@@ -55,8 +55,8 @@ function bookIn(value: unknown): RunApprovals | undefined {
 
 function isApproval(value: unknown): value is Approval {
   if (!isObject(value) || !isObject(value["request"])) return false;
-  const { approval_id, tool_call_id, digest, expires_at } = value["request"];
-  return [approval_id, tool_call_id, digest, expires_at, value["state"]].every((each) => typeof each === "string");
+  const { approval_id, expires_at } = value["request"];
+  return [approval_id, expires_at, value["state"]].every((each) => typeof each === "string");
 }
 
 function isGrant(value: unknown): value is Grant {

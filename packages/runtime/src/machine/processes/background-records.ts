@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { z } from "zod";
 import type { BackgroundFacts } from "../../contract/processes.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { lifeOf } from "../files/process-owner.ts";
@@ -64,16 +65,26 @@ function findRecord(folder: string, id: string): BackgroundRecord | "damaged" | 
   return { ...record, state: "lost", changes_problem: "the process that watched it is gone" };
 }
 
+/** As far as a reader relies on it. */
+const shape = z.looseObject({
+  background_id: z.string(),
+  owner: z.string(),
+  state: z.enum(["running", "exited", "stopped", "failed", "lost"]),
+  pid: z.int(),
+  run: z.union([z.string(), z.array(z.string())]),
+  cwd: z.string(),
+  sandbox: z.string(),
+  started_at: z.string(),
+});
+
 function parseRecord(text: string, id: string): BackgroundRecord | undefined {
-  let value: unknown;
   try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined; // the caller says which file it is
+    const { success, data } = shape.safeParse(JSON.parse(text));
+    return success && data.background_id === id ? (data as unknown as BackgroundRecord) : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined; // the caller says which file it is
+    throw error;
   }
-  const { background_id, owner, state, started_at } = Object(value) as Readonly<Record<string, unknown>>;
-  const isRecord = background_id === id && [owner, state, started_at].every((each) => typeof each === "string");
-  return isRecord ? (value as BackgroundRecord) : undefined;
 }
 
 /** Makes room: the oldest of those that have ended go, with their logs. Gives the ones that went. */

@@ -8,11 +8,15 @@ type FolderUse = "missing" | "unused" | "used";
 
 export type Examined = { readonly use: FolderUse } | { readonly problem: string };
 
-/** Folders in which we open files by fixed names, so that a link among them would lead our reads and writes elsewhere. */
-const LOOKED_INTO = ["undo", "sandbox", "background", "locks", "logs", "pruned", "open-approvals"];
+/**
+ * The folders of a state folder besides the runs. We open files in them by names that others can guess, so that a link among
+ * them would lead our reads and writes elsewhere.
+ */
+// oxfmt-ignore
+export const STATE_FOLDERS = ["undo", "sandbox", "background", "locks", "logs", "pruned", "open-approvals", "open-runs", "running"] as const;
 
 /** In a folder that others may have filled, the runs are looked at too: there may be many of them. */
-const ALSO_RUNS = [...LOOKED_INTO, "runs"];
+const ALSO_RUNS = [...STATE_FOLDERS, "runs"];
 
 const OTHERS_WRITE = 0o022;
 const OTHER_PLACE = "name another folder with --state-dir or AUTONOUS_STATE_DIR";
@@ -36,7 +40,7 @@ export function examineFolder(path: string, { thorough }: { readonly thorough: b
     const how = `run chmod go-w ${JSON.stringify(path)} if you trust its content`;
     return { problem: `other users can write to it (mode ${mode.toString(8)}); ${how}, or ${OTHER_PLACE}` };
   }
-  const below = (thorough ? ALSO_RUNS : LOOKED_INTO).flatMap((name) => linksIn(path, name));
+  const below = (thorough ? ALSO_RUNS : STATE_FOLDERS).flatMap((name) => linksIn(path, name));
   const links = [...entries.filter(isLink).map(({ name }) => name), ...below];
   return links.length === 0 ? { use: "used" } : linkProblem(links);
 }

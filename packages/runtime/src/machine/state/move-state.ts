@@ -1,12 +1,12 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { STATE_FOLDERS } from "./examine-folder.ts";
 
 /** What a state folder holds. `config.json` and `skills` beside it are the project's own, and stay with it. */
-const STATE_NAMES: ReadonlySet<string> = new Set(
-  "runs undo background open-approvals pruned logs locks sandbox grants.json cursor.key http.token serve.lock serve.pid upkeep.lock".split(
-    " ",
-  ),
-);
+// oxfmt-ignore
+const STATE_NAMES: ReadonlySet<string> = new Set([
+  "runs", ...STATE_FOLDERS, "grants.json", "cursor.key", "http.token", "serve.lock", "serve.pid", "upkeep.lock",
+]);
 
 /** The database has files beside it: its log, and copies that a migration kept. */
 const DATABASE = "autonous.db";
