@@ -96,7 +96,7 @@ const LEFT = [
   { title: "without a run",                   do: ({ old }: Place) => renameSync(join(old, "runs"), join(old, "../away")),      says: /nothing shows/ },
   { title: "tracked by git",                  do: ({ root }: Place) => (git(root, "init", "-q"), git(root, "add", "-A")),       says: /git tracks "\.agent/ },
   { title: "that is a link",                  do: ({ old }: Place) => (renameSync(old, `${old}2`), symlinkSync(".agent2", old)), says: /it is a link/ },
-  { title: "with a link in it",               do: ({ old }: Place) => symlinkSync("/etc", join(old, "undo/x")),                 says: /"undo\/x" in it is a link/ },
+  { title: "with a link in it",               do: ({ old }: Place) => symlinkSync("/etc/passwd", join(old, "undo/x")),                 says: /"undo\/x" in it is a link/ },
   { title: "beside state in the new place",   do: ({ check }: Place) => { mkdirSync(join(locateState(check), "runs"), { recursive: true, mode: 0o700 }); }, says: /there is state in/ },
 ] as const;
 
@@ -148,8 +148,10 @@ test("the state of a workspace that was moved is found, for a person to adopt", 
   renameSync(root, join(path, "renamed"));
   expect(orphanedStates()).toEqual([old]);
   const now = { workspace: join(path, "renamed"), roots: [join(path, "renamed")] };
+  mkdirSync(join(locateState(now), "sandbox"), { recursive: true, mode: 0o700 }); // as doctor leaves it
   expect(adoptOldState(old, now)).toBeUndefined();
   expect(await verifyAudit(locateState(now))).toMatchObject({ ok: true, problems: [] });
+  expect(orphanedStates()).toEqual([]);
 });
 
 test("processes that start at once move it once, and all of them go on with it", async () => {

@@ -19,7 +19,7 @@ import { stateFolders } from "./machine/files/state-folders.ts";
 import { workspaceOf } from "./machine/state/bind-folder.ts";
 import { examineFolder } from "./machine/state/examine-folder.ts";
 import { trackedIn, workTreesAbove } from "./machine/state/git-index.ts";
-import { endMoving, isMoving, moveState, stateNamesIn } from "./machine/state/move-state.ts";
+import { endMoving, hasState, isMoving, moveState, stateNamesIn } from "./machine/state/move-state.ts";
 import { ToolError } from "./protocol/errors.ts";
 import { checkState, isUnusedState, locateState, openState } from "./state-place.ts";
 import type { StateCheck } from "./state-place.ts";
@@ -73,7 +73,7 @@ export function orphanedStates(environment: NodeJS.ProcessEnv = process.env): re
   const user = userStateFolder(environment);
   const orphans = namesIn(user).flatMap((name) => {
     const workspace = /-[0-9a-f]{16}$/.test(name) ? workspaceOf(join(user, name)) : undefined;
-    return workspace === undefined || existsSync(workspace) ? [] : [join(user, name)];
+    return workspace === undefined || existsSync(workspace) || !hasState(join(user, name)) ? [] : [join(user, name)];
   });
   return orphans.slice(0, MOST_ORPHANS);
 }
@@ -133,7 +133,7 @@ function whyLeft(from: string, { to, heads }: Surroundings): string | undefined 
 }
 
 function whyTaken(to: string): string | undefined {
-  return isUnusedState(to) ? undefined : `there is state in "${to}" already`;
+  return isUnusedState(to) || !hasState(to) ? undefined : `there is state in "${to}" already`;
 }
 
 function whyUnsafe(from: string): string | undefined {

@@ -3,10 +3,10 @@ import { dirname } from "node:path";
 import {
   createRuntime,
   findOldState,
+  hasState,
   findProgram,
   headsFolder,
   inspectSandbox,
-  isUnusedState,
   migrationText,
   orphanedStates,
   PROGRAMS,
@@ -162,7 +162,7 @@ function oldState(roots: readonly string[]): readonly string[] {
 
 /** A workspace that was moved or renamed has another state folder. */
 function movedState(state_dir: string): readonly string[] {
-  if (!isUnusedState(state_dir)) return [];
+  if (hasState(state_dir)) return [];
   const orphans = orphanedStates();
   if (orphans.length === 0) return [];
   return [

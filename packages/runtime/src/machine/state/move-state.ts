@@ -24,6 +24,14 @@ export function stateNamesIn(folder: string): readonly string[] {
   }
 }
 
+/** Made again by whoever needs them: `doctor` alone leaves them in a folder in which nothing was ever recorded. */
+const REMADE: ReadonlySet<string> = new Set(["sandbox", "locks", "running"]);
+
+/** Whether something in a folder would be lost with it. */
+export function hasState(folder: string): boolean {
+  return stateNamesIn(folder).some((name) => !REMADE.has(name));
+}
+
 /** Says in the new folder that a move is under way, and from where: one that was cut short is resumed. */
 const MOVING_FILE = "moving";
 
@@ -31,7 +39,10 @@ const MOVING_FILE = "moving";
 export function moveState(from: string, to: string): void {
   mkdirSync(to, { recursive: true, mode: 0o700 });
   writeFileSync(join(to, MOVING_FILE), from, { mode: 0o600 });
-  for (const name of stateNamesIn(from)) if (!existsSync(join(to, name))) moveOne(join(from, name), join(to, name));
+  for (const name of stateNamesIn(from)) {
+    if (!existsSync(join(to, name))) moveOne(join(from, name), join(to, name));
+    else if (REMADE.has(name)) rmSync(join(from, name), { recursive: true, force: true });
+  }
 }
 
 export function isMoving(from: string, to: string): boolean {
