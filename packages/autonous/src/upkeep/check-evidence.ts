@@ -9,7 +9,7 @@ import {
   sealOf,
 } from "@autonous/runtime";
 import type { AuditProblem, AuditVerdict, RuntimeEvent } from "@autonous/runtime";
-import { fingerprintOf, hashOfLine, link as linkSchema, signedText } from "./evidence.ts";
+import { fingerprintOf, hashOfLine, signedText } from "./evidence.ts";
 import type { Fields, Link, Seal } from "./evidence.ts";
 
 /** Where an exported record comes from: an event of a run, by its number, with its id and its hash. */
@@ -169,8 +169,20 @@ function readLine(text: string): ReadLine {
   } catch {
     return { problem: "valid JSON" };
   }
-  const found = linkSchema.safeParse(fieldsOf(value)["export"]);
-  return found.success ? { value: fieldsOf(value), link: found.data } : {};
+  const link = fieldsOf(value)["export"];
+  return isLink(link) ? { value: fieldsOf(value), link } : {};
+}
+
+function isLink(value: unknown): value is Link {
+  const { seq, prev_hash, hash, seal } = fieldsOf(value);
+  const areHashes = typeof prev_hash === "string" && typeof hash === "string";
+  return Number.isInteger(seq) && areHashes && (seal === undefined || isSeal(seal));
+}
+
+function isSeal(value: unknown): value is Seal {
+  const { records, exported_at, filter, host, public_key, signature } = fieldsOf(value);
+  const texts = [exported_at, host, public_key, signature];
+  return Number.isInteger(records) && typeof filter === "object" && texts.every((each) => typeof each === "string");
 }
 
 function fieldsOf(value: unknown): Fields {

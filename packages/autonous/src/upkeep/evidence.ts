@@ -4,33 +4,30 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { canonicalJson, createKeyFile, FIRST_HASH, headsFolder } from "@autonous/runtime";
 import type { AuditRecord, RuntimeEvent } from "@autonous/runtime";
-import { z } from "zod";
 
 /** What the export says of itself, with a signature over it and over the hash before it. */
-const seal = z.strictObject({
-  records: z.int(),
-  exported_at: z.string(),
+export interface Seal {
+  readonly records: number;
+  readonly exported_at: string;
   /** The options that chose the records. */
-  filter: z.record(z.string(), z.string()),
-  host: z.string(),
+  readonly filter: Readonly<Record<string, string>>;
+  readonly host: string;
   /** Ed25519, DER in base64. */
-  public_key: z.string(),
-  signature: z.string(),
-});
-export type Seal = z.infer<typeof seal>;
+  readonly public_key: string;
+  readonly signature: string;
+}
 
 /**
  * Exported records form a chain of their own, so that they can be checked without the state folder: each line carries
  * its number and the hash of the line before it, the last one also the seal.
  */
-export const link = z.strictObject({
-  seq: z.int(),
-  prev_hash: z.string(),
+export interface Link {
+  readonly seq: number;
+  readonly prev_hash: string;
   /** sha256 of `prev_hash` and the canonical line without `hash`. */
-  hash: z.string(),
-  seal: seal.optional(),
-});
-export type Link = z.infer<typeof link>;
+  readonly hash: string;
+  readonly seal?: Seal;
+}
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -2,26 +2,24 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { removeHead, replaceHead } from "@autonous/runtime";
 import type { AuditProblem } from "@autonous/runtime";
-import { z } from "zod";
 
 const FORMAT = 1;
 const NAME = "backup.json";
 
 /** What a backup says of itself. A folder without it is none. */
-const shape = z.object({
-  format: z.literal(FORMAT),
-  made_at: z.string(),
+export interface Manifest {
+  readonly format: typeof FORMAT;
+  readonly made_at: string;
   /** Where it was made from. */
-  state_dir: z.string(),
-  runs: z.int(),
-  records: z.int(),
+  readonly state_dir: string;
+  readonly runs: number;
+  readonly records: number;
   /** What `audit verify` had to say of the record when it was copied. */
-  problems: z.array(z.string()).readonly(),
-  left_out: z.array(z.string()).readonly(),
+  readonly problems: readonly string[];
+  readonly left_out: readonly string[];
   /** How far each chain goes in it: run_id, number of the last event, its hash. */
-  heads: z.array(z.tuple([z.string(), z.int(), z.string()]).readonly()).readonly(),
-});
-export type Manifest = Readonly<z.infer<typeof shape>>;
+  readonly heads: readonly (readonly [run_id: string, seq: number, hash: string])[];
+}
 
 export function writeManifest(folder: string, manifest: Omit<Manifest, "format">): void {
   writeFileSync(join(folder, NAME), `${JSON.stringify({ format: FORMAT, ...manifest })}\n`, {
@@ -48,11 +46,24 @@ export function readManifest(folder: string): Manifest {
   const { format } = Object(value) as { readonly format?: unknown };
   if (typeof format === "number" && format !== FORMAT)
     throw new CannotBackUp(`Cannot use the backup "${folder}": its format is ${format}, and ${FORMAT} is known`);
-  const manifest = shape.safeParse(value);
-  if (manifest.success) return manifest.data;
-  const [issue] = manifest.error.issues;
-  const where = issue === undefined ? "" : ` at "${issue.path.join(".")}" (${issue.message})`;
-  throw new CannotBackUp(`Cannot use the backup "${folder}": its ${NAME} is damaged${where}; use another backup`);
+  if (isManifest(value)) return value;
+  throw new CannotBackUp(`Cannot use the backup "${folder}": its ${NAME} is damaged; use another backup`);
+}
+
+function isManifest(value: unknown): value is Manifest {
+  const { format, made_at, state_dir, runs, records, problems, left_out, heads } = Object(value) as Partial<
+    Record<keyof Manifest, unknown>
+  >;
+  const areTexts = [made_at, state_dir].every((each) => typeof each === "string");
+  const areNumbers = [runs, records].every(Number.isInteger);
+  const areLists = Array.isArray(problems) && Array.isArray(left_out) && Array.isArray(heads) && heads.every(isHead);
+  return format === FORMAT && areTexts && areNumbers && areLists;
+}
+
+function isHead(value: unknown): boolean {
+  if (!Array.isArray(value)) return false;
+  const [run_id, seq, hash] = value as readonly unknown[];
+  return typeof run_id === "string" && Number.isInteger(seq) && typeof hash === "string";
 }
 
 /** Writes heads as a backup has them, for a record that lies in `state_dir`. */

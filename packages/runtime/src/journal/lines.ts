@@ -1,5 +1,4 @@
 import { closeSync, createReadStream, openSync, readSync } from "node:fs";
-import { StringDecoder } from "node:string_decoder";
 
 export interface Line {
   /** Empty where the line is too long to be read. */
@@ -27,12 +26,12 @@ export async function* readLines(path: string, longest: number = LONGEST): Async
 /** The same for one who cannot wait. */
 export function* readLinesSync(path: string, longest: number = LONGEST): Iterable<Line> {
   const splitter = new Splitter(longest);
-  const decoder = new StringDecoder("utf8");
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const block = Buffer.alloc(BLOCK);
   const fd = openSync(path, "r");
   try {
     for (let size = readSync(fd, block); size > 0; size = readSync(fd, block))
-      yield* splitter.take(decoder.write(block.subarray(0, size)));
+      yield* splitter.take(decoder.decode(block.subarray(0, size), { stream: true }));
   } finally {
     closeSync(fd);
   }

@@ -1,6 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { z } from "zod";
 import type { BackgroundFacts } from "../../contract/processes.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { lifeOf } from "../files/process-owner.ts";
@@ -65,26 +64,26 @@ function findRecord(folder: string, id: string): BackgroundRecord | "damaged" | 
   return { ...record, state: "lost", changes_problem: "the process that watched it is gone" };
 }
 
-/** As far as a reader relies on it. */
-const shape = z.looseObject({
-  background_id: z.string(),
-  owner: z.string(),
-  state: z.enum(["running", "exited", "stopped", "failed", "lost"]),
-  pid: z.int(),
-  run: z.union([z.string(), z.array(z.string())]),
-  cwd: z.string(),
-  sandbox: z.string(),
-  started_at: z.string(),
-});
+const STATES: ReadonlySet<unknown> = new Set(["running", "exited", "stopped", "failed", "lost"]);
 
 function parseRecord(text: string, id: string): BackgroundRecord | undefined {
+  let value: unknown;
   try {
-    const { success, data } = shape.safeParse(JSON.parse(text));
-    return success && data.background_id === id ? (data as unknown as BackgroundRecord) : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined; // the caller says which file it is
-    throw error;
+    value = JSON.parse(text);
+  } catch {
+    return undefined; // the caller says which file it is
   }
+  const { background_id, owner, state, pid, run, cwd, sandbox, started_at } = Object(value) as Partial<
+    Record<keyof BackgroundRecord, unknown>
+  >;
+  const areTexts = [owner, cwd, sandbox, started_at].every(isText);
+  const isRun = isText(run) || (Array.isArray(run) && run.every(isText));
+  const isRecord = background_id === id && areTexts && STATES.has(state) && Number.isInteger(pid) && isRun;
+  return isRecord ? (value as BackgroundRecord) : undefined;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
 }
 
 /** Makes room: the oldest of those that have ended go, with their logs. Gives the ones that went. */
