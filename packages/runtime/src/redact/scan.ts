@@ -132,7 +132,9 @@ function tryRules(view: View, end: number, hits: readonly number[]): Found | und
 
 /** What ends where a marker begins went on when the secret was still there, and was not one then. */
 function touchesMarker(view: View, { start, end, isBeside }: Found): boolean {
-  return isBeside !== true && end > start && follows(view, end, REDACTION_MARKER);
+  // A key ends with its last line, whatever follows.
+  if (isBeside === true || end === start || view.text.startsWith("-----BEGIN", start)) return false;
+  return follows(view, end, REDACTION_MARKER);
 }
 
 function isHinted({ text, final }: View, at: number, code: number): boolean {

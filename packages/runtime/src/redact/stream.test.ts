@@ -117,6 +117,7 @@ const AGAIN = [
   { title: "a key's first line between an id and its key",           text: `${joined("AK", "IA", "A2B3C4D5E6F7G2H3")}-----BEGIN PRIV${ATE} KEY-----\n${"a1B2c3D4".repeat(5)}` },
   { title: "a decoded token right behind a known value",             text: `%22known value/1%67hp_${"a1B2".repeat(9)}` },
   { title: "an unquoted token right behind a key",                   text: `a''-----BEGIN PRIV${ATE} KEY-----g\\hp_${"a1B2".repeat(9)}` },
+  { title: "a key that a marker follows",                            text: `a ${pem}${REDACTION_MARKER}` },
   { title: "half a marker behind a known value",                     text: "known value/1 and moreREDACTED***passwd:ne o" },
 ] as const;
 
