@@ -245,3 +245,24 @@ test("files that git has not come to know of, and those over the limit, are told
   expect((await undo(undo_id)).ok).toBe(false);
   expect(look()).toEqual(before.filter((line) => !line.startsWith("untracked.bin")));
 });
+
+test("an index that a command wrote is not believed by the next process", async () => {
+  const { root, sh, write, makeFiles, newWatch, snapshot: look, undo } = await scratchTree({ call_bytes: 64 << 20 });
+  sh("mkdir -p src; git init -q");
+  makeFiles();
+  write("src/mine.ts", "mine 1\n");
+  write("src/other.ts", "other!\n");
+  sh(`${COMMIT}; sleep 0.1; git update-index --refresh -q; touch .git/index`);
+  await newWatch()("true");
+  const before = look();
+  const oid = (name: string): Buffer =>
+    Buffer.from(execFileSync("git", ["rev-parse", `HEAD:${name}`], { cwd: root, encoding: "utf8" }).trim(), "hex");
+
+  const index = readFileSync(join(root, ".git/index"));
+  oid("src/other.ts").copy(index, index.indexOf("src/mine.ts\0") - 22);
+  write(".git/index", index);
+  const { undo_id } = await newWatch()("rm -rf src");
+
+  expect((await undo(undo_id)).ok).toBe(true);
+  expect(look().filter((line) => line.startsWith("src"))).toEqual(before.filter((line) => line.startsWith("src")));
+});

@@ -28,6 +28,16 @@ export class GitTrees {
     return (await tree.begin(options)) ? { tree, prefix: "", doubts: tree.doubts() } : undefined;
   }
 
+  /** After the first look of a process. */
+  finish(): void {
+    try {
+      for (const tree of this.#trees.values()) tree.finish();
+    } catch (error) {
+      if (!isSystemError(error)) throw error;
+      // A full disk: then the next process reads what changed in the index since.
+    }
+  }
+
   /** Lets go of repositories that are gone. */
   sweep(): void {
     try {

@@ -72,6 +72,10 @@ export class HeldFiles {
     this.#mirror = mirror;
   }
 
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
   get hasLost(): boolean {
     return this.#hasLost;
   }

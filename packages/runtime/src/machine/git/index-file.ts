@@ -4,7 +4,7 @@ const FACTS_BYTES = 40;
 const EXTENDED = 0x4000;
 
 /** What git notes of a file when it has read or written it, with the name of its content. */
-interface IndexedFile {
+export interface IndexedFile {
   /** In milliseconds, as `fs.Stats` has them. */
   readonly touched: number;
   readonly modified: number;

@@ -37,6 +37,10 @@ export class ObjectStore {
     return await this.#held.hold(options);
   }
 
+  get isReady(): boolean {
+    return this.#held.isReady;
+  }
+
   /** Whether objects are no longer there that were at the time before. */
   get hasLost(): boolean {
     return this.#held.hasLost;

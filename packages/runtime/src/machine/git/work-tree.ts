@@ -1,4 +1,5 @@
-import { lstatSync, readFileSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { decodeKey } from "../search/keys.ts";
 import { statsOf } from "../watch/list-folder.ts";
 import { FolderToRead } from "../watch/read-entry.ts";
@@ -9,7 +10,7 @@ import type { Doubts } from "./attributes.ts";
 import { doubtsBySettings } from "./conversions.ts";
 import type { HoldOptions } from "./held-files.ts";
 import { parseIndex } from "./index-file.ts";
-import type { IndexFile } from "./index-file.ts";
+import type { IndexedFile, IndexFile } from "./index-file.ts";
 import { ObjectStore } from "./object-store.ts";
 
 /** Above this it is not an index of files that people work with. */
@@ -20,6 +21,7 @@ const RACY_MS = 20;
 
 interface ReadIndex {
   readonly file: IndexFile;
+  readonly bytes: Buffer;
   readonly stamp: string;
   readonly modified: number;
 }
@@ -33,11 +35,17 @@ export class WorkTree {
   #isIndexRead = false;
   #stamp = "";
   #isSettled = false;
+  /** The index that the first look of an earlier process found to be right. Undefined where there was none. */
+  #verified: IndexFile | undefined;
+  readonly #verifiedPath: string;
+  /** Names whose entries are not in that one: their files are to be read. */
+  readonly #unverified = new Set<string>();
 
   /** `key` is its real path, one character per byte. */
   constructor(key: string, { mirror, home }: { readonly mirror: string; readonly home: string }) {
     this.#gitKey = joinKey(key, ".git");
     this.#home = home;
+    this.#verifiedPath = join(mirror, "..", "index");
     this.store = new ObjectStore(joinKey(this.#gitKey, "objects"), mirror);
   }
 
@@ -49,6 +57,8 @@ export class WorkTree {
     const stamp = `${ino}:${mtimeMs}:${ctimeMs}`;
     this.#isSettled = isHeld && stamp === this.#stamp && !this.store.hasLost;
     this.#stamp = isHeld ? stamp : "";
+    this.#unverified.clear();
+    if (isHeld && existsSync(this.#verifiedPath)) this.#verified ??= parseIndex(readFileSync(this.#verifiedPath));
     return isHeld;
   }
 
@@ -81,7 +91,27 @@ export class WorkTree {
       known.inode === facts.inode % 2 ** 32 &&
       known.isExecutable === ((facts.mode & 0o100) !== 0);
     const isRacy = Math.max(known.modified, known.touched) >= index.modified - RACY_MS;
-    return isSame && !isRacy && this.store.has(known.oid) ? known.oid : undefined;
+    if (!isSame || isRacy || !this.store.has(known.oid)) return undefined;
+    if (this.#verified === undefined || areEqual(this.#verified.find(name), known)) return known.oid;
+    this.#unverified.add(name);
+    return undefined;
+  }
+
+  /** A file was read, and holds what the object of this name holds. */
+  confirm(name: string, oid: string | undefined): void {
+    if (oid === this.#readIndex()?.file.find(name)?.oid) this.#unverified.delete(name);
+  }
+
+  /**
+   * After the first look of a process. What the index says then is believed by the next process: entries that a command
+   * wrote meanwhile are not, until their files were read.
+   */
+  finish(): void {
+    const index = this.#readIndex();
+    if (index === undefined || this.#unverified.size > 0 || !this.store.isReady) return;
+    if (existsSync(this.#verifiedPath) && readFileSync(this.#verifiedPath).equals(index.bytes)) return;
+    writeFileSync(`${this.#verifiedPath}.new`, index.bytes, { mode: 0o600 });
+    renameSync(`${this.#verifiedPath}.new`, this.#verifiedPath);
   }
 
   close(): void {
@@ -111,10 +141,15 @@ function readIndex(path: string | Buffer, known: ReadIndex | undefined): ReadInd
   const stamp = `${stats.ino}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`;
   if (known?.stamp === stamp) return known;
   if (!stats.isFile() || stats.size > INDEX_BYTES) return undefined;
-  const file = parseIndex(readFileSync(path));
+  const bytes = readFileSync(path);
+  const file = parseIndex(bytes);
   const after = lstatSync(path);
   const isSame = after.ino === stats.ino && after.mtimeMs === stats.mtimeMs && after.size === stats.size;
-  return file === undefined || file.isSplit || !isSame ? undefined : { file, stamp, modified: stats.mtimeMs };
+  return file === undefined || file.isSplit || !isSame ? undefined : { file, bytes, stamp, modified: stats.mtimeMs };
+}
+
+function areEqual(one: IndexedFile | undefined, other: IndexedFile): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /** What a repository knows of the files in a folder. */

@@ -207,6 +207,7 @@ class Watch implements CommandWatch {
       // Whatever ended the command, what it did has to be known.
       signal: isAfter ? new AbortController().signal : signal,
     });
+    if (previous === undefined && background !== true) this.#git.finish();
     // One that read nothing would have the next one read all of it.
     if (background !== true) this.#latest = look;
     return look;

@@ -90,7 +90,12 @@ async function hashOnly(options: MeetOptions): Promise<TreeEntry> {
   const { budget, facts, toRead, name } = options;
   budget.readBytes += facts.size;
   const found = await hashContent({ folder: toRead, name, facts }, storeFor(options)?.algorithm);
+  confirm(options, found.oid);
   return { ...entryOf(options, found), ...inGit(options, found.oid) };
+}
+
+function confirm({ git, name }: MeetOptions, oid: string | undefined): void {
+  git.place?.tree.confirm(git.place.prefix + name, oid);
 }
 
 /** Whether a file is read, and whether its content is kept then or only told by its hash. */
@@ -139,7 +144,9 @@ function keep(options: MeetOptions): TreeEntry {
     facts,
     limit_bytes: place === "later" ? limits.later_bytes : limits.file_bytes,
     onContent: (sha256, content) => {
-      if (place !== "later") source = inGit(options, storeFor(options)?.oidOf(content));
+      const oid = place === "later" ? undefined : storeFor(options)?.oidOf(content);
+      confirm(options, oid);
+      source = inGit(options, oid);
       if (source.git !== undefined) return;
       if (place === "later") budget.laterBytes += content.length;
       else budget.readBytes += content.length;
