@@ -156,6 +156,7 @@ export class ApprovalFiles implements ApprovalKeeper {
 
   #find(approval_id: string): { readonly run_id: string; readonly approval: Approval } | undefined {
     const known = this.#open.entries().find((entry) => entry.approval_id === approval_id)?.run_id;
+    if (known !== undefined) readBook(this.#pathOf(known)); // a damaged file is an error, not a missing request
     for (const run_id of known === undefined ? this.#runs() : [known]) {
       const approval = findIn(this.#bookOf(run_id), approval_id);
       if (approval !== undefined) return { run_id, approval };

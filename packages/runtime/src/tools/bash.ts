@@ -15,21 +15,11 @@ const args = () =>
   z.strictObject({
     cmd: z.string().min(1).max(100_000).describe("The command, for bash"),
     workdir: z.string().min(1).default(".").describe("Folder to run it in"),
-    timeout_seconds: z
-      .number()
-      .min(0.1)
-      .max(MAX_SECONDS)
-      .optional()
-      .describe("It is stopped after so long; default 120"),
-    is_background: z.boolean().default(false).describe("Go on at once; read its output with background_output"),
-    network: z.boolean().default(false).describe("Let it reach the network allowlist; a person has to confirm"),
-    change_run_later: z
-      .boolean()
-      .default(false)
-      .describe(
-        "Let it change files that other programs run later (AGENTS.md, .vscode, .github/workflows), as git checkout may need to; a person has to confirm",
-      ),
-    description: z.string().max(1000).optional().describe("What it is for, in a few words"),
+    timeout_seconds: z.number().min(0.1).max(MAX_SECONDS).optional().describe("Timeout in seconds (default 120)"),
+    is_background: z.boolean().default(false).describe("Return at once; read output with background_output"),
+    network: z.boolean().default(false).describe("Reach the network allowlist; a person confirms"),
+    change_run_later: z.boolean().default(false).describe("Change AGENTS.md, .vscode and the like; a person confirms"),
+    description: z.string().max(1000).optional().describe("Purpose in a few words"),
   });
 type Args = z.output<ReturnType<typeof args>>;
 
@@ -48,7 +38,7 @@ export const bash = defineTool({
   name: "bash",
   version: "1.0.0",
   description:
-    "Run a command in bash, confined to the workspace and without network. Long output is cut in the middle; the whole is kept. Nothing of it is left running, unless is_background is set.",
+    "Run a bash command, confined to the workspace, without network. Long output is truncated in the middle, and kept in full. No process is left running unless is_background is set.",
   args,
   returns,
   aliases: [{ name: "run_terminal_cmd", adapt: adaptRunTerminalCmd }],
