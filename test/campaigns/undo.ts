@@ -38,7 +38,7 @@ const COMMANDS_EACH = 25;
 interface CampaignOptions {
   readonly operations: number;
   readonly seed: number;
-  /** Told of each difference as it is found. */
+  /** Called with each difference when it is found. */
   readonly onDifferent?: (different: string) => void;
 }
 

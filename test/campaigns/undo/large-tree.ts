@@ -14,7 +14,7 @@ interface LargeTreeOptions {
   readonly isHeavy: boolean;
   /** Objects in one pack, as `git gc` leaves them, instead of a file for each. */
   readonly isPacked: boolean;
-  /** Told of each step as it ends. */
+  /** Called with each step when it ends. */
   readonly onStep?: (step: LargeTreeStep) => void;
 }
 

@@ -13,7 +13,7 @@ const RESTORES = "It only restores what was there before a run changed it";
 export function checkRunLater({ call, workspace, rule }: Subject): Verdict | string {
   if (call.restores === true) return RESTORES;
   if (call.commands?.some(({ later }) => later) === true) {
-    return confirm("The command asks to change files that run later unasked", "builtin:files_that_run_later");
+    return confirm("The command asks to change files that other programs run later", "builtin:files_that_run_later");
   }
   for (const { access, path, real } of call.touches) {
     if (!isChange(access)) continue;

@@ -81,7 +81,7 @@ function mayBeEscape(text: string, at: number): boolean {
 
 interface From {
   readonly start: number;
-  /** So many characters stand as they are. */
+  /** How many of the first characters stand unescaped. */
   readonly plain: number;
   /** Behind them there may be escapes and quotes. */
   readonly isEscaped: boolean;

@@ -25,10 +25,10 @@ interface Wrapped {
   readonly of: CharacterSet;
   /** It could end there, so that more has to look like its rest. */
   readonly isWhole: boolean;
-  /** So many characters are enough to judge: what is no token by then is read no further. */
+  /** Enough characters to judge: text that is not a token by then is read no further. */
   readonly enough?: number;
   readonly judge?: (text: string) => boolean;
-  /** So many make it complete: nothing of the next line belongs to it. */
+  /** The length of a complete token: nothing of the next line belongs to it. */
   readonly size?: number;
 }
 

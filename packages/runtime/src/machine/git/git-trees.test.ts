@@ -24,7 +24,7 @@ const ENVIRONMENT = {
   GIT_COMMITTER_EMAIL: "a@example.org",
 };
 
-/** A repository of several hundred files, and watches on it that are made anew as a new process would. */
+/** A repository of several hundred files, and fresh watches on it, as a new process would make them. */
 async function scratchTree(limits: Partial<TreeLimits> = {}) {
   const folder = await scratch({ onApproval: () => ({ answer: "grant" as const }) });
   const root = join(folder.path, "root");

@@ -183,7 +183,7 @@ export class HeldFiles {
     if (stamp !== undefined && known?.stamp === stamp) return known;
     const pattern = name === "pack" ? PACKED : LOOSE;
     const names = readdirSync(systemPath(key)).filter((each) => pattern.test(each));
-    // Above so many the store is large in any case.
+    // Above this count the store is large in any case.
     const sized = name === "pack" || names.length < 64 ? names : [];
     const bytes = sized.reduce((sum, each) => sum + (statsOf(joinKey(key, each))?.size ?? 0), 0);
     return { stamp, names: new Set(names), bytes };

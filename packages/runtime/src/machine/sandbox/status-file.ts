@@ -1,7 +1,7 @@
 import { readSync } from "node:fs";
 import type { Launch } from "../processes/launch.ts";
 
-/** What the sandbox program and the shell in it tell of their progress: a few short lines. */
+/** The sandbox program and the shell in it report their progress in a few short lines. */
 const STATUS_BYTES = 1024;
 const READY_POLL_MS = 2;
 

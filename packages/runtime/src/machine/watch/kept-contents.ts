@@ -48,7 +48,7 @@ export class KeptContents {
     return this.#size > MAX_BYTES;
   }
 
-  /** Whether there is room for so many bytes more. */
+  /** Whether this number of bytes still fits. */
   canTake(bytes: number): boolean {
     return this.#problem === undefined && this.#size + bytes <= 2 * MAX_BYTES;
   }

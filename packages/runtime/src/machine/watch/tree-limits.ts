@@ -13,7 +13,7 @@ export interface TreeLimits {
   readonly ignored_files: number;
   /** Files that run later are few and small; above this they are something else. */
   readonly later_bytes: number;
-  /** Objects of git are held by links where there are so many, or so many bytes of them, and kept like other files below. */
+  /** Git objects are held by hard links from this count or this size on, and kept like other files below it. */
   readonly store_files: number;
   readonly store_bytes: number;
   /** The largest new file that undo can remove: it is read to tell whether it is still the same then. */

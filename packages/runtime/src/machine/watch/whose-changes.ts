@@ -72,7 +72,7 @@ export function changesOfOthers(state_dir: string, time: LogTime): readonly Touc
 
 function readChanges(state_dir: string, { from, run_id }: LogTime): readonly TouchedFile[] {
   return findLogs(state_dir).flatMap((log): readonly TouchedFile[] => {
-    const changedMs = statSync(log.path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity; // put away meanwhile
+    const changedMs = statSync(log.path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity; // archived meanwhile
     if (changedMs < from - MARGIN_MS) return [];
     return parseLines(readLog(state_dir, log)).flatMap((line): readonly TouchedFile[] => {
       if (!("change" in line) || line.change.run_id === run_id || Date.parse(line.change.ts) < from - MARGIN_MS)
