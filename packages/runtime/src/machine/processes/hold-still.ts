@@ -1,9 +1,17 @@
 import { isInside } from "../../paths/inside.ts";
 import { signalProcess, stateOf, treeOf } from "./process-tree.ts";
 
+/** What a command passes before it begins. */
+export interface Gate {
+  /** False where it may have been passed already: the command's processes have to be stopped then. */
+  shut(): boolean;
+  open(): void;
+}
+
 /** A command that is started or running, with what it may write to. */
 interface Mover {
   readonly roots: readonly string[];
+  readonly gate: Gate;
   /** Its first process, once it has one. */
   pid: number | undefined;
   /** How many hold it still now, and the processes that were stopped for that. */
@@ -27,8 +35,8 @@ const PAUSE_MS = 0.2;
 const MOST_PROCESSES = 4_096;
 
 /** Registers a command that may write to these roots. */
-export function registerMover(roots: readonly string[]): Registration {
-  const mover: Mover = { roots, pid: undefined, holds: 0, stopped: new Set() };
+export function registerMover(roots: readonly string[], gate: Gate): Registration {
+  const mover: Mover = { roots, gate, pid: undefined, holds: 0, stopped: new Set() };
   movers.add(mover);
   return {
     started: (pid) => void (mover.pid = pid),
@@ -39,12 +47,13 @@ export function registerMover(roots: readonly string[]): Registration {
 /**
  * Stops the commands of this process that may write to one of these roots, until the result is called: nothing is moved
  * by them while a sandbox is put up. They do not notice, unless they ask for the state of their children. Undefined where
- * there is none.
+ * there is none. One that has not begun waits at its gate and is not stopped: whoever is stopped before it has asked the
+ * kernel to die with this process would outlive it.
  */
 export function holdStill(roots: readonly string[]): (() => void) | undefined {
-  const held = [...movers].filter((mover) => mover.pid !== undefined && isShared(mover.roots, roots));
+  const held = [...movers].filter((mover) => isShared(mover.roots, roots));
   if (held.length === 0) return undefined;
-  for (const mover of held) if (mover.holds++ === 0) stopTree(mover);
+  for (const mover of held) if (mover.holds++ === 0 && !mover.gate.shut()) stopTree(mover);
   let isHeld = true;
   return () => {
     if (!isHeld) return;
@@ -58,7 +67,8 @@ function isShared(some: readonly string[], others: readonly string[]): boolean {
 }
 
 /** Again and again, until no process of the tree runs: one may have been started by another before that was stopped. */
-function stopTree({ pid = 0, stopped }: Mover): void {
+function stopTree({ pid, stopped }: Mover): void {
+  if (pid === undefined) return;
   const until = performance.now() + HOLD_MS;
   for (;;) {
     const running = treeOf(pid, MOST_PROCESSES).filter((each) => !isStill(each, stopped));
@@ -74,7 +84,9 @@ function isStill(pid: number, stopped: ReadonlySet<number>): boolean {
   return state === undefined || /[TtX]/.test(state) || (stopped.has(pid) && /[DZ]/.test(state));
 }
 
-function resume({ stopped }: Mover): void {
+function resume(mover: Mover): void {
+  const { gate, stopped } = mover;
+  if (movers.has(mover)) gate.open(); // of one that has ended it is gone
   for (const pid of stopped) signalProcess(pid, "SIGCONT");
   stopped.clear();
 }

@@ -1,10 +1,12 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
+import { holdStill } from "./hold-still.ts";
 import type { Launch } from "./launch.ts";
+import { stateOf, treeOf } from "./process-tree.ts";
 import { findProgram, PROGRAMS } from "./programs.ts";
 
 const hasBwrap = (await findProgram("bwrap", { roots: [] })) !== undefined;
@@ -53,6 +55,37 @@ test.skipIf(!hasBwrap)(
     expect(existsSync(at("root/made"))).toBe(true);
   },
 );
+
+test.skipIf(!hasBwrap)(`a command that is held before it begins is not stopped, and waits${needs}`, async () => {
+  const { at, launch } = await launchOf("touch made; echo ran");
+  const release = holdStill([at("root")]);
+  const started = start(launch, "lives");
+  const hasBegun = (): boolean => existsSync(at("root/made"));
+  const shell = await vi.waitFor(() => waitingShell(launch), { timeout: 20_000 });
+
+  expect([stateOf(shell), hasBegun()]).toEqual([expect.not.stringMatching(/T/), false]);
+  release?.();
+  expect((await started).said).toBe("ran\n");
+  expect(hasBegun()).toBe(true);
+});
+
+test.skipIf(!hasBwrap)(`a command that is held before it begins ends with its runtime${needs}`, async () => {
+  const { at, launch } = await launchOf("touch made; echo ran");
+  holdStill([at("root")]);
+
+  expect((await start(launch, "is gone")).said).toBe("");
+  expect(existsSync(at("root/made"))).toBe(false);
+});
+
+/** The first process inside, once it has one of its own that runs. */
+function waitingShell({ inner }: Launch): number {
+  const [, shell] = treeOf(inner() ?? fail("no process inside yet"), 8);
+  return shell ?? fail("no shell inside yet");
+}
+
+function fail(message: string): never {
+  throw new Error(message);
+}
 
 test.skipIf(!hasBwrap)(`a folder with names that look like variables does not confuse it${needs}`, async () => {
   const { launch } = await launchOf("echo ran");

@@ -13,8 +13,8 @@ export interface PrologueFacts {
   readonly check_fds?: readonly number[];
   /** Lines for bash. */
   readonly helper?: readonly string[];
-  /** Gets a word when all is done and the command begins. */
-  readonly ready_fd?: number;
+  /** Gets a word when all is tied to the runtime, and another when all is done and the command begins. */
+  readonly status_fd?: number;
 }
 
 /**
@@ -24,7 +24,7 @@ export interface PrologueFacts {
  * its business either.
  */
 export function prologueText(limits: CommandLimits, facts: PrologueFacts): string {
-  const { fd, lifeline_fd, checks = [], check_fds = [], helper = [], ready_fd } = facts;
+  const { fd, lifeline_fd, checks = [], check_fds = [], helper = [], status_fd } = facts;
   const strays = strayDescriptors().filter((stray) => stray > fd);
   const [memory, files, size, tasks] = [
     within("Max data size", limits.memory_bytes, 1024),
@@ -35,31 +35,39 @@ export function prologueText(limits: CommandLimits, facts: PrologueFacts): strin
   return [
     "unset BASH_ENV",
     ...checks,
-    ...(lifeline_fd === undefined ? [] : tiedToRuntime(lifeline_fd)),
+    ...(lifeline_fd === undefined || status_fd === undefined ? [] : tiedToRuntime(lifeline_fd, status_fd)),
     `exec ${[fd, ...check_fds, ...strays].map((each) => `${each}<&-`).join(" ")}`,
     ...helper,
-    ...(ready_fd === undefined ? [] : [`echo ready >&${ready_fd}`, `exec ${ready_fd}>&-`]),
+    ...(status_fd === undefined ? [] : [`echo ready >&${status_fd}`, `exec ${status_fd}>&-`]),
     `ulimit -c 0 -d ${memory} -n ${files} -f ${size} -u ${tasks}`,
     "",
   ].join("\n");
 }
+
+/** The first byte of the status file while the command is not to begin. */
+export const SHUT = "|";
 
 /**
  * Ends the shell where the runtime is gone. `--die-with-parent` is not in force from the start: a runtime that dies
  * before bubblewrap asks the kernel for it leaves a sandbox that nothing ends. The first process inside has asked once
  * it has as many filters as this shell, for bubblewrap sets its own next; the one outside has asked before that. A
  * runtime that is alive then takes both along whenever it dies. Nothing is ever sent through the lifeline, so that all
- * that can be read is its end.
+ * that can be read is its end. Then it waits for as long as its gate is shut.
  */
-function tiedToRuntime(fd: number): readonly string[] {
+function tiedToRuntime(fd: number, status_fd: number): readonly string[] {
   const filtersOf = (process: string, variable: string): string =>
     `IFS= read -r -d "" "${variable}" </proc/${process}/status; ${variable}=\${${variable}##*Seccomp:}; ${variable}=\${${variable}%%Spec*}`;
+  const orEnd = `read -r -t 0.001 -u ${fd} REPLY || [ $? -gt 128 ] || exit 125`;
   return [
     filtersOf("$$", "REPLY[1]"),
     `until ${filtersOf("1", "REPLY")}; [[ $REPLY == "\${REPLY[1]}" ]]; do`,
-    `  read -r -t 0.001 -u ${fd} REPLY || [ $? -gt 128 ] || exit 125`,
+    `  ${orEnd}`,
     "done",
     `read -t 0 -u ${fd} && exit 125`,
+    `echo tied >&${status_fd}`,
+    `while IFS= read -r -n 1 REPLY </dev/fd/${status_fd}; [[ $REPLY == "${SHUT}" ]]; do`,
+    `  ${orEnd}`,
+    "done",
     `exec ${fd}<&-`,
     "unset REPLY",
   ];

@@ -23,14 +23,14 @@ import type { GuardedPlaces } from "./place-guard.ts";
 import { PROXY_VARIABLES, relayLines } from "./relay.ts";
 import { seccompProgram } from "./seccomp.ts";
 import type { Architecture, Sockets } from "./seccomp.ts";
-import { heldUntilBegun, isReady, numberIn } from "./status-file.ts";
+import { gateOf, heldUntilBegun, isReady, numberIn, statusFile } from "./status-file.ts";
 import type { MachineView } from "./view.ts";
 
 /** Descriptors of the sandbox program. Those of the check follow, and the prologue comes last. */
 const SECCOMP_FD = 3;
 const STATUS_FD = 4;
 const LIFELINE_FD = 5;
-const READY_FD = 6;
+const STATUS_INSIDE_FD = 6;
 const CHECK_FD = 7;
 /** What a sandbox closes is looked for again where it has moved before it could be opened. */
 const LOOKS = 8;
@@ -100,15 +100,15 @@ export class SandboxLauncher {
       lifeline_fd: LIFELINE_FD,
       checks: check.lines,
       check_fds: check.descriptors.map((_, at) => CHECK_FD + at),
-      helper: hasWayOut ? relayLines({ program: process.execPath, ready_fd: READY_FD }) : [],
-      ready_fd: READY_FD,
+      helper: hasWayOut ? relayLines({ program: process.execPath, status_fd: STATUS_INSIDE_FD }) : [],
+      status_fd: STATUS_INSIDE_FD,
     });
     // Set inside only: no shell before that is to run it.
     const variables = { ...facts.variables, BASH_ENV: `/dev/fd/${prologueFd}` };
     const filter = reopen(this.#filter(SOCKETS[command.network ?? "none"]));
-    const status = anonymousFile(parts.folder, Buffer.alloc(0));
+    const status = statusFile(parts.folder);
     const guarded = guardedOf(facts, { watched, closes: command.closes });
-    const mover = facts.writes ? registerMover(parts.roots) : undefined;
+    const mover = facts.writes ? registerMover(parts.roots, gateOf(status)) : undefined;
     this.#running++;
     const launch: Launch = {
       program: parts.bwrap,

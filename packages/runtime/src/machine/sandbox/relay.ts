@@ -50,17 +50,17 @@ interface RelayFacts {
   /** Node, by its absolute path. */
   readonly program: string;
   /** Not the relay's business. */
-  readonly ready_fd: number;
+  readonly status_fd: number;
 }
 
 /**
  * Lines for bash that start the relay and wait until it is ready, or end the shell. The substitution is over when its
  * output is closed, and what it started belongs to none of the shell's jobs: `wait`, `jobs` and `$!` are the command's.
  */
-export function relayLines({ program, ready_fd }: RelayFacts): readonly string[] {
+export function relayLines({ program, status_fd }: RelayFacts): readonly string[] {
   const start = [program, "--disable-sigusr1", "--input-type=commonjs", "--eval", RELAY].map(quote).join(" ");
   return [
-    `[ "$(NODE_OPTIONS= NODE_EXTRA_CA_CERTS= ${start} </dev/null ${ready_fd}>&- &)" = ready ] || { echo "the relay to the proxy failed" >&2; exit 1; }`,
+    `[ "$(NODE_OPTIONS= NODE_EXTRA_CA_CERTS= ${start} </dev/null ${status_fd}>&- &)" = ready ] || { echo "the relay to the proxy failed" >&2; exit 1; }`,
   ];
 }
 

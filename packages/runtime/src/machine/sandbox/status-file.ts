@@ -1,9 +1,30 @@
-import { readSync } from "node:fs";
+import { readSync, writeSync } from "node:fs";
+import { anonymousFile } from "../processes/anonymous-file.ts";
+import type { Gate } from "../processes/hold-still.ts";
 import type { Launch } from "../processes/launch.ts";
+import { SHUT } from "../processes/prologue.ts";
 
 /** The sandbox program and the shell in it report their progress in a few short lines. */
 const STATUS_BYTES = 1024;
 const READY_POLL_MS = 2;
+const OPEN = "-";
+
+/** Begins with the gate's byte, which only the runtime writes; lines of the others follow. The caller closes it. */
+export function statusFile(folder: string): number {
+  return anonymousFile(folder, Buffer.from(`${OPEN}\n`));
+}
+
+/** The shell says that it is tied before it looks at the gate: one that has not said so sees what is written here first. */
+export function gateOf(status: number): Gate {
+  const write = (byte: string): void => void writeSync(status, byte, 0);
+  return {
+    shut: () => {
+      write(SHUT);
+      return !/^tied$/m.test(textOf(status));
+    },
+    open: () => write(OPEN),
+  };
+}
 
 /** Lets the other commands go on when this one has begun, which is after all has been mounted and checked, or is over. */
 export function heldUntilBegun(
