@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { createFileChanger } from "../../packages/runtime/src/machine/files/file-changer.ts";
 import { createCommandWatch } from "../../packages/runtime/src/machine/watch/command-changes.ts";
-import type { WatchRequest } from "../../packages/runtime/src/machine/watch/command-changes.ts";
+import type { CommandWatch, WatchRequest } from "../../packages/runtime/src/machine/watch/command-changes.ts";
 import type { TreeLimits } from "../../packages/runtime/src/machine/watch/tree-limits.ts";
 import type { CommandChanges } from "../../packages/runtime/src/contract/command-changes.ts";
+import { snapshot } from "../campaigns/undo/tree.ts";
 import { scratch } from "./scratch.ts";
 
 /** Never late, so that a slow machine finds the same as a fast one. */
@@ -25,37 +26,42 @@ export async function scratchWatch(options: { limits?: Partial<TreeLimits>; sand
     sandbox: options.sandbox ?? "none",
   };
   const changer = createFileChanger({ state_dir, clock: Date.now, workspace });
-  const watch = createCommandWatch({
-    state_dir,
-    changer,
-    workspace,
-    cwd: root,
-    limits: { ...PATIENT, ...options.limits },
-  });
-  onTestFinished(async () => {
-    watch.close();
-    await changer.close();
-  });
-  const before = (more: Partial<WatchRequest> = {}) =>
-    watch.before({
+  onTestFinished(() => changer.close());
+  const limits = { ...PATIENT, ...options.limits };
+  const open = (): CommandWatch => {
+    const opened = createCommandWatch({ state_dir, changer, workspace, cwd: root, limits });
+    onTestFinished(() => opened.close());
+    return opened;
+  };
+  const watch = open();
+  const sh = (script: string): void =>
+    void execFileSync("bash", ["-c", script], { cwd: root, stdio: ["ignore", "ignore", "pipe"], env: ENVIRONMENT });
+  const before = (more: Partial<WatchRequest> = {}, by = watch) =>
+    by.before({
       run_id,
       tool_call_id: "call_1",
       recorded: () => Promise.resolve(),
       signal: new AbortController().signal,
       ...more,
     });
+  const run = async (script: string, more: Partial<WatchRequest> = {}, by = watch): Promise<CommandChanges> => {
+    const look = await before(more, by);
+    sh(script);
+    return await look.after();
+  };
   return {
     ...folder,
     root,
     changer,
     watch,
     before,
+    sh,
     /** Runs a command between two looks. */
-    async run(script: string, more: Partial<WatchRequest> = {}): Promise<CommandChanges> {
-      const look = await before(more);
-      execFileSync("bash", ["-c", script], { cwd: root, stdio: ["ignore", "ignore", "pipe"], env: ENVIRONMENT });
-      return await look.after();
-    },
+    run,
+    /** The same as a new process does it: nothing is known of earlier looks. */
+    runAnew: (script: string, more: Partial<WatchRequest> = {}) => run(script, more, open()),
+    /** A line for everything below the root, with modes, contents and links. */
+    snapshot: () => snapshot(root).split("\n"),
     undo: (id: string | undefined) => folder.runtime.undo(id ?? "undo_none"),
     make: (files: Readonly<Record<string, string>>) =>
       folder.make(Object.fromEntries(Object.entries(files).map(([name, content]) => [`root/${name}`, content]))),

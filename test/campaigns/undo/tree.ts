@@ -96,9 +96,13 @@ export function snapshot(root: string): string {
       firstNames.set(stats.ino, first);
       rows.push(`${name} ${mode} ${first === name ? contentOf(path, stats.size) : `same file as ${first}`}`);
     } else rows.push(`${name} ${mode} ${stats.isDirectory() ? "folder" : "other"}`);
-    if (!stats.isDirectory() || !isOpen(path, constants.R_OK | constants.X_OK)) return;
+    if (!stats.isDirectory()) return;
+    // What is in a folder that its owner closed counts too.
+    const isClosed = !isOpen(path, constants.R_OK | constants.X_OK);
+    if (isClosed) chmodSync(path, stats.mode | 0o700);
     const names = readdirSync(path, { encoding: "buffer" }).sort((one, other) => one.compare(other));
     for (const each of names) visit(Buffer.concat([path, Buffer.from("/"), each]));
+    if (isClosed) chmodSync(path, stats.mode);
   };
   visit(Buffer.from(root));
   return rows.join("\n");

@@ -3,6 +3,7 @@ import type { BigIntStats } from "node:fs";
 import type { Version } from "../../contract/undo.ts";
 import { hashPieces } from "./bytes.ts";
 import { chmodEntry, identityOf } from "./handle.ts";
+import type { KeyFolders } from "./key-folders.ts";
 
 type Path = string | Buffer;
 
@@ -29,7 +30,7 @@ const HASHED_BYTES = 1n << 30n;
 
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-export const NOTHING: EntryState = { version: null, identity: null };
+const NOTHING: EntryState = { version: null, identity: null };
 
 /** Looks without following a link in the last place. `at` leads through a verified folder. A key is not read. */
 export async function stateAt(at: Path, signal: AbortSignal, mayRead = true): Promise<EntryState> {
@@ -51,6 +52,23 @@ export async function stateAt(at: Path, signal: AbortSignal, mayRead = true): Pr
   const sha256 = stats.size > HASHED_BYTES || !mayRead ? rough : await hashAt(at, { stats, signal });
   const file = { inode: inodeOf(stats), links: Number(stats.nlink), rough };
   return { version: { sha256, size: Number(stats.size), mode, ...ownerOf(stats) }, identity, file };
+}
+
+interface StateOptions {
+  readonly folders: Pick<KeyFolders, "at" | "lockedMode">;
+  readonly signal: AbortSignal;
+  /** False for a key. */
+  readonly mayRead: boolean;
+}
+
+/** The same by key. A folder that had to be opened to be looked at counts with the mode that it gets back. */
+export async function stateOf(key: string, { folders, signal, mayRead }: StateOptions): Promise<EntryState> {
+  const at = folders.at(key);
+  if (at === undefined) return NOTHING;
+  const state = await stateAt(at, signal, mayRead);
+  const mode = folders.lockedMode(key);
+  if (state.version?.kind !== "folder" || mode === undefined) return state;
+  return { ...state, version: { ...state.version, mode } };
 }
 
 export function inodeOf({ dev, ino }: BigIntStats): string {

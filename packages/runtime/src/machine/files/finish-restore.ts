@@ -4,7 +4,7 @@ import { judgePlace } from "../../policy/check-path.ts";
 import type { Places } from "../../policy/facts.ts";
 import { keyOf } from "../search/keys.ts";
 import type { Outcome } from "./change-log.ts";
-import { NOTHING, stateAt } from "./entry-state.ts";
+import { stateOf } from "./entry-state.ts";
 import type { KeptReader } from "./kept-reader.ts";
 import { KeyFolders } from "./key-folders.ts";
 import { isAsBefore, linksAmong } from "./restore-links.ts";
@@ -30,11 +30,8 @@ export async function finishRestore(change: UndoRecord, { places, kept, log }: F
     let isLeft = false;
     for (const { path, real, key: bytes, before, after } of change.files) {
       const key = bytes ?? keyOf(real);
-      const at = folders.at(key);
-      const now =
-        at === undefined
-          ? NOTHING
-          : await stateAt(at, new AbortController().signal, judgePlace(real, places) === undefined);
+      const mayRead = judgePlace(real, places) === undefined;
+      const now = await stateOf(key, { folders, signal: new AbortController().signal, mayRead });
       const item: RestoreItem = { path, real, from: before, to: after, not_kept: false, broken: false, folders: [] };
       if (isAsBefore(item, now, links)) continue;
       // A mode is set last, so that a content that is in place may still have another one.

@@ -76,6 +76,11 @@ export class KeyFolders {
     return true;
   }
 
+  /** The mode that a folder gets back at `close`. Undefined where it is not opened for the time being. */
+  lockedMode(key: string): number | undefined {
+    return this.#unlocked.get(key);
+  }
+
   /** Gives a folder its mode when everything in it is done. */
   setMode(key: string, mode: number): void {
     const fd = this.find(key);
@@ -101,21 +106,25 @@ export class KeyFolders {
   }
 
   #open(key: string): number | undefined {
-    let fd: number;
-    try {
-      fd = openFolder(systemPath(key));
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP") return undefined;
-      if (code !== "EACCES" || !this.#openToOwner(key)) throw error;
-      fd = openFolder(systemPath(key));
-    }
+    const fd = unlessMissing(() => this.#openClosed(key));
+    if (fd === undefined) return undefined;
     if (realBytesOf(fd) !== key) {
       closeSync(fd);
       return undefined;
     }
     this.#letEnter(key, fd);
     return fd;
+  }
+
+  /** Also where it, or a folder above it, is closed to its owner. */
+  #openClosed(key: string): number {
+    try {
+      return openFolder(systemPath(key));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error;
+    }
+    this.#openToOwner(key);
+    return openFolder(systemPath(key));
   }
 
   /** One that may be listed but not entered hides what its names stand for. */
@@ -127,16 +136,15 @@ export class KeyFolders {
   }
 
   /** The folders above it first: one that cannot be entered hides those in it. */
-  #openToOwner(key: string): boolean {
+  #openToOwner(key: string): void {
     const above = folderOf(key);
     if (above !== "" && judgePlace(decodeKey(above), this.#places) === undefined) this.unlock(above);
     const fd = openSync(systemPath(key), O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
     try {
       const mode = fstatSync(fd).mode & 0o7777;
-      if (realBytesOf(fd) !== key || (mode & OPEN_TO_OWNER) === OPEN_TO_OWNER) return false;
+      if (realBytesOf(fd) !== key || (mode & OPEN_TO_OWNER) === OPEN_TO_OWNER) return;
       chmodSync(procPath(fd), mode | OPEN_TO_OWNER);
       this.#unlocked.set(key, mode);
-      return true;
     } finally {
       closeSync(fd);
     }
@@ -152,5 +160,16 @@ export class KeyFolders {
     if (this.#fds.size < MAX_OPEN) return;
     const [oldest] = this.#fds.keys();
     if (oldest !== undefined) this.#drop(oldest);
+  }
+}
+
+/** Undefined where there is no such folder. */
+function unlessMissing(open: () => number): number | undefined {
+  try {
+    return open();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP") return undefined;
+    throw error;
   }
 }

@@ -7,7 +7,7 @@ import { keyOf } from "../search/keys.ts";
 import type { ChangeParts } from "./attempt.ts";
 import type { ChangeLog } from "./change-log.ts";
 import type { EntryState } from "./entry-state.ts";
-import { NOTHING, stateAt } from "./entry-state.ts";
+import { stateOf } from "./entry-state.ts";
 import { keepEntries } from "./keep-entries.ts";
 import type { KeptReader } from "./kept-reader.ts";
 import { KeyFolders } from "./key-folders.ts";
@@ -97,8 +97,7 @@ async function examine(
     if (refusal !== undefined && !(item.to === null && isRemovableKey(item.real, parts.workspace))) {
       throw new ToolError(refusal.code, `Cannot restore "${item.path}": ${refusal.reason}`, { path: item.path });
     }
-    const at = folders.at(key);
-    const now = at === undefined ? NOTHING : await stateAt(at, request.signal, refusal === undefined);
+    const now = await stateOf(key, { folders, signal: request.signal, mayRead: refusal === undefined });
     if (!isAsBefore(item, now, links)) {
       if (!request.force && (item.broken || !isAsExpected(item, now))) stale.push(item);
       steps.push({ item, key, now });

@@ -6,12 +6,16 @@ import { scratchFolder } from "../../../../../test/support/scratch.ts";
 
 const HERE = import.meta.dirname;
 
-/** Runs a command as a plain user between two looks, undoes it, and prints what is as before. Root enters every folder. */
+/**
+ * Runs a command as a plain user between two looks, undoes it, undoes that, and undoes it again; prints what is as it was.
+ * Root enters every folder.
+ */
 function program(root: string, state_dir: string, script: string): string {
   return `
     import { execFileSync } from "node:child_process";
     import { createFileChanger } from ${JSON.stringify(join(HERE, "../files/file-changer.ts"))};
     import { createCommandWatch } from ${JSON.stringify(join(HERE, "command-changes.ts"))};
+    import { snapshot } from ${JSON.stringify(join(HERE, "../../../../../test/campaigns/undo/tree.ts"))};
     import { netOf } from ${JSON.stringify(join(HERE, "../../tools/net-change.ts"))};
     if (process.getuid() === 0) {
       process.setgroups([]);
@@ -19,22 +23,28 @@ function program(root: string, state_dir: string, script: string): string {
       process.setuid(65534);
     }
     const root = ${JSON.stringify(root)};
-    const list = () => execFileSync("bash", ["-c", "find . -printf '%p %m\\n' | sort; cat a src/b src/deep/c"], { cwd: root, encoding: "utf8" });
-    const before = list();
+    const before = snapshot(root);
     const workspace = { roots: [root], home: "/none", state_dirs: [${JSON.stringify(state_dir)}], checkpoint_handler: false, sandbox: "none" };
     const changer = createFileChanger({ state_dir: ${JSON.stringify(state_dir)}, clock: Date.now, workspace });
     const watch = createCommandWatch({ state_dir: ${JSON.stringify(state_dir)}, changer, workspace, cwd: root, limits: { look_ms: 600_000 } });
     const about = { run_id: "run_1", tool_call_id: "call_1", signal: new AbortController().signal, recorded: async () => {} };
+    const undo = async (undo_id) => await changer.restore({ ...about, force: false }, netOf(await changer.undoLog.find({ undo_id })));
     const look = await watch.before(about);
     execFileSync("bash", ["-c", ${JSON.stringify(script)}], { cwd: root });
     const changes = await look.after();
     const stays = changes.files.filter(({ undoable }) => !undoable).map(({ path }) => path);
     const taken = changes.taken_back.map(({ path, outcome }) => outcome + " " + path);
-    const items = netOf(await changer.undoLog.find({ undo_id: changes.undo_id }));
-    const { failure } = await changer.restore({ ...about, force: false }, items);
+    const after = snapshot(root);
+    const undone = await undo(changes.undo_id);
+    const isSame = snapshot(root) === before;
+    const redone = await undo(undone.undo_id);
+    const isRedone = snapshot(root) === after;
+    const last = await undo(redone.undo_id);
+    const isSameAgain = snapshot(root) === before;
     watch.close();
     await changer.close();
-    console.log(JSON.stringify({ stays, taken, left_out: changes.left_out, failure: failure?.message, isSame: list() === before }));
+    const failures = [undone, redone, last].flatMap(({ failure }) => failure?.message ?? []);
+    console.log(JSON.stringify({ stays, taken, left_out: changes.left_out, failures, isSame, isRedone, isSameAgain }));
   `;
 }
 
@@ -46,6 +56,10 @@ const COMMANDS = [
     title: "everything closed",
     script: "rm src/b; echo n > n; echo m > m; chmod 000 m; chmod 000 a m n src/deep/c src/deep src .",
   },
+  { title: "the root and all that is in it", script: "chmod -R 000 . 2>/dev/null; true" },
+  { title: "a root that only its owner could enter", script: "chmod 000 .", mode: 0o700 },
+  { title: "a root that may be listed only", script: "rm -r src; chmod 444 .", mode: 0o750 },
+  { title: "folders of a root that is closed first", script: "chmod 500 src; chmod 311 src/deep; chmod 0 ." },
   {
     title: "a new folder that is closed",
     script: "mkdir -p new/in; echo x > new/in/x; chmod 000 new/in new; chmod 000 a",
@@ -65,6 +79,7 @@ for (const { title, script, ...more } of COMMANDS) {
     mkdirSync(join(path, "state"));
     for (const name of ["a", "src/b", "src/deep/c"]) writeFileSync(join(root, name), `${name}\n`);
     chmodSync(path, 0o711);
+    if ("mode" in more) chmodSync(root, more.mode);
     if (process.getuid?.() === 0) spawnSync("chown", ["-R", "65534:65534", root, join(path, "state")]);
 
     const { stdout, stderr } = spawnSync(
@@ -78,7 +93,10 @@ for (const { title, script, ...more } of COMMANDS) {
       stays: [],
       taken: "taken" in more ? more.taken : [],
       left_out: [],
+      failures: [],
       isSame: true,
+      isRedone: true,
+      isSameAgain: true,
     });
   });
 }
