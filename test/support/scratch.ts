@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createRuntime, locateState } from "@autonous/runtime";
@@ -20,7 +20,7 @@ export interface Folder {
 
 export async function scratchFolder(): Promise<Folder> {
   const path = await realpath(await mkdtemp(join(tmpdir(), "autonous-test-")));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  onTestFinished(() => removeTree(path));
   return {
     path,
     async make(files) {
@@ -33,6 +33,23 @@ export async function scratchFolder(): Promise<Folder> {
     },
     read: (name) => readFile(join(path, name), "utf8"),
   };
+}
+
+/** Also where a test closed folders to a plain user. */
+async function removeTree(path: string): Promise<void> {
+  try {
+    await rm(path, { recursive: true, force: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error;
+    await openFolders(path);
+    await rm(path, { recursive: true, force: true });
+  }
+}
+
+async function openFolders(path: string): Promise<void> {
+  await chmod(path, 0o700);
+  for (const entry of await readdir(path, { withFileTypes: true }))
+    if (entry.isDirectory()) await openFolders(join(path, entry.name));
 }
 
 export interface Scratch extends Folder {

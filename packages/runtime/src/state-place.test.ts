@@ -182,6 +182,13 @@ test("many first starts at once agree", async () => {
   expect(checkState(check("st"))).toBeUndefined();
 });
 
+test("a mark that another start is writing just now is no state of someone else", async () => {
+  const { open, problem } = await place({ "work/st/mark.4711.0a1b2c3d": "half", "work/st/.gitignore": "*\n" });
+  expect(problem("st")).toBeUndefined();
+  open("st");
+  expect(problem("st")).toBeUndefined();
+});
+
 // Git.
 
 test("git neither commits a marked folder, nor is what it checks out into one believed", async () => {

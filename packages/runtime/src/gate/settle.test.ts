@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ToolCallResult } from "@autonous/runtime";
 import { expect, test } from "vitest";
@@ -64,11 +64,13 @@ const TRIED: readonly Tried[] = [
   { title: "edit that finds nothing",     call: ({ call }) => call("edit", { path: "plain.txt", find: tail, replace: "x" }) },
 ];
 
-/** All that was stored, but for the contents of files that undo keeps. */
+/** All that was stored, but for the contents of files that undo keeps; an empty one may be closed to its own user. */
 function stored(stateDir: string): readonly string[] {
   return readdirSync(stateDir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !/objects|undo/.test(entry.parentPath))
-    .map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"));
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => statSync(path).size > 0)
+    .map((path) => readFileSync(path, "latin1"));
 }
 
 for (const { title, runs, isEarlier = false, call } of TRIED) {

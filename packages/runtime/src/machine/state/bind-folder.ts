@@ -1,12 +1,26 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
-import { hasMark, MARK_FILE, writeMark } from "./mark.ts";
+import { hasMark, isMarkInProgress, MARK_FILE, writeMark } from "./mark.ts";
 
 /** Names the workspace whose state this is, for people and `doctor`. */
 const WORKSPACE_FILE = "workspace";
 
-/** What binding a folder puts into it: no state yet. */
-export const BINDING: readonly string[] = [MARK_FILE, WORKSPACE_FILE, ".gitignore"];
+const BINDING: readonly string[] = [MARK_FILE, WORKSPACE_FILE, ".gitignore"];
+
+/** Whether binding a folder puts this name into it: no state yet. Another start may be writing its mark just now. */
+export function isBinding(name: string): boolean {
+  return BINDING.includes(name) || isMarkInProgress(name);
+}
 
 export interface Binding {
   readonly keyFile: string;
@@ -58,7 +72,7 @@ function readIfThere(path: string): string | undefined {
 /** Removes a folder in which there is no state. Throws where somebody has put some there since. */
 export function removeUnused(folder: string): void {
   if (!existsSync(folder)) return;
-  for (const name of BINDING) rmSync(join(folder, name), { force: true });
+  for (const name of readdirSync(folder)) if (isBinding(name)) rmSync(join(folder, name), { force: true });
   rmdirSync(folder);
 }
 

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync } from "node:fs";
 import type { Dirent, Stats } from "node:fs";
 import { join } from "node:path";
-import { BINDING } from "./bind-folder.ts";
+import { isBinding } from "./bind-folder.ts";
 
 /** missing, or without content of ours (`unused`), or with some. */
 type FolderUse = "missing" | "unused" | "used";
@@ -33,7 +33,7 @@ export function examineFolder(path: string, { thorough }: { readonly thorough: b
   if (owned !== undefined) return { problem: owned };
   const entries = entriesOf(path);
   if (typeof entries === "string") return { problem: `it cannot be listed (${entries}); ${OTHER_PLACE}` };
-  if (entries.every(({ name }) => BINDING.includes(name)))
+  if (entries.every(({ name }) => isBinding(name)))
     return entries.some(isLink) ? linked(entries) : { use: "unused" };
   const mode = stats.mode & 0o777;
   if ((mode & OTHERS_WRITE) !== 0) {

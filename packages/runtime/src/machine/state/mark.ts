@@ -17,6 +17,13 @@ export const MARK_FILE = "mark";
 
 const KEY_BYTES = 32;
 
+/** The name under which a mark is written before it gets its own: see `writeAside`. */
+const IN_PROGRESS = new RegExp(`^${MARK_FILE}\\.\\d+\\.[0-9a-f]{8}$`);
+
+export function isMarkInProgress(name: string): boolean {
+  return IN_PROGRESS.test(name);
+}
+
 /**
  * A state folder in a place that others may fill (a workspace, a repository) is bound to this user, this machine and
  * this very folder: its mark is a MAC over what tells the folder from every other one, under a key that is kept in the

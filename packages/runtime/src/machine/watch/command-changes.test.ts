@@ -2,6 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import type { Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -129,6 +130,18 @@ const COMMANDS = [
   },
 ] as const;
 
+/** Looks at what its own mode closes to a plain user, and leaves it as it was. */
+function opened<T>(path: Buffer, stats: Stats, look: () => T): T {
+  const needed = stats.isDirectory() ? 0o500 : 0o400;
+  const isClosed = (stats.mode & needed) !== needed;
+  if (isClosed) chmodSync(path, (stats.mode & 0o7777) | 0o700);
+  try {
+    return look();
+  } finally {
+    if (isClosed) chmodSync(path, stats.mode & 0o7777);
+  }
+}
+
 /** Everything below a folder: kinds, modes, contents, where links lead. */
 function snapshot(root: string): Record<string, string> {
   const found: Record<string, string> = {};
@@ -137,12 +150,14 @@ function snapshot(root: string): Record<string, string> {
     const mode = (stats.mode & 0o7777).toString(8);
     const name = path.toString("latin1").slice(root.length);
     if (stats.isSymbolicLink()) found[name] = `-> ${readlinkSync(path)}`;
-    else if (stats.isFile()) found[name] = `${mode} ${readFileSync(path, "latin1")}`;
+    else if (stats.isFile()) found[name] = `${mode} ${opened(path, stats, () => readFileSync(path, "latin1"))}`;
     else found[name] = stats.isDirectory() ? `${mode} folder` : "other";
     if (!stats.isDirectory()) return;
-    for (const entry of readdirSync(path, { encoding: "buffer" })) {
-      if (entry.toString() !== ".agent") visit(Buffer.concat([path, Buffer.from("/"), entry]));
-    }
+    opened(path, stats, () => {
+      for (const entry of readdirSync(path, { encoding: "buffer" })) {
+        if (entry.toString() !== ".agent") visit(Buffer.concat([path, Buffer.from("/"), entry]));
+      }
+    });
   };
   visit(Buffer.from(root));
   return found;
