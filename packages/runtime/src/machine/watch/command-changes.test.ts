@@ -130,15 +130,19 @@ const COMMANDS = [
   },
 ] as const;
 
-/** Looks at what its own mode closes to a plain user, and leaves it as it was. */
-function opened<T>(path: Buffer, stats: Stats, look: () => T): T {
-  const needed = stats.isDirectory() ? 0o500 : 0o400;
-  const isClosed = (stats.mode & needed) !== needed;
-  if (isClosed) chmodSync(path, (stats.mode & 0o7777) | 0o700);
+/** A plain user cannot read each file, and opening one is a change of it: then its size has to do. */
+function contentOf(path: Buffer, { mode, size }: Stats): string {
+  return process.getuid?.() === 0 || (mode & 0o400) !== 0 ? readFileSync(path, "latin1") : `${size} bytes`;
+}
+
+/** Looks into a folder that its own mode closes to a plain user, and leaves it as it was. */
+function inside(folder: Buffer, { mode }: Stats, look: () => void): void {
+  const isClosed = (mode & 0o500) !== 0o500;
+  if (isClosed) chmodSync(folder, (mode & 0o7777) | 0o700);
   try {
-    return look();
+    look();
   } finally {
-    if (isClosed) chmodSync(path, stats.mode & 0o7777);
+    if (isClosed) chmodSync(folder, mode & 0o7777);
   }
 }
 
@@ -150,10 +154,10 @@ function snapshot(root: string): Record<string, string> {
     const mode = (stats.mode & 0o7777).toString(8);
     const name = path.toString("latin1").slice(root.length);
     if (stats.isSymbolicLink()) found[name] = `-> ${readlinkSync(path)}`;
-    else if (stats.isFile()) found[name] = `${mode} ${opened(path, stats, () => readFileSync(path, "latin1"))}`;
+    else if (stats.isFile()) found[name] = `${mode} ${contentOf(path, stats)}`;
     else found[name] = stats.isDirectory() ? `${mode} folder` : "other";
     if (!stats.isDirectory()) return;
-    opened(path, stats, () => {
+    inside(path, stats, () => {
       for (const entry of readdirSync(path, { encoding: "buffer" })) {
         if (entry.toString() !== ".agent") visit(Buffer.concat([path, Buffer.from("/"), entry]));
       }
