@@ -40,6 +40,7 @@ const CASES: readonly { title: string; tool: ToolFacts; workspace?: Partial<Work
   { title: "a tool that writes, under readonly",              tool: write, settings: { ...settings, profile: "readonly" },                 says: /"readonly" offers nothing that can change files/ },
   { title: "a tool that writes, under guarded",               tool: write,                                                                 says: true },
   { title: "a generic tool that sends, under readonly",       tool: note, settings: { ...settings, profile: "readonly" },                  says: true },
+  { title: "a tool some of whose calls look, under readonly", tool: { ...write, only_looks: () => false }, settings: { ...settings, profile: "readonly" }, says: true },
   { title: "a generic tool that starts, under readonly",      tool: launch, settings: { ...settings, profile: "readonly" },                says: /run programs/ },
 ];
 

@@ -1,6 +1,7 @@
-import type { OptionTable } from "./options.ts";
+import type { Option, OptionTable } from "./options.ts";
 import { hasOption, optionValues, readArguments } from "./options.ts";
 import type { ShellAssignment, ShellWord } from "./parsed-shell.ts";
+import { isProgramName } from "./program-names.ts";
 import { findSubcommand, optionsOf } from "./program-options.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
 import { joinWords } from "./runner.ts";
@@ -70,7 +71,6 @@ const ROWS: readonly CarrierRow[] = [
   { names: ["yarn"],                           after: ["exec", "dlx"], short: "p", long: ["cwd", "package"], joins: true },
   { names: ["bun"],                            after: ["x", "exec"], joins: true },
   { names: ["ip"],                             after: ["netns"], skip: 2 },
-  { names: ["start-stop-daemon"],              short: "xapncug", long: ["exec", "startas", "pidfile", "name", "chuid", "user", "group", "chdir"] },
   { names: ["entr"],                           short: "", joins: true },
   { names: ["aws-vault"],                      after: ["exec"], skip: 1 },
   { names: ["doppler", "infisical", "op", "chamber"], after: ["run"] },
@@ -100,9 +100,16 @@ function unwrapRow(row: CarrierRow): Unwrap {
     }
     const { firstOperand, isUnsure, options } = readArguments(words, row, { stopsEarly: true });
     const texts = row.runsText === undefined ? [] : optionValues(options, ...row.runsText);
-    for (const text of texts) runner.runWord(text);
+    for (const text of [...texts, ...options.flatMap(textOfOption)]) runner.runWord(text);
     return carry(words.slice(firstOperand), { row, isUnsure, command, runner }) || texts.length > 0;
   };
+}
+
+/** An option of the carrier itself that starts a command: `strace -o '|sort'`, `valgrind --db-command='gdb %f'`. */
+function textOfOption({ value }: Option): readonly ShellWord[] {
+  if (value === undefined || value.isDynamic) return [];
+  if (/^[|!]\s*\S/.test(value.value)) return [{ ...value, value: value.value.slice(1) }];
+  return isProgramName(/^(\S+)\s/.exec(value.value)?.[1] ?? "") ? [value] : [];
 }
 
 function carry(

@@ -53,7 +53,7 @@ const LANGUAGES: readonly LanguageRow[] = [
 export const CODE_RUNNERS: readonly (readonly [string, Unwrap])[] = [
   ...LANGUAGES.flatMap((row) => row.names.map((name) => [name, unwrapLanguage(row)] as const)),
   ...["awk", "gawk", "mawk", "nawk", "original-awk"].map((name) => [name, unwrapAwk] as const),
-  ...["sed", "gsed"].map((name) => [name, unwrapSed] as const),
+  ...["sed", "gsed", "ssed"].map((name) => [name, unwrapSed] as const),
 ];
 
 /** Names of programs that run code given as text. */
@@ -71,6 +71,7 @@ function unwrapLanguage(row: LanguageRow): Unwrap {
     const isModule = row.module?.some((name) => options.some((option) => option.name === name)) === true;
     const [file] = row.script?.includes(operands[0]?.value ?? "") === true ? scriptOf(operands) : operands;
     for (const { value } of words) if (/^(?:--[\w-]+=)?data:/.test(value)) runner.opaque("it runs code in an address");
+    if (file !== undefined && /^https?:\/\//.test(file.value)) runner.opaque("it runs code at an address");
     const named = file && (file.input ?? writtenTo(file, runner) ?? namedInput(file, runner.scope));
     if (named !== undefined) return runInputAsCode(runner, named);
     const isAnswer = options.some(({ name }) => /^(?:--version|--help|-V|-v|-h)$/.test(name));

@@ -45,6 +45,10 @@ const SQL_SHELL: readonly Shape[] = [
   { at: /\bprogram\s+'((?:[^']|'')+)'/gi },
   { at: /\\(?:o|g|gx|w)\s*\|\s*([^\n]+)/g },
 ];
+/** `host rm x`, `!rm x`, `shell rm x;` of other shells for databases. */
+const SQL_HOST: readonly Shape[] = [
+  { at: /(?:^|[;\n])\s*(?:!+\s*(?:sh(?:ell)?\s)?|\$\s*|\\!\s*|:!!\s*|(?:ho(?:st)?|shell|sh|os|\.os)\s)\s*([^\n;]+)/gi },
+];
 const DEBUGGER: readonly Shape[] = [
   { at: /(?:^|\n)\s*(?:!|shell\s|(?:platform\s+)?shell\s|pipe\s[^|\n]*\|)\s*([^\n]+)/g },
 ];
@@ -64,6 +68,8 @@ const DIALECTS: readonly Dialect[] = [
   { names: ["m4", "gm4"],                              input: "code", shapes: [{ at: /\be?syscmd\(\s*[`'"]*([^)'"]+)/g }], short: "DUIoLB" },
   { names: ["sqlite3", "sqlite", "litecli"],           options: ["-cmd"], operandsFrom: 1, input: "data", isOneDash: true, long: ["cmd", "separator", "nullvalue", "newline", "init", "vfs", "maxsize", "mmap"], shapes: [{ at: /(?:^|\n)\s*\.(?:sh\w*|sys\w*)\s+([^\n]+)/g }, { at: /(?:^|\n)\s*\.(?:o\w*|e\w*|i\w*|r\w*)\s+[^|\n]*\|\s*([^\n"']+)/g }] },
   { names: ["psql", "pgcli", "mysql", "mariadb", "mycli", "usql"], options: ["-c", "--command", "-e", "--execute"], input: "data", shapes: SQL_SHELL, short: "cedfhpPUuvoFRDS", long: ["command", "execute", "dbname", "host", "port", "username", "set", "user", "database"] },
+  { names: ["sqlplus", "sqlcl", "sql", "gsql", "ksql", "impala-shell", "hive", "beeline", "spark-sql", "presto", "trino", "isql", "isql-fb", "fbsql", "bteq", "sqlcmd", "cqlsh", "nzsql", "vsql", "hbase"], options: ["-c", "-e", "-q", "-Q", "--execute", "--query", "--command"], operandsFrom: 0, input: "data", shapes: SQL_HOST, short: "ceqQfidupU", long: ["execute", "query", "command", "file"] },
+  { names: ["clickhouse", "clickhouse-client", "clickhouse-local"], options: ["-q", "--query"], input: "data", shapes: [{ at: /\bexecutable\s*\(\s*'((?:[^'\\]|\\.)+)'/gi }], short: "qhudC", long: ["query", "host", "user", "database", "password", "port", "format"] },
   { names: ["duckdb"],                                 options: ["-c", "-cmd", "-s"], operandsFrom: 1, input: "data", isOneDash: true, long: ["c", "cmd", "s", "separator", "init"], shapes: [{ at: /(?:^|\n)\s*\.(?:sh\w*|sys\w*)\s+([^\n]+)/g }] },
   { names: ["gdb", "cgdb", "rust-gdb", "lldb", "rust-lldb", "pwndbg"], options: ["-ex", "--ex", "--eval-command", "-eval-command", "-iex", "--init-eval-command", "-o", "--one-line", "-O", "-S", "-s", "-k"], input: "code", shapes: DEBUGGER, isOneDash: true, long: ["ex", "eval-command", "iex", "init-eval-command", "o", "one-line", "O", "S", "s", "k", "x", "command", "cd", "p", "pid"] },
   { names: ["dc"],                                     options: ["-e", "--expression"], input: "code", shapes: [{ at: /!(?![<>=])\s*([^\n]+)/g }], short: "ef", long: ["expression", "file"] },

@@ -10,11 +10,16 @@ export const GIT: readonly (readonly [string, Unwrap])[] = [["git", unwrapGit]];
 
 const BEFORE = optionsOf("git");
 
-/** Settings whose value is a program. */
+/** Settings whose value is a program, as git's own list of settings has them, and any that is named like one. */
 const RUNS =
-  /^(?:core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|askpass|gitproxy|alternaterefscommand)|sequence\.editor|pager\..+|diff\.(?:.+\.)?(?:external|textconv|command)|(?:merge|diff)tool\..+\.(?:cmd|path)|merge\..+\.driver|filter\..+\.(?:clean|smudge|process)|credential\.(?:.+\.)?helper|gpg\.(?:.+\.)?program|interactive\.difffilter|uploadpack\.packobjectshook|remote\..+\.(?:uploadpack|receivepack|vcs|proxy)|protocol\..*allow|includeif?\..*path|include\.path|init\.templatedir|browser\..+\.(?:cmd|path)|man\..+\.(?:cmd|path)|sendemail\..*cmd|ssh\.variant|trailer\..+\.(?:command|cmd)|http\.proxy)$/i;
+  /^(?:[\w-]+\.(?:.+\.)?\w*(?:cmd|command|hook|prog|program|tunnel|httpd|driver)|(?:web|help|instaweb)\.browser|sendemail\.smtpserver|submodule\..+\.update|url\..*::.*\.(?:push)?insteadof|core\.worktree|core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|askpass|gitproxy|alternaterefscommand)|sequence\.editor|pager\..+|diff\.(?:.+\.)?(?:external|textconv|command)|(?:merge|diff)tool\..+\.(?:cmd|path)|merge\..+\.driver|filter\..+\.(?:clean|smudge|process)|credential\.(?:.+\.)?helper|gpg\.(?:.+\.)?program|interactive\.difffilter|uploadpack\.packobjectshook|remote\..+\.(?:uploadpack|receivepack|vcs|proxy)|protocol\..*allow|includeif?\..*path|include\.path|init\.templatedir|browser\..+\.(?:cmd|path)|man\..+\.(?:cmd|path)|sendemail\..*cmd|ssh\.variant|trailer\..+\.(?:command|cmd)|http\.proxy)$/i;
 /** Values that run nothing of consequence: people use them to keep git from asking or paging. */
-const HARMLESS = /^(?:cat|less|more|true|false|:|)$/;
+const HARMLESS = /^(?:cat|less|more|true|false|yes|no|on|off|[01]|:|)$/;
+
+/** How a submodule is brought up to date is a word, or behind a `!` a command. */
+function isRun(key: string, value: string): boolean {
+  return RUNS.test(key) && !(/^submodule\./i.test(key) && /^\w+$/.test(value));
+}
 
 /** Words of git up to its subcommand left out: `["push", "--force"]`. */
 export function gitSubcommand(words: readonly ShellWord[]): readonly ShellWord[] {
@@ -73,7 +78,7 @@ function unwrapSetting(setting: ShellWord, runner: Runner): boolean {
   const key = equals < 0 ? setting.value : setting.value.slice(0, equals);
   const value = equals < 0 ? "" : setting.value.slice(equals + 1);
   const isAlias = /^alias\./i.test(key);
-  if (!isAlias && !RUNS.test(key)) return false;
+  if (!isAlias && !isRun(key, value)) return false;
   if (setting.isDynamic) {
     runner.opaque("what git runs by this setting is known only when it runs");
     return true;
@@ -106,6 +111,10 @@ const SUBCOMMANDS: Readonly<Record<string, Hand | undefined>> = {
   "filter-branch": (operands, runner) =>
     runOption(operands, runner, { short: "d", long: FILTERS, names: FILTERS.map((name) => `--${name}`) }),
   config: noteSetting,
+  "remote-ext": (operands, runner) => {
+    runner.runWord(operands[2]);
+    return operands[2] !== undefined;
+  },
   shell: (operands, runner) => runOption(operands, runner, { short: "c", long: [], names: ["-c"] }),
   "for-each-repo": (operands, runner) => {
     const inner = readArguments(operands, { long: ["config"] }, { stopsEarly: true }).operands;
@@ -171,7 +180,7 @@ function noteSetting(operands: readonly ShellWord[], runner: Runner): boolean {
   const [key, value] = rest[0]?.value === "set" ? rest.slice(1) : rest;
   if (key === undefined || value === undefined) return false;
   if (/^alias\..*/i.test(key.value) && !value.value.startsWith("!") && !value.isDynamic) return false;
-  if ((/^alias\./i.test(key.value) || RUNS.test(key.value)) && !HARMLESS.test(value.value)) {
+  if ((/^alias\./i.test(key.value) || isRun(key.value, value.value)) && !HARMLESS.test(value.value)) {
     runner.opaque(`git would later run what the setting "${key.value}" says`);
   }
   return false;

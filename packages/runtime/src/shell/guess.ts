@@ -1,4 +1,5 @@
 import { FORK_BOMB, readCode } from "./code.ts";
+import { namedCommands } from "./named-commands.ts";
 import type { GuessKind, ShellWord } from "./parsed-shell.ts";
 import { knownWord } from "./parsed-shell.ts";
 import {
@@ -30,11 +31,11 @@ export interface Guesses {
 
 /** Options of which the value is code or a command, in nearly every program that has them. */
 const RUNS =
-  /^--?(?:c|e|ex|eval|exec|execute|expr|expression|command|cmd|code|toolexec|wrapper|run-command|eval-\w+|exec-\w+|shell|shell-arg|script-shell|interpreter|editor|pager|browser|viewer|launcher|program|hook|on-\w+|[\w-]+-(?:command|cmd|exec|eval|shell|program|hook))$/;
+  /^--?(?:c|e|ex|eval|exec|execute|expr|expression|command|cmd|code|toolexec|wrapper|run-command|eval-\w+|exec-\w+|shell|shell-arg|script-shell|interpreter|editor|pager|browser|viewer|launcher|program|hook|on-\w+|[\w.:-]+[.:-](?:command|cmd|exec|execute|execute-string|executable|eval|shell|program|hook|wrapper|runner|launcher|invoke|logger))$/;
 /** Options of which the value is a sentence or a pattern for people. */
 const SPEAKS =
   /^(?:-[mtkFgq]|--?(?:message|title|body|description|name|grep|text|notes?|reason|comment|subject|label|summary|prompt|query|filter|pattern|match|tags?|testNamePattern|test-name-pattern|header|data|m|author|search))$/;
-const OPTION = /^--?[A-Za-z][\w-]*$/;
+const OPTION = /^--?[A-Za-z][\w.-]*$/;
 const CODE = /[;`\n]|\$[({]|[\w!?]\s?\(|\(\s*[\w"']|&&|\|\||=>/;
 /** Words that start programs or run texts, in one language or another. */
 const STARTS =
@@ -64,6 +65,10 @@ export function guessCarried({ words }: PlainCommand, scope: Scope, readsCode: b
       spend(scope, PER_WORD * (rest.length - index));
       guesses.push({ kind: given.kind, words: rest.slice(index) });
     }
+    if (given.program !== undefined)
+      guesses.push({ kind: given.kind, words: [knownWord(given.program), ...handedOn(rest.slice(index + 1))] });
+    if (given.hasList === true)
+      guesses.push(...namedCommands(word.value).map((text): Guess => ({ kind: "named", text })));
     if (given.words !== undefined) guesses.push({ kind: given.kind, words: given.words });
     if (given.text !== undefined) guesses.push({ kind: given.kind, text: given.text });
     if (given.isCode && !readsCode && !isOfWorkspace(name, rest))
@@ -74,6 +79,14 @@ export function guessCarried({ words }: PlainCommand, scope: Scope, readsCode: b
 }
 
 const NOTHING: Guesses = { guesses: [] };
+
+/** `-Dexec.args='-rf x'` hands on the words of its value, all else itself. */
+function handedOn(words: readonly ShellWord[]): readonly ShellWord[] {
+  return words.flatMap((word) => {
+    const given = /^-D[\w.]+=([^]*)$/.exec(word.value)?.[1];
+    return given === undefined ? [word] : given.split(/\s+/).map((each) => knownWord(each));
+  });
+}
 
 /** Programs that only look may still start a pager or a filter that a long option names: `bat --pager='less -R'`. */
 function longOption(word: ShellWord, index: number, words: readonly ShellWord[]): readonly Guess[] {
@@ -98,13 +111,24 @@ interface Given {
   readonly isProgram: boolean;
   readonly words?: readonly ShellWord[] | undefined;
   readonly text?: string | undefined;
+  /** A program that an option names, `--command=rm`: it is given the words that follow. */
+  readonly program?: string | undefined;
+  /** A list of texts in it, `runner=["rm","-rf"]`: the words of a command. */
+  readonly hasList?: boolean;
   readonly isCode: boolean;
+}
+
+/** `-r'rm -rf x'`. */
+function attachedLetter(value: string): readonly string[] {
+  const [, option = "", given = "", first = ""] = /^(-\w)((\S+)\s[^]*)$/.exec(value) ?? [];
+  return isProgramName(first) ? [value, option, given] : [];
 }
 
 /** One word, and the one before it. */
 function readGiven(word: ShellWord, before: string): Given {
   const { value, isDynamic } = word;
-  const [, attached, given = value] = /^(--?[A-Za-z][\w.-]*|[A-Za-z_][\w.-]*)=([^]*)$/.exec(value) ?? [];
+  const [, attached, given = value] =
+    /^(--?[A-Za-z][\w.-]*|[A-Za-z_][\w.:-]*)=([^]*)$/.exec(value) ?? attachedLetter(value);
   const option = attached ?? (OPTION.test(before) ? before : "");
   const isRun = RUNS.test(option);
   // `--shell-arg '-c rm -rf x'`
@@ -113,11 +137,14 @@ function readGiven(word: ShellWord, before: string): Given {
   const kind: GuessKind = before === "--" || isRun || isProgramPath(inner) ? "likely" : "possible";
   if (SPEAKS.test(option) && !isRun) return { kind, isProgram: false, isCode: false };
   const pieces = inner.includes(",") && (isRun || !/\s/.test(inner)) ? inner.split(",") : [];
+  const isName = isProgramName(inner);
   return {
     kind,
     isProgram: attached === undefined && isProgramName(value),
+    program: isRun && attached !== undefined && isName ? inner : undefined,
+    hasList: /[[{]\s*["']/.test(inner),
     words: isProgramName(pieces[0] ?? "") ? pieces.map((piece) => knownWord(piece)) : undefined,
-    text: /\s/.test(inner) || (isRun && isProgramName(inner)) ? inner : undefined,
+    text: /\s/.test(inner) || (isRun && isName) ? inner : undefined,
     isCode: isRun && CODE.test(inner) && !isProgramName(/^\S*/.exec(inner)?.[0] ?? ""),
   };
 }

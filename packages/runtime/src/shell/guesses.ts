@@ -47,6 +47,11 @@ export function tryNamed(code: string, scope: Scope, prober: Prober): void {
   for (const text of namedCommands(code)) probe({ kind: "named", text }, scope, prober);
 }
 
+/** A text that most likely is a command. */
+export function tryText(text: string, scope: Scope, prober: Prober): void {
+  if (prober.walk.guessDepth < MAX_GUESSES) probe({ kind: "likely", text }, scope, prober);
+}
+
 function probe(guess: Guess, scope: Scope, prober: Prober): void {
   const { walk } = prober;
   const { kind } = guess;

@@ -12,7 +12,7 @@ const CLOSERS: Readonly<Record<string, string | undefined>> = {
   "<": ">'\"`",
 };
 const OPEN =
-  /((?:^|["'`[{(<>|~!^%#@$,;:=&]|\\n|\b(?:RUN|host|exec|shell|go:generate)(?=\s))[^\S\n]*)([\w./+-]+)(?![\w(=:])/gim;
+  /((?:^[^\S\n]*[\\.:!]*(?:run|ho(?:st)?|exec|shell|sh|sys(?:tem)?|go:generate)(?=\s)|\b(?:RUN|host|exec|shell|go:generate)(?=\s)|^|["'`[{(<>|~!^%#@$,;:=&]|\\n)[^\S\n]*)(?=([\w./+-]+)(?![\w(=:]))/gim;
 const ANY_CLOSER = "'\"`)]}\n";
 /** What says or compares a text instead of running it. */
 const SPEAKS =
@@ -46,7 +46,7 @@ function gather(plain: string, found: Set<string>): void {
     const [whole, before = "", name = ""] = match;
     const delimiter = before.trim();
     if (!isProgramName(name)) continue;
-    const start = match.index + whole.length - name.length;
+    const start = match.index + whole.length;
     if (SPEAKS.test(plain.slice(Math.max(0, match.index - 40), match.index + before.trimEnd().length))) continue;
     found.add(textFrom(plain, start, CLOSERS[delimiter] ?? ANY_CLOSER));
   }

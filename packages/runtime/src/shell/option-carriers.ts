@@ -19,6 +19,8 @@ const ROWS: readonly OptionRow[] = [
   { names: ["tar", "gtar", "bsdtar"],    runs: ["--checkpoint-action"], after: /^exec=/, short: "fCIFTXbgKLNV", long: ["checkpoint-action"] },
   { names: ["rsync"],                    runs: ["-e", "--rsh", "--rsync-path"], short: "efBTM", long: ["rsh", "rsync-path"] },
   { names: ["rg"],                       runs: ["--pre", "--hostname-bin"], short: "ABCegfjmrtTM", long: ["pre", "hostname-bin"] },
+  { names: ["ugrep", "ug"],              runs: ["--pager", "--view"], short: "ABCegfjmrtTMOQ", long: ["pager", "view", "filter"] },
+  { names: ["ugrep", "ug"],              runs: ["--filter"], after: /^[^:]*:/, short: "ABCegfjmrtTMOQ", long: ["filter"] },
   { names: ["sort"],                     runs: ["--compress-program"], short: "kotST", long: ["compress-program"] },
   { names: ["split"],                    runs: ["--filter"], short: "abCln", long: ["filter"] },
   { names: ["man"],                      runs: ["-P", "--pager", "-H", "--html", "--browser"], short: "PMSeHCLmR", long: ["pager"] },
@@ -38,9 +40,21 @@ for (const row of ROWS) for (const name of row.names) rowsByName.set(name, [...(
 
 export const OPTION_CARRIERS: readonly (readonly [string, Unwrap])[] = [
   ...[...rowsByName].map(([name, rows]) => [name, unwrapRows(rows)] as const),
-  ["less", unwrapPlus],
+  ["less", unwrapLess],
   ["more", unwrapPlus],
 ];
+
+/** Keys of a file or a text of keys may run commands. */
+const LESS_KEYS = /^(?:-[A-Za-z~]*k|--lesskey-)/;
+
+function unwrapLess(command: Parameters<Unwrap>[0], runner: Parameters<Unwrap>[1]): boolean {
+  const keys = command.words.find(({ value }, at) => at > 0 && LESS_KEYS.test(value));
+  if (keys !== undefined) {
+    runner.opaque("what its keys run is known only when it runs");
+    runner.mention(keys.value.replace(/^[^=]*=/, ""));
+  }
+  return unwrapPlus(command, runner);
+}
 
 function unwrapRows(rows: readonly OptionRow[]): Unwrap {
   return (command, runner) => {

@@ -47,10 +47,10 @@ export function isProgramPath(value: string): boolean {
  */
 // oxfmt-ignore
 const PLAIN_PROGRAMS = new Set([
-  "ls", "cat", "tac", "head", "tail", "wc", "pwd", "echo", "printf", "true", "false", "test", "[", ":", "grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "ugrep", "stat", "file", "du", "df", "ps", "id", "whoami",
+  "ls", "cat", "tac", "head", "tail", "wc", "pwd", "echo", "printf", "true", "false", "test", "[", ":", "grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "ugrep", "ug", "stat", "file", "du", "df", "ps", "id", "whoami",
   "groups", "uname", "arch", "date", "cal", "which", "whereis", "whatis", "apropos", "type", "hash", "help", "man", "info", "tldr", "cheat", "basename", "dirname", "realpath", "readlink", "cut", "tr", "uniq", "sort", "comm", "join", "paste",
   "diff", "sdiff", "diff3", "cmp", "colordiff", "delta", "difft", "nl", "od", "hexdump", "hd", "xxd", "strings", "md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "cksum", "sum", "shasum",
-  "seq", "shuf", "factor", "sleep", "expr", "bc", "numfmt", "jq", "gojq", "jaq", "yq", "xq", "tomlq", "dasel", "fx", "gron", "xsv", "qsv", "csvcut", "csvlook", "csvgrep", "csvstat", "xmllint", "xmlstarlet", "tidy", "htmlq", "pup",
+  "seq", "shuf", "factor", "sleep", "expr", "bc", "numfmt", "jq", "gojq", "jaq", "yq", "xq", "tomlq", "dasel", "gron", "xsv", "csvcut", "csvlook", "csvgrep", "csvstat", "xmllint", "xmlstarlet", "tidy", "htmlq", "pup",
   "tree", "eza", "exa", "lsd", "bat", "batcat", "less", "more", "most", "column", "fold", "fmt", "expand", "unexpand", "rev", "iconv", "uconv", "dos2unix", "unix2dos", "base64", "base32", "basenc", "look", "locate", "plocate", "mlocate",
   "hostname", "uptime", "free", "vmstat", "lscpu", "lsblk", "lsof", "lsusb", "lspci", "top", "htop", "pgrep", "pidof", "pstree", "nproc", "getconf", "locale", "tty", "stty", "tput", "clear", "reset", "who", "w", "last", "users",
   "cd", "pushd", "popd", "dirs", "export", "declare", "typeset", "local", "readonly", "unset", "read", "getopts", "let", "wait", "mapfile", "readarray", "set", "shift", "shopt", "enable", "complete", "compgen", "bind", "alias", "unalias",
@@ -58,13 +58,13 @@ const PLAIN_PROGRAMS = new Set([
   "rm", "rmdir", "unlink", "shred", "srm", "mv", "cp", "ln", "mkdir", "touch", "tee", "sponge", "truncate", "chmod", "chown", "chgrp", "chattr", "setfacl", "mktemp", "mkfifo", "dd", "install", "link", "trash", "kill", "pkill", "killall",
   "git", "gh", "glab", "hub", "tig", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "original-awk", "find", "gfind", "bfs", "fd", "fdfind", "xargs", "gxargs", "parallel", "ssh", "mosh", "curl", "wget", "dig", "host", "nslookup", "ping", "http", "https", "xh",
   "apt-cache", "dpkg-query", "dpkg", "rpm", "apk", "pacman", "ldd", "nm", "objdump", "readelf", "size", "otool", "shellcheck", "shfmt", "hadolint", "actionlint", "yamllint", "jsonlint", "markdownlint", "markdownlint-cli2", "vale", "aspell", "hunspell", "codespell", "cspell", "typos",
-  "gzip", "gunzip", "zcat", "bzip2", "bunzip2", "xz", "unxz", "zstd", "lz4", "unzip", "zipinfo", "ar", "cpio", "split", "csplit", "patch", "diffstat", "ctags", "cloc", "tokei", "scc", "wdiff", "ts", "pv", "pr", "errno", "ascii", "nohup-out", "sqlfluff", "sqlformat", "pg_format",
+  "gzip", "gunzip", "zcat", "bzip2", "bunzip2", "xz", "unxz", "zstd", "lz4", "unzip", "zipinfo", "ar", "cpio", "split", "csplit", "patch", "diffstat", "ctags", "cloc", "tokei", "scc", "wdiff", "pv", "pr", "errno", "ascii", "nohup-out", "sqlfluff", "sqlformat", "pg_format",
 ]);
 
 /** Of those, the ones whose words are nothing but text, patterns and names, or are read elsewhere. */
 // oxfmt-ignore
 const TEXT_ONLY = new Set([
-  "echo", "printf", "grep", "egrep", "fgrep", "zgrep", "rg", "ugrep", "test", "[", ":", "true", "false", "expr", "jq", "gojq", "jaq", "yq", "xq", "tomlq", "logger", "notify-send", "say", "cowsay", "figlet", "toilet",
+  "echo", "printf", "grep", "egrep", "fgrep", "zgrep", "rg", "test", "[", ":", "true", "false", "expr", "jq", "gojq", "jaq", "yq", "xq", "tomlq", "logger", "notify-send", "say", "cowsay", "figlet", "toilet",
   "sed", "gsed", "awk", "gawk", "mawk", "nawk", "original-awk", "find", "gfind", "bfs", "xargs", "gxargs", "parallel", "git", "cd", "export", "declare", "typeset", "local", "readonly", "set",
 ]);
 

@@ -47,6 +47,7 @@ export const REMOTES: readonly (readonly [string, Unwrap])[] = [
   ["lxc",            unwrapContainer],
   ["vagrant",        unwrapVagrant],
   ["machinectl",     unwrapContainer],
+  ["buildah",        unwrapContainer],
 ];
 
 function unwrapSsh({ words }: PlainCommand, runner: Runner): boolean {
@@ -65,11 +66,27 @@ function unwrapSsh({ words }: PlainCommand, runner: Runner): boolean {
 
 /** `docker exec NAME command`, `docker run IMAGE command`, `kubectl exec POD -- command`. */
 function unwrapContainer({ words }: PlainCommand, runner: Runner): boolean {
+  noteBuild(words, runner);
   const at = words.findIndex(({ value }, index) => index > 0 && index < 8 && /^(?:exec|run|shell)$/.test(value));
   if (at < 0) return false;
   const inner = commandOf(words.slice(at), CONTAINER);
-  runner.run(inner);
-  return inner.length > 0;
+  const [entry] = optionValues(readArguments(words.slice(at), CONTAINER, { stopsEarly: true }).options, "--entrypoint");
+  runner.run(entry === undefined ? inner : [entry, ...inner]);
+  return entry !== undefined || inner.length > 0;
+}
+
+const BUILDS = /^(?:build|bud|bake|up|create|deploy|config|kube|play)$/;
+
+/** What is built of standard input or of an address is code that is known only then. */
+function noteBuild(words: readonly ShellWord[], runner: Runner): void {
+  const at = words.findIndex(({ value }, index) => index > 0 && index < 8 && BUILDS.test(value));
+  if (at < 0) return;
+  const isInput = words.some(
+    ({ value }, index) => index > 0 && (value === "-" || /^(?:-[fc]|--(?:file|compose-file)=)-$/.test(value)),
+  );
+  const isAddress = words.slice(at).some(({ value }) => /^(?:https?|git|ssh):\/\/|^git@|^github\.com\//.test(value));
+  if (isInput) runner.opaque(`what ${runner.name} builds or starts is given by standard input`);
+  else if (isAddress) runner.opaque(`what ${runner.name} builds or starts comes from elsewhere`);
 }
 
 function commandOf(words: readonly ShellWord[], table: OptionTable): readonly ShellWord[] {

@@ -5,8 +5,8 @@ import { CODE_RUNNERS } from "./code-runners.ts";
 import { DIALECT_RUNNERS } from "./dialects.ts";
 import { FILE_FINDERS } from "./find.ts";
 import { GIT } from "./git.ts";
-import { tryGuesses, tryNamed } from "./guesses.ts";
-import type { Walker } from "./guesses.ts";
+import { tryGuesses, tryNamed, tryText } from "./guesses.ts";
+import type { Prober, Walker } from "./guesses.ts";
 import { isPlainName } from "./hidden-text.ts";
 import { tooCostly } from "./limits.ts";
 import { OPTION_CARRIERS } from "./option-carriers.ts";
@@ -99,8 +99,10 @@ export function runCommand(command: PlainCommand, scope: Scope, walker: Walker):
   deeper(walk, () => {
     const runner = runnerFor(command, scope, walker);
     isCarrier = (name.value.includes("/") && runWritten(name, runner)) || unwrap?.(command, runner) === true;
-    if (!isCarrier && !scope.functions.has(name.value))
+    if (!isCarrier && !scope.functions.has(name.value)) {
       tryGuesses(command, scope, { ...prober, readsCode: CODE_READERS.has(base) });
+      tryGivenText(name, scope, prober);
+    }
     if (!isPlainProgram(base))
       for (const text of [...walk.unread.splice(0), ...handedOn(command)]) tryNamed(text, scope, prober);
     const foreign = givenForeign(command, scope, walk);
@@ -108,6 +110,13 @@ export function runCommand(command: PlainCommand, scope: Scope, walker: Walker):
   });
   noteWrites(command, scope, walk);
   if (isCarrier) walk.commands[index] = { ...own, isCarrier };
+}
+
+/** A name with a space in it is a text that something else runs; a script may run what it is given on standard input. */
+function tryGivenText(name: ShellWord, scope: Scope, prober: Prober): void {
+  if (/^[^\s/]+\s/.test(name.value)) tryText(name.value, scope, prober);
+  if (CODE_READERS.has(plainName(nameOf(name))) && scope.input.kind === "known")
+    tryNamed(scope.input.text, scope, prober);
 }
 
 /** Each path of a command is looked at from the folder that it runs in. */

@@ -1,5 +1,7 @@
-import { optionValues, readArguments } from "./options.ts";
+import { hasOption, optionValues, readArguments } from "./options.ts";
 import { knownWord } from "./parsed-shell.ts";
+import type { ShellWord } from "./parsed-shell.ts";
+import { optionsOf } from "./program-options.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
 import { nameOf } from "./runner.ts";
 import { namedInput } from "./shells.ts";
@@ -14,7 +16,67 @@ export const SPECIAL_CARRIERS: readonly (readonly [string, Unwrap])[] = [
   ["concurrently", unwrapEach],
   ["tmux", unwrapTerminal],
   ["screen", unwrapTerminal],
+  ["start-stop-daemon", unwrapDaemon],
+  ["patch", unwrapPatch],
+  ["gh", unwrapHub],
+  ["glab", unwrapHub],
+  ["hub", unwrapHub],
 ];
+
+/** `start-stop-daemon --start --exec /bin/tool -- words`. */
+function unwrapDaemon({ words }: PlainCommand, runner: Runner): boolean {
+  const end = words.findIndex(({ value }) => value === "--");
+  const own = end < 0 ? words : words.slice(0, end);
+  const table = {
+    short: "xapncugdNR",
+    long: ["exec", "startas", "pidfile", "name", "chuid", "user", "group", "chdir"],
+  };
+  const [program] = optionValues(readArguments(own, table).options, "-a", "--startas", "-x", "--exec");
+  if (program === undefined) return false;
+  runner.run([program, ...(end < 0 ? [] : words.slice(end + 1))]);
+  return true;
+}
+
+/** A patch that is a script of ed may hold commands for the shell. */
+function unwrapPatch({ words }: PlainCommand, runner: Runner): boolean {
+  const { options } = readArguments(words, { short: "diopBDFgrVxYz", long: ["directory", "input", "strip", "output"] });
+  if (!hasOption(options, "-e", "--ed")) return false;
+  runner.opaque("a script of ed may run commands");
+  const { input } = runner.scope;
+  for (const [, text = ""] of input.kind === "known" ? input.text.matchAll(/^\s*!+\s*(.+)$/gm) : [])
+    runner.runText(text);
+  return false;
+}
+
+/** Settings of these programs whose value is a program. */
+const HUB_SETTINGS = /^(?:\w+_)?(?:pager|editor|browser|glamour_style)$/;
+
+/** `gh alias set name '!text'` runs later, `gh codespace ssh -- text` elsewhere, `gh repo clone a -- words` by git. */
+function unwrapHub({ words }: PlainCommand, runner: Runner): boolean {
+  const { operands } = readArguments(words, optionsOf(nameOf(words[0])));
+  const [topic, verb, name, value] = operands.map((word) => word.value);
+  const end = words.findIndex((word) => word.value === "--");
+  const rest = end < 0 ? [] : words.slice(end + 1);
+  if (topic === "alias" && /^(?:set|import)$/.test(verb ?? "")) {
+    runner.opaque("the alias runs later");
+    const text = value ?? "";
+    const isShell = text.startsWith("!") || hasShell(words);
+    runner.runText(isShell ? text.replace(/^!/, "") : `${runner.name} ${text}`);
+  }
+  if (topic === "config" && verb === "set" && HUB_SETTINGS.test(name ?? "")) {
+    runner.opaque(`it would later run what the setting "${name}" says`);
+    runner.runText(value ?? "");
+  }
+  if (/^(?:codespace|cs)$/.test(topic ?? "") && verb === "ssh" && rest.length > 0) runner.run(rest);
+  if (topic === "extension" && verb === "exec") runner.opaque("what an extension does is not known");
+  if (topic === "repo" && verb === "clone" && rest.length > 0)
+    runner.run([knownWord("git"), knownWord("clone"), knownWord(name ?? ""), ...rest]);
+  return false;
+}
+
+function hasShell(words: readonly ShellWord[]): boolean {
+  return words.some(({ value }) => value === "-s" || value === "--shell");
+}
 
 /** What the tools of `cmake -E` are called elsewhere. */
 // oxfmt-ignore

@@ -15,11 +15,11 @@ import { hasMark, isMarkInProgress, MARK_FILE, writeMark } from "./mark.ts";
 /** Names the workspace whose state this is, for people and `doctor`. */
 const WORKSPACE_FILE = "workspace";
 
-const BINDING: readonly string[] = [MARK_FILE, WORKSPACE_FILE, ".gitignore"];
+const BINDING: ReadonlySet<string> = new Set([MARK_FILE, WORKSPACE_FILE, ".gitignore"]);
 
 /** Whether binding a folder puts this name into it: no state yet. Another start may be writing its mark just now. */
 export function isBinding(name: string): boolean {
-  return BINDING.includes(name) || isMarkInProgress(name);
+  return BINDING.has(name) || isMarkInProgress(name);
 }
 
 export interface Binding {

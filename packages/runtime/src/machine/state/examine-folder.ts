@@ -33,8 +33,7 @@ export function examineFolder(path: string, { thorough }: { readonly thorough: b
   if (owned !== undefined) return { problem: owned };
   const entries = entriesOf(path);
   if (typeof entries === "string") return { problem: `it cannot be listed (${entries}); ${OTHER_PLACE}` };
-  if (entries.every(({ name }) => isBinding(name)))
-    return entries.some(isLink) ? linked(entries) : { use: "unused" };
+  if (entries.every(({ name }) => isBinding(name))) return entries.some(isLink) ? linked(entries) : { use: "unused" };
   const mode = stats.mode & 0o777;
   if ((mode & OTHERS_WRITE) !== 0) {
     const how = `run chmod go-w ${JSON.stringify(path)} if you trust its content`;
