@@ -59,6 +59,16 @@ export function isInertKey(real: string, workspace: Places): boolean {
   return obeyedPlaces.find(foldPath(real), 1, home) === undefined && runsLater(real, workspace) === undefined;
 }
 
+/**
+ * Whether a path lies among published packages below a root: package managers write there at will, and no program looks
+ * there by itself for what it runs. A root may itself lie among packages.
+ */
+export function isInPackages(path: string, { roots }: Pick<Places, "roots">): boolean {
+  return roots.some((root) => isInside(root, path) && path.slice(root.length).includes(PACKAGES));
+}
+
+const PACKAGES = "/node_modules/";
+
 const PYTHON_PACKAGES = /\/(?:site|dist)-packages\//;
 
 /** A key that came with a package of Python, such as the certificates that pip trusts: commands need it, tools do not. */

@@ -8,12 +8,24 @@ test("a command gets the usual variables and nothing else", () => {
     { pass: [] },
   );
 
-  expect(variables).toEqual({ PATH: "/bin", HOME: "/home/me", LC_ALL: "C", TERM: "xterm", LC_CTYPE: "C.UTF-8" });
+  expect(variables).toEqual({
+    PATH: "/bin",
+    HOME: "/home/me",
+    LC_ALL: "C",
+    LANGUAGE: "en",
+    TERM: "xterm",
+    LC_CTYPE: "C.UTF-8",
+  });
 });
 
-test("a person's own language is left as it is", () => {
-  const { variables } = commandEnvironment({ LANG: "de_DE.UTF-8", PATH: "/bin" }, { pass: [] });
-  expect(variables).toEqual({ PATH: "/bin", LANG: "de_DE.UTF-8" });
+test("a person's own language is left as it is, but for messages, by which hints are found", () => {
+  const own = { LANG: "de_DE.UTF-8", LANGUAGE: "de:fr", PATH: "/bin" };
+  expect(commandEnvironment(own, { pass: [] }).variables).toEqual({
+    PATH: "/bin",
+    LANG: "de_DE.UTF-8",
+    LANGUAGE: "en",
+  });
+  expect(commandEnvironment(own, { pass: ["LANGUAGE"] }).variables).toMatchObject({ LANGUAGE: "de:fr" });
 });
 
 // oxfmt-ignore

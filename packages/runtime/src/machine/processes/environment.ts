@@ -4,7 +4,7 @@ import { join } from "node:path";
 /** What a command gets of our own environment. Everything else has to be named one by one. */
 // oxfmt-ignore
 const PASSED = [
-  "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "COLORTERM", "NO_COLOR", "TZ", "TMPDIR", "CI",
+  "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "COLORTERM", "NO_COLOR", "TZ", "TMPDIR", "CI",
   "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
 ] as const;
 const PASSED_BEGINNING = "LC_";
@@ -60,7 +60,7 @@ export function commandEnvironment(
   const named = new Set(pass);
   // Without a language of the person's own, UTF-8 and no more: LANG would have each program read a dozen files.
   const letters = own["LANG"] === undefined ? { LC_CTYPE: "C.UTF-8" } : {};
-  const variables: Record<string, string> = { PATH: DEFAULT_PATH, ...letters };
+  const variables: Record<string, string> = { PATH: DEFAULT_PATH, ...letters, ...inEnglish(own) };
   const inside_only: Record<string, string> = {};
   for (const [name, value] of Object.entries(own)) {
     if (value === undefined || !USABLE_NAME.test(name) || OURS.has(name)) continue;
@@ -69,6 +69,14 @@ export function commandEnvironment(
   }
   if (sandbox_home === undefined) return { variables, inside_only };
   return { variables: { ...variables, ...inSandbox(variables["HOME"], sandbox_home) }, inside_only };
+}
+
+/**
+ * Messages are in English, whatever the person's language is: what a command ran into is told by them (`bash`, RUN_INTO).
+ * All else of the language stays: letters, dates, order.
+ */
+function inEnglish(own: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return ["LANG", "LC_ALL", "LC_MESSAGES"].some((name) => own[name] !== undefined) ? { LANGUAGE: "en" } : {};
 }
 
 function isPassed(name: string): boolean {

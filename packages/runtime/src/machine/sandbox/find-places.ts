@@ -2,7 +2,7 @@ import type { BigIntStats, Dirent } from "node:fs";
 import { dirname } from "node:path";
 import type { PlaceJudge } from "../../contract/processes.ts";
 import { isInside } from "../../paths/inside.ts";
-import { findLaterPlace, isHiddenName, isPublishedKey, mayRunLater } from "../../policy/check-path.ts";
+import { findLaterPlace, isHiddenName, isInPackages, isPublishedKey, mayRunLater } from "../../policy/check-path.ts";
 import { FIXED_FOLDERS, looksLikeRepository, REPOSITORY_SETTINGS, RUN_LATER } from "../../policy/dangers.ts";
 import type { GitPlaces, Places } from "../../policy/facts.ts";
 import { foldPath } from "../../policy/fold-name.ts";
@@ -34,7 +34,7 @@ const MACHINE: ReadonlySet<string> = new Set([
   "/proc", "/sys", "/dev", "/run", "/tmp", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/boot", "/nix", "/gnu", "/snap",
 ]);
 
-/** Published packages: other people's files, of which none is a secret of this person. */
+/** Published packages: other people's files. Looked into for the sake of rules and of this program only. */
 const PACKAGES = "node_modules";
 /** What git keeps by content, in the folder of a repository. */
 const STORES: ReadonlySet<string> = new Set(["objects", "refs", "logs", "lfs"]);
@@ -203,7 +203,7 @@ function judgeEntries(
   let isRuled = false;
   const isRepository = looksLikeRepository(new Set(entries.map(({ name }) => name)));
   const start = folder === "/" ? "/" : `${folder}/`;
-  const isPackages = isInPackages(folder, workspace);
+  const isPackages = isInPackages(start, workspace);
   for (const entry of entries) {
     const { name } = entry;
     // A link holds no secret: what it leads to is judged where it is.
@@ -255,11 +255,6 @@ function keptOf({
 }: Lists): Omit<SeenFolder, "stats" | "isSettled" | "isRuled" | "mayBeRuled"> {
   const [ruled, pinned, folders] = [kept(more.ruled), kept(more.pinned), kept(more.folders)];
   return { hidden: kept(hidden), read_only: kept(read_only), ruled, pinned, folders };
-}
-
-/** Looked into for the sake of rules and of this program only. A root may itself lie among packages. */
-function isInPackages(folder: string, { roots }: Places): boolean {
-  return roots.some((root) => isInside(root, folder) && `${folder.slice(root.length)}/`.includes(`/${PACKAGES}/`));
 }
 
 /** Most folders of a large tree have nothing: they share one list. */

@@ -1,10 +1,11 @@
 import { isInside } from "../../paths/inside.ts";
-import { isHiddenName, runsLater } from "../../policy/check-path.ts";
+import { findLaterPlace, isHiddenName, isInPackages, runsLater } from "../../policy/check-path.ts";
 import { RUN_LATER } from "../../policy/dangers.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import type { GitPlaces } from "../../policy/facts.ts";
 import { foldPath } from "../../policy/fold-name.ts";
 import { compilePlaces } from "../../policy/places.ts";
+import { isNamed } from "../sandbox/named-places.ts";
 import type { Place, TreeFolder } from "./tree-entry.ts";
 
 const laterPlaces = compilePlaces(RUN_LATER);
@@ -31,7 +32,17 @@ function isNamedByGit(folded: string, { git_places }: Pick<WorkspaceContext, "gi
 
 /** Whether all that lies in a folder runs later. A name that means nothing tells. */
 export function isLaterFolder(real: string, workspace: WorkspaceContext): boolean {
-  return runsLater(`${real}/-`, workspace) !== undefined;
+  return isLaterHere(`${real}/-`, workspace);
+}
+
+/**
+ * Whether a command may not make or change it. Among packages that is so of repositories and of what git's configuration
+ * names: a sandbox leaves all else there writable, so that package managers work, and no program looks for it there.
+ */
+function isLaterHere(real: string, workspace: WorkspaceContext): boolean {
+  const place = findLaterPlace(real, workspace);
+  if (place === undefined || !isInPackages(real, workspace)) return place !== undefined;
+  return place.telling.endsWith(".git") || isNamed(real, workspace);
 }
 
 /** Asked for every file of the workspace: only a suspicious name costs more than a look at the name. */
@@ -45,7 +56,7 @@ export function placeOf(
   const path = real === "/" ? `/${name}` : `${real}/${name}`;
   const folded = foldPath(name);
   if (!laterPlaces.isSuspicious(folded) && !isNamedByGit(folded, workspace)) return undefined;
-  return runsLater(path, workspace) === undefined ? undefined : "later";
+  return isLaterHere(path, workspace) ? "later" : undefined;
 }
 
 /** What may follow a name in the place of a file that runs later: `.vscode` is followed by `tasks.json`, by `mcp.json` … */
@@ -64,8 +75,8 @@ export function laterBehind(real: string, workspace: WorkspaceContext): string |
   // Anywhere in a repository's own folder there may be another one's.
   const following = [...(FOLLOWING.get(name) ?? []), "hooks"];
   for (const rest of following) {
-    const why = runsLater(`${real}/${rest}`, workspace);
-    if (why !== undefined) return why;
+    const path = `${real}/${rest}`;
+    if (isLaterHere(path, workspace)) return runsLater(path, workspace);
   }
   return workspace.git_places?.find(({ path }) => isInside(real, path))?.why;
 }

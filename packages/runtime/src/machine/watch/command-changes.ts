@@ -21,7 +21,7 @@ import { OpenedFolders } from "./opened-folders.ts";
 import { takeTurn } from "./command-turns.ts";
 import type { CommandTurn } from "./command-turns.ts";
 import { setAside } from "./set-aside.ts";
-import { changesOfOthers, isSurelyOwn } from "./whose-changes.ts";
+import { agreedTo, changesOfOthers, isAgreedElsewhere, isSurelyOwn } from "./whose-changes.ts";
 import { isFileVersion } from "../../contract/versions.ts";
 import { leftBy, TouchedFiles } from "./touched-files.ts";
 import type { TouchedFile } from "./touched-files.ts";
@@ -119,9 +119,9 @@ class Watch implements CommandWatch {
 
   async before(request: WatchRequest): Promise<CommandLook> {
     this.#makeRoom();
-    const { state_dir, session = request.run_id } = this.#options;
+    const { state_dir, session = request.run_id, workspace } = this.#options;
     const { background = false, signal } = request;
-    const turn = await takeTurn(state_dir, { session, background, signal });
+    const turn = await takeTurn(state_dir, { session, background, signal, agreed: agreedTo(request, workspace) });
     const own: Running = {
       turn,
       isBackground: request.background === true,
@@ -242,7 +242,7 @@ class Watch implements CommandWatch {
         : findIntruders(differences, { ...found, before, after, ...workspace, contents: this.#contents });
     const parts = { ...this.#options, contents: this.#contents };
     const { taken, set_aside_id } = await setAside(parts, request, {
-      intruders: intruders.filter(({ key }) => !touched.has(decodeKey(key))),
+      intruders: intruders.filter((each) => !touched.has(decodeKey(each.key)) && !isAgreedElsewhere(each, time)),
       folders_made: found.folders_made,
     });
     const takenKeys = new Set(taken.map(({ intruder }) => intruder.key));
@@ -269,7 +269,7 @@ class Watch implements CommandWatch {
     const leftOut = [...after.left_out].sort(([one], [other]) => (one < other ? -1 : 1));
     return {
       ...told,
-      taken_back: taken.map((each) => describeTaken(each, { workspace, cwd })),
+      taken_back: taken.map((each) => describeTaken(each, { workspace, cwd, isOwn: isSurelyOwn(each.intruder, time) })),
       ...(set_aside_id === undefined ? {} : { set_aside_id }),
       left_out: leftOut.slice(0, MAX_LEFT_OUT).map(([key, why]) => ({ path: pathFor(decodeKey(key), cwd), why })),
       left_out_more: Math.max(0, leftOut.length - MAX_LEFT_OUT),

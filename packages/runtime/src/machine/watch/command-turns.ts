@@ -11,6 +11,8 @@ import { makeStateFolders, stateFolders } from "../files/state-folders.ts";
 export interface Interval {
   readonly from: number;
   readonly to: number;
+  /** Real paths at and below which a person let it change files that run later. */
+  readonly agreed: readonly string[];
 }
 
 export interface CommandTurn {
@@ -27,7 +29,11 @@ interface TurnOptions {
   /** It goes on after its call, so nobody waits for its end. */
   readonly background: boolean;
   readonly signal: AbortSignal;
+  readonly agreed: readonly string[];
 }
+
+/** Of a command that names more, files that run later may be set aside by one of another session. */
+const MOST_AGREED = 200;
 
 /** How long a command waits for the one before it. Most take less, and then each change is surely its own. */
 const WAIT_MS = 10_000;
@@ -56,11 +62,12 @@ async function beginTurn(state_dir: string, options: TurnOptions): Promise<Comma
   const lock = options.background ? undefined : await waitForTurn(state_dir, options.signal);
   const own = `${randomBytes(8).toString("hex")}@${ownProcess()}`;
   const from = Date.now();
-  writeFileSync(join(folder, own), JSON.stringify({ session: options.session, from }), { mode: 0o600 });
+  const agreed = options.agreed.slice(0, MOST_AGREED);
+  writeFileSync(join(folder, own), JSON.stringify({ session: options.session, from, agreed }), { mode: 0o600 });
   for (const other of runningIn(folder)) {
     if (other.name === own || other.session === options.session) continue;
-    note(folder, { of: other.name, other: own }, { from, to: null });
-    note(folder, { of: own, other: other.name }, { from: other.from, to: null });
+    note(folder, { of: other.name, other: own }, { from, to: null, agreed });
+    note(folder, { of: own, other: other.name }, { from: other.from, to: null, agreed: other.agreed });
   }
   return {
     from,
@@ -69,7 +76,7 @@ async function beginTurn(state_dir: string, options: TurnOptions): Promise<Comma
     end() {
       const to = Date.now();
       for (const { other } of besides(folder, own)) {
-        if (isThere(folder, other)) note(folder, { of: other, other: own }, { from, to });
+        if (isThere(folder, other)) note(folder, { of: other, other: own }, { from, to, agreed });
         rmSync(join(folder, `${own}.beside.${other}`), { force: true });
       }
       rmSync(join(folder, own), { force: true });
@@ -94,6 +101,7 @@ interface RunningCommand {
   readonly name: string;
   readonly session: string;
   readonly from: number;
+  readonly agreed: readonly string[];
 }
 
 /** Files of processes that are gone are removed on the way. */
@@ -105,9 +113,13 @@ function runningIn(folder: string): readonly RunningCommand[] {
       return [];
     }
     if (name.includes(".beside.")) return [];
-    const told = readJson(join(folder, name)) as { session?: string; from?: number } | undefined;
-    return told === undefined ? [] : [{ name, session: told.session ?? "", from: told.from ?? 0 }];
+    const told = readJson(join(folder, name)) as Partial<RunningCommand> | undefined;
+    return told === undefined ? [] : [{ session: "", from: 0, agreed: [], ...told, name }];
   });
+}
+
+interface NotedInterval extends Omit<Interval, "to"> {
+  readonly to: number | null;
 }
 
 interface Pair {
@@ -115,7 +127,7 @@ interface Pair {
   readonly other: string;
 }
 
-function note(folder: string, { of, other }: Pair, interval: { from: number; to: number | null }): void {
+function note(folder: string, { of, other }: Pair, interval: NotedInterval): void {
   writeFileSync(join(folder, `${of}.beside.${other}`), JSON.stringify(interval), { mode: 0o600 });
 }
 
@@ -124,8 +136,9 @@ function besides(folder: string, own: string): readonly { readonly other: string
   return readdirSync(folder)
     .filter((name) => name.startsWith(prefix))
     .map((name) => {
-      const { from = 0, to = null } = (readJson(join(folder, name)) ?? {}) as { from?: number; to?: number | null };
-      return { other: name.slice(prefix.length), interval: { from, to: to ?? Infinity } };
+      const noted = (readJson(join(folder, name)) ?? {}) as Partial<NotedInterval>;
+      const { from = 0, to = null, agreed = [] } = noted;
+      return { other: name.slice(prefix.length), interval: { from, to: to ?? Infinity, agreed } };
     });
 }
 

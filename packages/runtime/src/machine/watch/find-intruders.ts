@@ -1,7 +1,8 @@
 import { isInside, pathFor } from "../../paths/inside.ts";
-import { findLaterPlace, isInertKey, judgeSensitivity, runsLater } from "../../policy/check-path.ts";
+import { findLaterPlace, isInertKey, isInPackages, judgeSensitivity, runsLater } from "../../policy/check-path.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import type { OthersChange } from "../files/record-change.ts";
+import { isNamed } from "../sandbox/named-places.ts";
 import { decodeKey, folderOf, keyOf } from "../search/keys.ts";
 import type { WatchRequest } from "./command-changes.ts";
 import { versionOf } from "./describe-changes.ts";
@@ -60,6 +61,8 @@ export function isOutOfReach({ key, before, after }: Difference, facts: ReachFac
   if (closes !== undefined && isClosed(key, closes, roots)) return true;
   const isLaterFile = before?.place === "later" && before.kind !== "directory" && after !== undefined;
   if (!isLaterFile || confirmed === true || findLaterPlace(real, { roots })?.rewritten === true) return false;
+  // Among packages only what is named is read-only in a sandbox, so that package managers work.
+  if (isInPackages(real, facts.workspace) && !isNamed(real, facts.workspace)) return false;
   if (wasMoved(key, facts)) return false;
   const isGit = /\/[^/]*\.git(?:\/|$)/.test(real);
   return !(isGit && opens?.git !== undefined) && opens?.paths.some((path) => isInside(path, real)) !== true;
@@ -104,7 +107,7 @@ export function setAsideOf(
 
 export function describeTaken(
   { intruder, outcome, problem }: TakenBack,
-  { workspace, cwd }: { readonly workspace: WorkspaceContext; readonly cwd: string },
+  { workspace, cwd, isOwn }: { readonly workspace: WorkspaceContext; readonly cwd: string; readonly isOwn: boolean },
 ): CommandIntrusion {
   const real = decodeKey(intruder.key);
   const why =
@@ -113,5 +116,7 @@ export function describeTaken(
       : (runsLater(real, workspace) ?? laterBehind(real, workspace) ?? RUNS_IN_REPOSITORY);
   const change = intruder.before === undefined ? "added" : "changed";
   const told = problem === undefined ? {} : { problem };
-  return { path: pathFor(real, cwd), real, why: why ?? "", change, outcome, ...told };
+  // One session never learns names of another one's files: it is told what kind of file it was.
+  const path = isOwn ? pathFor(real, cwd) : `**/${findLaterPlace(real, workspace)?.path ?? "*"}`;
+  return { path, real, why: why ?? "", change, outcome, ...told };
 }

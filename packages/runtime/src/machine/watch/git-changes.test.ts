@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { scratch } from "../../../../../test/support/scratch.ts";
 import { findProgram, PROGRAMS } from "../processes/programs.ts";
 
@@ -403,6 +403,27 @@ for (const cmd of [
   });
 }
 
+/** Another language of this machine, in which git has messages; mostly there is none. */
+const language = String(spawnSync("locale", ["-a"]).stdout)
+  .split("\n")
+  .find((name) => /^(?:de|fr|es|it|sv|zh|ru)_/.test(name));
+
+sandboxed(
+  `git is understood whatever the language of the person is (${language ?? "none but English here"})${needs}`,
+  async () => {
+    for (const [name, value] of Object.entries({ LC_ALL: language ?? "de_DE.UTF-8", LANGUAGE: "de:fr" })) {
+      vi.stubEnv(name, value);
+    }
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { bash } = await branches(true);
+    const { error } = await bash("git checkout next", { workdir: "main" });
+    expect(error?.message).toMatch(/^Git could not change .*AGENTS\.md/);
+    const { payload } = await bash("cat nothing-here; echo $LANGUAGE");
+    expect(payload?.stdout).toBe("en\n");
+    expect(payload?.stderr).toMatch(/No such file or directory/);
+  },
+);
+
 sandboxed(
   `change_run_later without a yes runs nothing, and opens neither hooks nor git's configuration${needs}`,
   async () => {
@@ -418,3 +439,47 @@ sandboxed(
     expect(later.error?.message).toMatch(/in the background/);
   },
 );
+
+/** Among packages: what comes with them, a repository of its own, and what git's configuration names. */
+const PACKAGED = "node_modules/a";
+
+sandboxed(
+  `package managers write what runs elsewhere among packages, and it is theirs: listed and undone${needs}`,
+  async () => {
+    const { bash, call, make, read, has, asked } = await workspace();
+    const names = [".travis.yml", ".npmrc", ".github/workflows/ci.yml", ".vscode/settings.json", "index.js"];
+    await make(Object.fromEntries(names.map((name) => [`root/${PACKAGED}/${name}`, "one"])));
+    await make({
+      "root/unpack.sh": `for f in $(find ${PACKAGED} -type f); do echo two > $f; done; echo n > ${PACKAGED}/.envrc`,
+    });
+
+    const { artifacts } = await bash("sh unpack.sh");
+
+    expect(artifacts.files_changed).toEqual([".envrc", ...names].map((name) => `${PACKAGED}/${name}`).toSorted());
+    expect([read(`${PACKAGED}/.npmrc`), read(`${PACKAGED}/.envrc`), asked]).toEqual(["two\n", "n\n", []]);
+    await call("undo", { undo_id: artifacts.undo_id });
+    for (const name of names) expect(read(`${PACKAGED}/${name}`)).toBe("one");
+    expect(has(`${PACKAGED}/.envrc`)).toBe(false);
+  },
+);
+
+// oxfmt-ignore
+const OUT_OF_PACKAGES = [
+  { title: "moved with the folder around it", script: `mv ${PACKAGED}/project project`,                              name: "project/.envrc" },
+  { title: "moved by itself",                 script: `mv ${PACKAGED}/project/.envrc .envrc`,                        name: ".envrc" },
+  { title: "linked",                          script: `ln ${PACKAGED}/project/.envrc .envrc`,                        name: ".envrc" },
+  { title: "moved with all packages",         script: "mv node_modules modules",                                     name: "modules/a/project/.envrc" },
+  { title: "a repository",                    script: `mkdir -p ${PACKAGED}/.git; echo x > ${PACKAGED}/.git/config`, name: `${PACKAGED}/.git/config` },
+];
+
+for (const { title, script, name } of OUT_OF_PACKAGES) {
+  sandboxed(`what lay among packages is new where it runs: ${title}${needs}`, async () => {
+    const { bash, make, has } = await workspace();
+    await make({ [`root/${PACKAGED}/project/.envrc`]: "evil", "root/run.sh": script });
+
+    const { payload } = await bash("sh run.sh");
+
+    expect(has(name)).toBe(false);
+    expect(payload?.stderr).toContain(name);
+  });
+}

@@ -30,8 +30,9 @@ export function findMoved({ before, after, roots }: Looks): (difference: Differe
       const below = key.slice(folder.length + 1);
       const oldFolder = folderOf(below) === "" ? origin : joinKey(origin, folderOf(below));
       const old = before.folders.get(oldFolder)?.entries.get(nameOf(below));
-      if (isSameFile(old, now) && runsLater(joinKey(roots[0] ?? "/", decodeKey(below)), { roots }) !== undefined)
-        return true;
+      // What meant nothing where it was, among packages, is new where it means something.
+      const isMoved = isSameFile(old, now) && old?.place === now.place;
+      if (isMoved && runsLater(joinKey(roots[0] ?? "/", decodeKey(below)), { roots }) !== undefined) return true;
     }
     return false;
   }

@@ -17,7 +17,12 @@ async function chats(...sessions: readonly string[]) {
   mkdirSync(root);
   const runtimes: Runtime[] = [];
   for (const session of sessions) {
-    const runtime = await createRuntime({ roots: [root], state_dir: join(path, "state"), session });
+    const runtime = await createRuntime({
+      roots: [root],
+      state_dir: join(path, "state"),
+      session,
+      onApproval: () => ({ answer: "grant" }),
+    });
     onTestFinished(() => runtime.close());
     runtimes.push(runtime);
   }
@@ -139,3 +144,50 @@ sandboxed(`undo leaves a folder that another chat moved, and does not learn its 
   expect(read("moved-by-b/deep/y.txt")).toBe("old\n");
   expect(existsSync(join(root, "made-by-b"))).toBe(true);
 });
+
+/** What a command in the background of another chat is told of files that run later, made while it ran. */
+async function toldBeside(first: string, made: string) {
+  const { root, runtimes } = await chats("a", "b");
+  writeFileSync(join(root, "make.sh"), "mkdir -p secret-name && echo a > secret-name/.envrc");
+  const go = "touch ready; until [ -e over ]; do sleep 0.05; done; rm ready over";
+  writeFileSync(join(root, "wait.sh"), "until [ -e ready ]; do sleep 0.05; done");
+  const other = await bash(runtimes[1], "sh wait.sh", { is_background: true });
+  const { background_id } = (other.payload?.data ?? {}) as { background_id?: string };
+  const running = bash(runtimes[0], `${first}; ${go}`);
+  let told = "";
+  await vi.waitFor(
+    async () => {
+      const { payload } = await (runtimes[1] as Runtime).call({ name: "background_output", args: { background_id } });
+      told += JSON.stringify(payload);
+      expect(payload?.data).toMatchObject({ state: "exited" });
+    },
+    { timeout: 60_000 },
+  );
+  writeFileSync(join(root, "over"), "");
+  const { artifacts } = await running;
+  return { told, isLeft: existsSync(join(root, made)), files: artifacts.files_changed };
+}
+
+sandboxed(
+  `a file that runs later and was agreed to in one chat is neither set aside nor named in another${needs}`,
+  async () => {
+    const { told, isLeft } = await toldBeside(
+      "mkdir -p secret-name; echo a > secret-name/.envrc",
+      "secret-name/.envrc",
+    );
+
+    expect(isLeft).toBe(true);
+    expect(told).not.toMatch(/secret-name|envrc/);
+  },
+);
+
+sandboxed(
+  `one that nobody agreed to is set aside, and another chat learns its kind, not its name${needs}`,
+  async () => {
+    const { told, isLeft } = await toldBeside("sh make.sh", "secret-name/.envrc");
+
+    expect(isLeft).toBe(false);
+    expect(told).toContain("**/.envrc");
+    expect(told).not.toContain("secret-name");
+  },
+);

@@ -3,7 +3,9 @@ import { parseLines } from "../files/change-log.ts";
 import { isSystemError } from "../files/system-error.ts";
 import { findLogs, readLog } from "../files/undo-logs.ts";
 import { isFileVersion } from "../../contract/versions.ts";
-import { folderOf, nameOf } from "../search/keys.ts";
+import { isInside } from "../../paths/inside.ts";
+import { decodeKey, folderOf, nameOf } from "../search/keys.ts";
+import type { WatchRequest } from "./command-changes.ts";
 import type { Interval } from "./command-turns.ts";
 import type { Difference } from "./compare-looks.ts";
 import type { TouchedFile } from "./touched-files.ts";
@@ -28,6 +30,22 @@ export function isSurelyOwn({ key, after }: Difference, own: OwnTime): boolean {
   if (own.others.length === 0) return true;
   const touched = touchedAt(key, after, own);
   return own.others.every((other) => touched + MARGIN_MS < other.from || own.from - MARGIN_MS > other.to);
+}
+
+/** Where a person let a command change files that run later: what its words name, or all of it. */
+export function agreedTo(
+  { confirmed, opens }: Pick<WatchRequest, "confirmed" | "opens">,
+  { roots }: { readonly roots: readonly string[] },
+): readonly string[] {
+  if (confirmed !== true || opens === undefined) return [];
+  return opens.later === true ? roots : opens.paths;
+}
+
+/** Whether a change may be that of a command of another session, to which a person let it be. */
+export function isAgreedElsewhere(difference: Difference, own: OwnTime): boolean {
+  if (isSurelyOwn(difference, own)) return false;
+  const real = decodeKey(difference.key);
+  return own.others.some(({ agreed }) => agreed.some((path) => isInside(path, real)));
 }
 
 /** What was removed leaves its time in the folder that it was in; what came with a folder that was moved, in that one. */
