@@ -1,3 +1,5 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import type { LazyChanger } from "./lazy-changer.ts";
 import type { SandboxReport } from "./inspect.ts";
 import { NO_CHANGES } from "./contract/command-changes.ts";
@@ -21,6 +23,7 @@ import type { Processes } from "./machine/processes/processes.ts";
 import { COMMAND_VIEWS } from "./policy/command-view.ts";
 import type { ProfileName, SandboxMode } from "./protocol/configuration.ts";
 import { GitPlacesReader } from "./machine/files/git-places.ts";
+import { stateFolders } from "./machine/files/state-folders.ts";
 import { programPlaces } from "./machine/files/own-program.ts";
 import { ToolError } from "./protocol/errors.ts";
 import type { Redactor } from "./redact/redact.ts";
@@ -83,6 +86,14 @@ export class Commands {
       "SandboxUnavailable",
       `Cannot run commands: a sandbox is required, and ${sandbox.problem ?? "there is none"}`,
     );
+  }
+
+  /** Puts on record what commands of killed processes changed. Costs one look into each of two folders otherwise. */
+  async recover(): Promise<void> {
+    const { state_dir } = this.#options;
+    if (!hasEntries(join(state_dir, "running")) && !hasEntries(stateFolders(state_dir).looks)) return;
+    const { recoverCommands } = await import("./machine/watch/recover-commands.ts");
+    await recoverCommands({ state_dir, workspace: this.workspace, changer: await this.#options.changer.load() });
   }
 
   /** Tries to get out of the sandbox, in every way that is known here. */
@@ -218,6 +229,15 @@ export class Commands {
       limits,
       ...(redactor === undefined ? {} : { redactor: forOutput(redactor) }),
     });
+  }
+}
+
+function hasEntries(folder: string): boolean {
+  try {
+    return readdirSync(folder).length > 0;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw error;
   }
 }
 

@@ -4,6 +4,9 @@ import type { UndoKeeper } from "./contract/undo.ts";
 import type { FileChanger } from "./machine/files/file-changer.ts";
 import type { LeftChange } from "./machine/files/recover.ts";
 import type { PreviewRequest } from "./machine/files/preview-change.ts";
+import { describeInterrupted } from "./gate/interrupted.ts";
+import type { InterruptedChange } from "./gate/interrupted.ts";
+import { ToolError } from "./protocol/errors.ts";
 import type { WorkspaceContext } from "./policy/decide.ts";
 import { stateFolders } from "./machine/files/state-folders.ts";
 
@@ -33,6 +36,18 @@ export class LazyChanger implements UndoKeeper, Pick<FileChanger, "change"> {
 
   async restore(...given: Parameters<UndoKeeper["restore"]>): ReturnType<UndoKeeper["restore"]> {
     return await (await this.load()).restore(...given);
+  }
+
+  /** What a command changed that was interrupted, as far as it is on record. Undefined where nothing is. */
+  async interruptedChange(run_id: string, tool_call_id: string): Promise<InterruptedChange | undefined> {
+    try {
+      const records = await this.undoLog.find({ run_id });
+      const own = records.find((each) => each.tool_call_id === tool_call_id && each.by_command === true);
+      return own === undefined ? undefined : describeInterrupted(own);
+    } catch (error) {
+      if (error instanceof ToolError && error.code === "NotFound") return undefined;
+      throw error;
+    }
   }
 
   /** One that changes nothing, and tells what it would. */

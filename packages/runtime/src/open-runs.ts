@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Journal } from "./contract/journal.ts";
 import type { Tool } from "./contract/tool.ts";
 import { interruptedEnd } from "./gate/interrupted.ts";
+import type { InterruptedChange } from "./gate/interrupted.ts";
 import { openJsonl } from "./journal/jsonl-journal.ts";
 import { isRunId, runPath } from "./journal/run-folder.ts";
 import { pause } from "./machine/files/pause.ts";
@@ -45,11 +46,14 @@ interface Recovery {
   readonly heads: string;
   readonly clock: () => number;
   readonly findTool: FindTool;
+  readonly findChange: FindChange;
   /** A run that the caller resumes: its open calls stay open, and its mark becomes this process's. */
   readonly resumed?: string | undefined;
 }
 
 type FindTool = (name: string) => Tool | undefined;
+/** What an interrupted call changed, as far as it is on record. */
+export type FindChange = (run_id: string, tool_call_id: string) => Promise<InterruptedChange | undefined>;
 
 const CLOSING = ".closing";
 const PAUSE_MS = 5;
@@ -125,12 +129,12 @@ function tryRename(from: string, to: string): boolean {
   }
 }
 
-async function endCallsOf(run_id: string, { state_dir, heads, clock, findTool }: Recovery): Promise<void> {
+async function endCallsOf(run_id: string, { state_dir, heads, clock, findTool, findChange }: Recovery): Promise<void> {
   const file = join(runPath(state_dir, run_id), "events.jsonl");
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) return; // nothing was recorded, or it was pruned
   const journal = await openJsonl({ state_dir, run_id, heads }, clock);
   try {
-    await endOpenCalls(journal, { findTool, clock });
+    await endOpenCalls(journal, { findTool, findChange, clock });
   } finally {
     await journal.close();
   }
@@ -138,23 +142,26 @@ async function endCallsOf(run_id: string, { state_dir, heads, clock, findTool }:
 
 interface Ending {
   readonly findTool: FindTool;
+  readonly findChange: FindChange;
   readonly clock: () => number;
   /** Ids of calls that are under way in this process. */
   readonly running?: ReadonlySet<string>;
 }
 
 /** Ends the calls of a run that have started, have no end on record, and are not made again. */
-export async function endOpenCalls(journal: Journal, { findTool, clock, running }: Ending): Promise<void> {
+export async function endOpenCalls(journal: Journal, ending: Ending): Promise<void> {
+  const { findTool, findChange, clock, running } = ending;
   const open = new Map<string, RuntimeEvent>();
   for await (const event of journal.read()) {
     const id = String(event.payload["tool_call_id"]);
     if (event.type === "tool_call.started") open.set(id, event);
     else if (event.type === "tool_call.completed" || event.type === "tool_call.failed") open.delete(id);
   }
-  const drafts: EventDraft[] = [...open]
-    .filter(([id]) => running?.has(id) !== true)
-    .map(([, started]) =>
-      interruptedEnd({ started, tool: findTool(String(started.payload["tool_name"])), now: clock() }),
-    );
+  const drafts: EventDraft[] = [];
+  for (const [id, started] of open) {
+    if (running?.has(id) === true) continue;
+    const tool = findTool(String(started.payload["tool_name"]));
+    drafts.push(interruptedEnd({ started, tool, now: clock(), change: await findChange(journal.run_id, id) }));
+  }
   if (drafts.length > 0) await journal.append(drafts, { durable: true });
 }

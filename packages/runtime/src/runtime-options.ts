@@ -7,6 +7,7 @@ import type { CommandLimits } from "./contract/processes.ts";
 import type { Counts, QuotaHolder, QuotaKeeper } from "./contract/quotas.ts";
 import type { Tool } from "./contract/tool.ts";
 import type { CallOptions } from "./gate/call.ts";
+import type { InterruptedChange } from "./gate/interrupted.ts";
 import type { RecordedCall, Redecided } from "./gate/decide-again.ts";
 import type { IsTrusted } from "./machine/skills/load.ts";
 import type { Decision, PolicyLayer, RuleOrigin } from "./policy/decide.ts";
@@ -113,6 +114,8 @@ export interface Runtime {
   decideAgain(record: RecordedCall): Promise<Redecided>;
   /** Takes back the change of that `undo_id`, or all changes of that run: a governed call of `undo`. Never throws. */
   undo(id: string, options?: CallOptions & { readonly force?: boolean }): Promise<ToolCallResult>;
+  /** What a call of this run changed whose process was killed, as far as it is on record. */
+  interruptedChange(tool_call_id: string): Promise<InterruptedChange | undefined>;
   /** The tools in force. */
   tools(): readonly ToolInfo[];
   register(tool: Tool): void;

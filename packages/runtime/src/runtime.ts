@@ -26,6 +26,7 @@ import { ToolError } from "./protocol/errors.ts";
 import { makeId } from "./protocol/ids.ts";
 import { createRedactor } from "./redact/redact.ts";
 import { endInterrupted, endOpenCalls, OpenRuns } from "./open-runs.ts";
+import type { FindChange } from "./open-runs.ts";
 import { lazyJournal, leftTexts, telling, tellLeft } from "./run-journals.ts";
 import { Runs } from "./runs.ts";
 import type { Explanation, Runtime, RuntimeOptions } from "./runtime-options.ts";
@@ -49,7 +50,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const skills = new LazySkills({ ...started, isTrustedSkill: options.isTrustedSkill });
   const first = { started, clock, changer, configuration, redactor, skills };
   const commands = await openCommands(options, first);
-  const { runs, unended, resumption } = await openRuns(options, { started, clock, registry });
+  const { runs, unended, resumption } = await openRuns(options, { ...first, registry });
   const approvals = options.approvals ?? openApprovals({ state_dir, clock });
   const shared = sharedParts(options, { ...first, registry, commands, approvals });
   const run_id = options.run_id ?? makeId("run", clock());
@@ -57,7 +58,6 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   await tellLeft([...leftTexts(left), ...unended], { journal, now: clock(), redactor });
 
   const open = (request: unknown): Opened => openIn(request, { run_id, now: clock() });
-  let replay: Replay | undefined;
   async function call(request: ToolCallInput, callOptions: CallOptions = {}): Promise<ToolCallResult> {
     const opened = open(request);
     try {
@@ -85,8 +85,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         open: (request) => open(request).request,
       }),
     explain: async (request, callOptions = {}) => explain(open(request), callOptions, shared),
-    decideAgain: async (record) => await (replay ??= await makeReplay(shared)).decideAgain(record),
+    decideAgain: decidingAgain(shared),
     undo: (id, { force = false, ...callOptions } = {}) => call(undoCall(id, force), callOptions),
+    interruptedChange: (tool_call_id) => changer.interruptedChange(run_id, tool_call_id),
     tools: toolsInForce(shared),
     register: (tool) => registry.register(tool),
     async *events({ run_id: wanted = run_id, after = 0 } = {}) {
@@ -110,18 +111,22 @@ function onlyLooking(): ToolError {
 /** The runs of this runtime, after those that killed processes left were closed. */
 async function openRuns(
   { openJournal, onEvent, looking = false, resumes = false, run_id: own }: RuntimeOptions,
-  { started: { state_dir, heads }, clock, registry }: Pick<Made, "started" | "clock" | "registry">,
+  { started, clock, registry, changer }: Pick<Made, "started" | "clock" | "registry" | "changer">,
 ): Promise<OpenedRuns> {
+  const { state_dir, heads } = started;
   const openFile: OpenJournal = (run_id) => openJsonl({ state_dir, run_id, heads }, clock);
   const marks = openJournal === undefined ? new OpenRuns(state_dir) : undefined;
   const runs = new Runs(state_dir, telling(openJournal ?? openFile, onEvent), marks);
   const findTool = (name: string): Tool | undefined => registry.get(name);
+  const findChange: FindChange = (...call) => changer.interruptedChange(...call);
   const resumed = resumes && marks !== undefined ? own : undefined;
-  const unended = looking ? [] : await endInterrupted({ state_dir, heads, clock, findTool, resumed });
+  const unended = looking ? [] : await endInterrupted({ state_dir, heads, clock, findTool, findChange, resumed });
   const resumption = (run_id: string) => ({
     async close(): Promise<void> {
       if (run_id !== resumed || !isRecorded(state_dir, run_id)) return;
-      await runs.use(run_id, ({ journal, calls }) => endOpenCalls(journal, { findTool, clock, running: calls }));
+      await runs.use(run_id, ({ journal, calls }) =>
+        endOpenCalls(journal, { findTool, findChange, clock, running: calls }),
+      );
     },
   });
   return { runs, unended, resumption };
@@ -152,10 +157,13 @@ async function closeInOrder(opened: readonly { close(): Promise<void> }[]): Prom
   }
 }
 
-/** Most processes decide nothing again. */
-async function makeReplay(shared: DecidingParts): Promise<Replay> {
-  const { Replay: Maker } = await import("./gate/decide-again.ts");
-  return new Maker(shared);
+/** Loaded when it is asked for: most processes decide nothing again. */
+function decidingAgain(shared: DecidingParts): Runtime["decideAgain"] {
+  let replay: Replay | undefined;
+  return async (record) => {
+    const { Replay: Maker } = await import("./gate/decide-again.ts");
+    return await (replay ??= new Maker(shared)).decideAgain(record);
+  };
 }
 
 interface Batching {
@@ -184,7 +192,7 @@ async function openCommands(
   const names = BUILT_IN.map((tool) => tool.name);
   const narrowed = options.skill === undefined ? {} : await skills.activate(options.skill, names);
   const workspace = { ...started.workspace, ...narrowed };
-  return new Commands({
+  const commands = new Commands({
     ...options,
     ...started,
     workspace,
@@ -192,6 +200,8 @@ async function openCommands(
     redactor,
     network_allow: configuration.network?.allow ?? [],
   });
+  if (mayWrite(options)) await commands.recover();
+  return commands;
 }
 
 function undoCall(id: string, force: boolean): ToolCallInput {

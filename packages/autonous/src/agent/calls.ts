@@ -67,12 +67,13 @@ async function settleUnmade(run: Run, call: AskedCall, round: CallRound): Promis
     const reason = `Cannot call "${call.name}": ${call.problem}`;
     return await recordUnmade(run, { call, past, parent_id, reason, code: "InvalidArguments" });
   }
-  const reason = isFromRecord ? whyNotNow(run, call, past) : undefined;
+  const reason = isFromRecord ? await whyNotNow(run, call, past) : undefined;
   if (reason === undefined) return undefined;
   return await recordUnmade(run, { call, past, parent_id, reason, code: "Interrupted" });
 }
 
-function whyNotNow(run: Run, { name, redacted }: AskedCall, { started }: RecordedCall): string | undefined {
+async function whyNotNow(run: Run, call: AskedCall, { started }: RecordedCall): Promise<string | undefined> {
+  const { name, redacted, tool_call_id } = call;
   if (redacted) {
     const state = started === undefined ? "had not run yet" : "was running";
     return `"${name}" ${state} when the run was interrupted, and its arguments held a secret, which the record does not keep`;
@@ -80,5 +81,6 @@ function whyNotNow(run: Run, { name, redacted }: AskedCall, { started }: Recorde
   if (started === undefined) return undefined;
   const tool = run.options.runtime.tools().find((each) => each.name === started.payload["tool_name"]);
   if (tool?.idempotent === true) return undefined;
-  return `"${name}" was running when the run was interrupted; whether it took effect is not known`;
+  const change = await run.options.runtime.interruptedChange(tool_call_id);
+  return `"${name}" was running when the run was interrupted; ${change?.effect ?? "whether it took effect is not known"}`;
 }

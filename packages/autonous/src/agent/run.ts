@@ -45,7 +45,7 @@ export interface AgentOptions {
   /** What calls are made with, and where the record is kept. The caller closes it. */
   readonly runtime: Pick<
     Runtime,
-    "run_id" | "callAll" | "tools" | "journal" | "redact" | "redactValue" | "charge" | "actor"
+    "run_id" | "callAll" | "tools" | "journal" | "redact" | "redactValue" | "charge" | "actor" | "interruptedChange"
   >;
   readonly provider: ModelProvider;
   readonly task: AgentTask;

@@ -1,4 +1,5 @@
 import type { Tool } from "../contract/tool.ts";
+import type { UndoRecord } from "../contract/undo.ts";
 import type { Actor, AuditRecord } from "../protocol/audit.ts";
 import { ERRORS } from "../protocol/errors.ts";
 import type { EventDraft, RuntimeEvent } from "../protocol/event-record.ts";
@@ -10,15 +11,32 @@ interface Interrupted {
   /** Undefined where there is no such tool any more. */
   readonly tool: Pick<Tool, "version" | "audit_operation"> | undefined;
   readonly now: number;
+  /** What it changed until then, where that was found. */
+  readonly change?: InterruptedChange | undefined;
 }
 
-/** Ends a call whose process ended before it. Whether it took effect is not known, and the record says so. */
-export function interruptedEnd({ started, tool, now }: Interrupted): EventDraft {
+/** What a call changed whose process was killed, as far as it is on record. */
+export interface InterruptedChange {
+  readonly undo_id: string;
+  /** A clause. */
+  readonly effect: string;
+}
+
+/** No paths: they are in the record of the change, and may hold what is redacted elsewhere. */
+export function describeInterrupted({ undo_id, files, lost = [], lost_more = 0 }: UndoRecord): InterruptedChange {
+  const rest = lost.length + lost_more;
+  const kept = files.length === 0 ? [] : [`paths that it changed until then: ${files.length}; undo: ${undo_id}`];
+  const gone = rest === 0 ? [] : [`changes that cannot be undone: ${rest} (${lost[0]?.why ?? ""})`];
+  return { undo_id, effect: [...kept, ...gone].join("; ") };
+}
+
+/** Ends a call whose process ended before it. Where it is not known whether it took effect, the record says so. */
+export function interruptedEnd({ started, tool, now, change }: Interrupted): EventDraft {
   const { event_id, ts, trace_id, task_id, run_id, payload } = started;
   const { class: errorClass, hint } = ERRORS.Interrupted;
   const tool_name = String(payload["tool_name"]);
   const tool_call_id = String(payload["tool_call_id"]);
-  const message = `"${tool_name}" was running when its process ended; whether it took effect is not known`;
+  const message = `"${tool_name}" was running when its process ended; ${change?.effect ?? EFFECT_UNKNOWN}`;
   const audit: AuditRecord = {
     trace_id,
     tool_call_id,
@@ -35,13 +53,15 @@ export function interruptedEnd({ started, tool, now }: Interrupted): EventDraft 
     actor: (payload["actor"] as Actor | undefined) ?? UNKNOWN_ACTOR,
     sandbox: "unknown",
     hashes: {},
-    artifacts: { files_changed: [], commands_run: [] },
+    artifacts: { files_changed: [], commands_run: [], ...(change && { undo_id: change.undo_id }) },
   };
   const error = { code: "Interrupted", class: errorClass, message, hint };
   const end = { tool_call_id, tool_name, error, error_class: errorClass, redacted: false, audit };
   const about = { trace_id, task_id, run_id, parent_id: event_id };
   return { event_id: makeId("evt", now), ts: audit.ts_end, type: "tool_call.failed", ...about, payload: end };
 }
+
+const EFFECT_UNKNOWN = "whether it took effect is not known";
 
 /** Of calls that were started by a version that did not record it. */
 const UNKNOWN_ACTOR: Actor = { user: null, chat: null, channel: "unknown", model: null, host: "unknown" };

@@ -65,11 +65,12 @@ export async function recordChange(
       await new Promise(setImmediate);
       turnMs = performance.now() + TURN_MS;
     }
-    if (files.length === 0) return { undo_id: undefined, files, same };
+    const lost = withLost(request, gone);
+    if (files.length === 0 && (lost.lost ?? request.lost) === undefined) return { undo_id: undefined, files, same };
     const now = clock();
     const undo_id = makeId("undo", now); // after that of the log: see `findRecords`
     const places = [...packed.values()];
-    log.appendDone({ undo_id, ...request, ...withLost(request, gone), ts: new Date(now).toISOString(), files }, places);
+    log.appendDone({ undo_id, ...request, ...lost, ts: new Date(now).toISOString(), files }, places);
     log.pack.told(places);
     log.pack.addTo(syncs, places);
     log.addTo(syncs);

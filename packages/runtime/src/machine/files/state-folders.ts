@@ -7,6 +7,8 @@ export interface StateFolders {
   readonly locks: string;
   readonly objects: string;
   readonly packs: string;
+  /** What processes keep while they run commands; gone when they end. */
+  readonly looks: string;
   readonly open: string;
   readonly closed: string;
 }
@@ -16,6 +18,7 @@ export function stateFolders(state_dir: string): StateFolders {
     locks: join(state_dir, "locks"),
     objects: join(state_dir, "undo/objects"),
     packs: join(state_dir, "undo/packs"),
+    looks: join(state_dir, "undo/looks"),
     open: join(state_dir, "undo/open"),
     closed: join(state_dir, "undo/logs"),
   };

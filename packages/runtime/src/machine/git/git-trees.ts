@@ -5,10 +5,12 @@ import { isSystemError } from "../files/system-error.ts";
 import { systemPath } from "../search/keys.ts";
 import { ORIGIN } from "./held-files.ts";
 import type { HoldOptions } from "./held-files.ts";
+import type { ObjectStore } from "./object-store.ts";
 import { WorkTree } from "./work-tree.ts";
 import type { GitPlace } from "./work-tree.ts";
 
 const NAME_LENGTH = 32;
+const STORE = "/.git/objects";
 
 /** The repositories below the roots whose objects are held. The caller closes it. */
 export class GitTrees {
@@ -26,6 +28,15 @@ export class GitTrees {
     const tree = this.#trees.get(key) ?? this.#open(key);
     this.#trees.set(key, tree);
     return (await tree.begin(options)) ? { tree, prefix: "", doubts: tree.doubts() } : undefined;
+  }
+
+  /** A store by its key, as a process that is gone held it. */
+  reopen(storeKey: string, trailers: ReadonlyMap<string, Buffer>): ObjectStore {
+    const key = storeKey.slice(0, -STORE.length);
+    const tree = this.#trees.get(key) ?? this.#open(key);
+    this.#trees.set(key, tree);
+    tree.store.reopen(trailers);
+    return tree.store;
   }
 
   /** After the first look of a process. */

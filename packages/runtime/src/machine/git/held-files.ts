@@ -38,7 +38,7 @@ interface HeldFolder {
   readonly bytes: number;
 }
 
-interface Trailer {
+export interface Trailer {
   readonly inode: number;
   readonly bytes: Buffer;
 }
@@ -113,6 +113,22 @@ export class HeldFiles {
   /** What a file that ends with a hash ended with when it was held; undefined for loose objects. */
   trailerOf(name: string): Buffer | undefined {
     return this.#trailers.get(name)?.bytes;
+  }
+
+  get trailers(): ReadonlyMap<string, Trailer> {
+    return this.#trailers;
+  }
+
+  /** Takes what a process that is gone held: what is in the mirror, with the trailers that it had noted. */
+  reopen(trailers: ReadonlyMap<string, Buffer>): void {
+    for (const name of existsSync(this.#mirror) ? readdirSync(this.#mirror) : []) {
+      const names = new Set(readdirSync(join(this.#mirror, name)));
+      this.#folders.set(name, { stamp: undefined, names, bytes: 0 });
+      if ([...names].some((each) => SHA256.test(each))) this.#hashBytes = 32;
+    }
+    for (const [name, bytes] of trailers) this.#trailers.set(name, { inode: 0, bytes });
+    this.#packsChange++;
+    this.#isReady = true;
   }
 
   /** Of names and trailers: 20 for SHA-1, 32 for SHA-256. */

@@ -37,6 +37,16 @@ export class ObjectStore {
     return await this.#held.hold(options);
   }
 
+  /** Takes what a process that is gone held. */
+  reopen(trailers: ReadonlyMap<string, Buffer>): void {
+    this.#held.reopen(trailers);
+  }
+
+  /** What files that end with a hash ended with when they were held, by name. */
+  get trailers(): HeldFiles["trailers"] {
+    return this.#held.trailers;
+  }
+
   get isReady(): boolean {
     return this.#held.isReady;
   }

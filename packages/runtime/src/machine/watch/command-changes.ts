@@ -1,27 +1,21 @@
 import type { WorkspaceContext } from "../../policy/decide.ts";
-import { pathFor } from "../../paths/inside.ts";
 import type { Command } from "../../contract/processes.ts";
 import { decodeKey } from "../search/keys.ts";
 import type { CommandChanges, CommandLook } from "../../contract/command-changes.ts";
-import { compareLooks } from "./compare-looks.ts";
-import type { Difference } from "./compare-looks.ts";
-import { describeChanges, isDoneBy } from "./describe-changes.ts";
 import type { Touched } from "./describe-changes.ts";
 import type { FileChanger } from "../files/file-changer.ts";
-import { describeTaken, findIntruders, isOutOfReach } from "./find-intruders.ts";
 import { GitTrees } from "../git/git-trees.ts";
 import { KeptContents } from "./kept-contents.ts";
-import { statsOf } from "./list-folder.ts";
-import { findLost, markLeftOut } from "./left-out.ts";
+import { markLeftOut } from "./left-out.ts";
 import type { LeftOutMarks } from "./left-out.ts";
 import { lookAtTree } from "./look-at-tree.ts";
-import { bytesOf, contentsIn, laterContents } from "./look-contents.ts";
-import { recordChanges } from "./record-changes.ts";
+import { contentsIn, laterContents } from "./look-contents.ts";
 import { OpenedFolders } from "./opened-folders.ts";
 import { takeTurn } from "./command-turns.ts";
 import type { CommandTurn } from "./command-turns.ts";
-import { setAside } from "./set-aside.ts";
-import { agreedTo, changesOfOthers, isAgreedElsewhere, isSurelyOwn } from "./whose-changes.ts";
+import { settleCommand } from "./settle-command.ts";
+import { StoredLooks } from "./stored-looks.ts";
+import { agreedTo, changesOfOthers } from "./whose-changes.ts";
 import { isFileVersion } from "../../contract/versions.ts";
 import { leftBy, TouchedFiles } from "./touched-files.ts";
 import type { TouchedFile } from "./touched-files.ts";
@@ -65,7 +59,6 @@ export interface CommandWatch {
   close(): void;
 }
 
-const MAX_LEFT_OUT = 20;
 /** In a hurry: enough for 50,000 files that are known. */
 const HURRY_MS = 250;
 
@@ -96,6 +89,7 @@ class Watch implements CommandWatch {
   readonly #options: CommandWatchOptions;
   #limits: TreeLimits;
   readonly #contents: KeptContents;
+  readonly #stored: StoredLooks;
   readonly #git: GitTrees;
   readonly #heavy = new Map<string, number>();
   readonly #running = new Set<Running>();
@@ -110,6 +104,7 @@ class Watch implements CommandWatch {
     this.#options = options;
     this.#limits = { ...TREE_LIMITS, ...options.limits };
     this.#contents = new KeptContents(options.state_dir);
+    this.#stored = new StoredLooks(options.state_dir, this.#contents);
     this.#git = new GitTrees(options.state_dir, options.workspace.home);
     this.#stopWatching = options.changer.watch({
       begins: (reals) => this.#touch(reals.map((real) => [real, undefined])),
@@ -142,11 +137,23 @@ class Watch implements CommandWatch {
       const before = await this.#look(request, this.#latest, { turn });
       own.before = before;
       own.leftOut = await markLeftOut(before);
+      await this.#store(request, own, before);
       return { after: () => this.#inTurn(() => this.#after(request, own, before)).finally(drop), drop };
     } catch (error) {
       drop();
       throw error;
     }
+  }
+
+  /** So that what the command changes is known to the next start, should this process be killed. */
+  async #store(request: WatchRequest, { turn, leftOut }: Running, before: TreeLook): Promise<void> {
+    const { run_id, tool_call_id, background, closes, opens, confirmed = false } = request;
+    const { cwd, workspace } = this.#options;
+    if (background === true) return;
+    const isOnly = this.#running.size === 1;
+    const look = await this.#stored.store(before, { id: turn.id, leftOut, closes, isOnly });
+    const { roots, sandbox } = workspace;
+    turn.note({ run_id, tool_call_id, cwd, roots, sandbox, confirmed, ...(opens && { opens }), ...(look && { look }) });
   }
 
   hurry(): void {
@@ -155,6 +162,7 @@ class Watch implements CommandWatch {
 
   close(): void {
     this.#stopWatching();
+    this.#stored.close();
     this.#contents.clear();
     this.#git.close();
   }
@@ -225,58 +233,30 @@ class Watch implements CommandWatch {
     }
   }
 
-  async #tell(request: WatchRequest, own: Running, looks: BothLooks): Promise<CommandChanges> {
-    const { workspace, cwd } = this.#options;
-    const { before, after, position } = looks;
-    const found = compareLooks(before, after);
-    const touched = this.#touchedSince(own, request, found.entries.length);
-    // What another call did is told by that one.
-    const reach = { request, workspace, looks: { before, after } };
-    const differences = found.entries.filter(
-      (each) => !isDoneBy(touched, decodeKey(each.key), each.after) && !isOutOfReach(each, reach),
-    );
-    const time = { from: own.turn.from, others: own.turn.others(), before, after };
-    const intruders =
-      request.confirmed === true
-        ? []
-        : findIntruders(differences, { ...found, before, after, ...workspace, contents: this.#contents });
-    const parts = { ...this.#options, contents: this.#contents };
-    const { taken, set_aside_id } = await setAside(parts, request, {
-      intruders: intruders.filter((each) => !touched.has(decodeKey(each.key)) && !isAgreedElsewhere(each, time)),
-      folders_made: found.folders_made,
-    });
-    const takenKeys = new Set(taken.map(({ intruder }) => intruder.key));
-    const isThere = ({ key, after: now }: Difference): boolean =>
-      now?.kind !== "directory" || statsOf(key) !== undefined;
-    const kept = differences.filter((each) => !takenKeys.has(each.key) && (taken.length === 0 || isThere(each)));
-    const rest = kept.filter((each) => isSurelyOwn(each, time));
-    const told = await recordChanges(this.#options.changer, request, {
-      described: describeChanges(rest, { ...this.#describing(request), workspace, touched, before, after }),
-      lost: await findLost(own.leftOut, after, cwd),
+  async #tell(request: WatchRequest, own: Running, { before, after, position }: BothLooks): Promise<CommandChanges> {
+    const parts = { ...this.#options, contents: this.#contents, limits: this.#limits };
+    const settled = await settleCommand(parts, {
+      request,
+      before,
+      after,
+      leftOut: own.leftOut,
+      time: { from: own.turn.from, others: own.turn.others() },
+      touched: (count) => this.#touchedSince(own, request, count),
+      overlapped: own.overlapped,
     });
     // What was touched since the look is not as it was seen.
     const newer = this.#touched.since(position);
     this.#touch(
-      rest.flatMap(leftBy).filter(([real]) => !newer.has(real)),
+      settled.own.flatMap(leftBy).filter(([real]) => !newer.has(real)),
       own,
     );
     this.#touch(
-      taken
+      settled.taken
         .filter(({ outcome }) => outcome !== "stays")
         .map(({ intruder }) => [decodeKey(intruder.key), intruder.before?.sha256 ?? null]),
       own,
     );
-    const leftOut = [...after.left_out].sort(([one], [other]) => (one < other ? -1 : 1));
-    return {
-      ...told,
-      taken_back: taken.map((each) => describeTaken(each, { workspace, cwd, isOwn: isSurelyOwn(each.intruder, time) })),
-      ...(set_aside_id === undefined ? {} : { set_aside_id }),
-      left_out: leftOut.slice(0, MAX_LEFT_OUT).map(([key, why]) => ({ path: pathFor(decodeKey(key), cwd), why })),
-      left_out_more: Math.max(0, leftOut.length - MAX_LEFT_OUT),
-      overlapped: own.overlapped,
-      ...(rest.length === kept.length ? {} : { unsure: kept.length - rest.length }),
-      bytes_written: rest.reduce((bytes, difference) => bytes + bytesOf(difference), 0),
-    };
+    return settled.changes;
   }
 
   /** What other calls did since the command began: of this runtime, and of others that share the state folder. */
@@ -288,10 +268,5 @@ class Watch implements CommandWatch {
       has: (real) => near.has(real) || far.has(real),
       get: (real) => (near.has(real) ? near.get(real) : far.get(real)),
     };
-  }
-
-  #describing({ background }: WatchRequest) {
-    const { cwd } = this.#options;
-    return { cwd, contents: this.#contents, limits: this.#limits, keeps: background !== true };
   }
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { OpenedPlaces } from "../../contract/processes.ts";
 import { tryLockAnew, unlock } from "../files/lock-files.ts";
 import { pause } from "../files/pause.ts";
 import { lifeOf, ownProcess } from "../files/process-owner.ts";
@@ -15,12 +16,30 @@ export interface Interval {
   readonly agreed: readonly string[];
 }
 
+/** What the next start has to know of a command, should its process be killed. */
+export interface CommandNote {
+  readonly run_id: string;
+  readonly tool_call_id: string;
+  /** What paths are told relative to. */
+  readonly cwd: string;
+  readonly roots: readonly string[];
+  readonly sandbox: string;
+  readonly confirmed: boolean;
+  readonly opens?: OpenedPlaces;
+  /** The file of `StoredLooks`; left out where nothing could be stored. */
+  readonly look?: string;
+}
+
 export interface CommandTurn {
+  /** Of the command: no other one has it. */
+  readonly id: string;
   readonly from: number;
   /** Commands of other sessions that ran, or run, at the same time. */
   others(): readonly Interval[];
   /** No other command runs in the workspace, of whatever session. */
   isAlone(): boolean;
+  /** Stored until `end`. */
+  note(command: CommandNote): void;
   end(): void;
 }
 
@@ -38,6 +57,8 @@ const MOST_AGREED = 200;
 /** How long a command waits for the one before it. Most take less, and then each change is surely its own. */
 const WAIT_MS = 10_000;
 const PAUSE_MS = 20;
+/** A process says so often that it is alive while its command runs: what changed later may be anybody's. */
+const ALIVE_MS = 100;
 
 /**
  * Commands that may change files take turns in a workspace, whatever process or chat runs them: what changed meanwhile is
@@ -52,7 +73,7 @@ export async function takeTurn(state_dir: string, options: TurnOptions): Promise
   } catch (error) {
     if (!isSystemError(error)) throw error;
     // A state folder that cannot be written is no reason not to run a command; what it changed cannot be undone then.
-    return { from: Date.now(), others: () => [], isAlone: () => false, end() {} };
+    return { id: "none", from: Date.now(), others: () => [], isAlone: () => false, note() {}, end() {} };
   }
 }
 
@@ -60,20 +81,29 @@ async function beginTurn(state_dir: string, options: TurnOptions): Promise<Comma
   const folder = join(state_dir, "running");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const lock = options.background ? undefined : await waitForTurn(state_dir, options.signal);
-  const own = `${randomBytes(8).toString("hex")}@${ownProcess()}`;
+  const id = randomBytes(8).toString("hex");
+  const own = `${id}@${ownProcess()}`;
   const from = Date.now();
   const agreed = options.agreed.slice(0, MOST_AGREED);
-  writeFileSync(join(folder, own), JSON.stringify({ session: options.session, from, agreed }), { mode: 0o600 });
+  const { session } = options;
+  const write = (command?: CommandNote): void =>
+    writeFileSync(join(folder, own), JSON.stringify({ session, from, agreed, command }), { mode: 0o600 });
+  write();
+  const alive = setInterval(() => sayAlive(join(folder, own)), ALIVE_MS).unref();
   for (const other of runningIn(folder)) {
     if (other.name === own || other.session === options.session) continue;
     note(folder, { of: other.name, other: own }, { from, to: null, agreed });
     note(folder, { of: own, other: other.name }, { from: other.from, to: null, agreed: other.agreed });
   }
   return {
+    id,
     from,
+    note: write,
     others: () => besides(folder, own).map(({ interval }) => interval),
-    isAlone: () => runningIn(folder).every(({ name }) => name === own),
+    // What a killed one needs is still needed.
+    isAlone: () => runningIn(folder).every(({ name }) => name === own) && killedIn(folder).length === 0,
     end() {
+      clearInterval(alive);
       const to = Date.now();
       for (const { other } of besides(folder, own)) {
         if (isThere(folder, other)) note(folder, { of: other, other: own }, { from, to, agreed });
@@ -97,6 +127,67 @@ async function waitForTurn(state_dir: string, signal: AbortSignal): Promise<stri
   return lock;
 }
 
+function sayAlive(path: string): void {
+  const now = Date.now() / 1000;
+  try {
+    utimesSync(path, now, now);
+  } catch (error) {
+    if (!isSystemError(error)) throw error; // the state folder is gone, or is on a file system that is
+  }
+}
+
+const BESIDE = ".beside.";
+
+function ownerOf(name: string): string {
+  return (name.split(BESIDE)[0] ?? "").split("@")[1] ?? "";
+}
+
+/** Names of the files of commands whose process is gone. */
+function killedIn(folder: string): readonly string[] {
+  return readdirSync(folder).filter((name) => !name.includes(BESIDE) && lifeOf(ownerOf(name)) === "gone");
+}
+
+/** A command whose process was killed. */
+export interface KilledCommand {
+  readonly id: string;
+  readonly from: number;
+  /** It ran until then at least, and not much longer. */
+  readonly until: number;
+  readonly others: readonly Interval[];
+  /** Left out where it had not begun, or where it was one in the background. */
+  readonly command?: CommandNote;
+  /** To be called when it is put on record. */
+  forget(): void;
+}
+
+/** Commands whose processes are gone. Costs one look into a folder where there are none. */
+export function findKilled(state_dir: string): readonly KilledCommand[] {
+  const folder = join(state_dir, "running");
+  return namesIn(folder).flatMap((name): readonly KilledCommand[] => {
+    const forget = (): void => {
+      for (const { other } of besides(folder, name)) rmSync(join(folder, `${name}${BESIDE}${other}`), { force: true });
+      rmSync(join(folder, name), { force: true });
+    };
+    const stats = statSync(join(folder, name), { throwIfNoEntry: false });
+    const told = readJson(join(folder, name)) as { from?: number; command?: CommandNote } | undefined;
+    if (stats === undefined) return [];
+    const times = { from: told?.from ?? 0, until: stats.mtimeMs + ALIVE_MS };
+    const others = besides(folder, name).map(({ interval }) => interval);
+    return [
+      { id: name.split("@")[0] ?? "", ...times, others, ...(told?.command && { command: told.command }), forget },
+    ];
+  });
+
+  function namesIn(path: string): readonly string[] {
+    try {
+      return killedIn(path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+      throw error;
+    }
+  }
+}
+
 interface RunningCommand {
   readonly name: string;
   readonly session: string;
@@ -104,15 +195,10 @@ interface RunningCommand {
   readonly agreed: readonly string[];
 }
 
-/** Files of processes that are gone are removed on the way. */
+/** Files of processes that are gone are left for the next start. */
 function runningIn(folder: string): readonly RunningCommand[] {
   return readdirSync(folder).flatMap((name) => {
-    const [, owner = ""] = (name.split(".beside.")[0] ?? "").split("@");
-    if (lifeOf(owner) === "gone") {
-      rmSync(join(folder, name), { force: true });
-      return [];
-    }
-    if (name.includes(".beside.")) return [];
+    if (name.includes(BESIDE) || lifeOf(ownerOf(name)) === "gone") return [];
     const told = readJson(join(folder, name)) as Partial<RunningCommand> | undefined;
     return told === undefined ? [] : [{ session: "", from: 0, agreed: [], ...told, name }];
   });

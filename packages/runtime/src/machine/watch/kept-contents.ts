@@ -1,12 +1,12 @@
-import { hash } from "node:crypto";
-import { closeSync, openSync, readSync, unlinkSync } from "node:fs";
+import { hash, randomBytes } from "node:crypto";
+import { closeSync, fstatSync, openSync, readSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { writeWhole } from "../files/bytes.ts";
 import { ownProcess } from "../files/process-owner.ts";
 import { makeStateFolders, stateFolders } from "../files/state-folders.ts";
 import { isSystemError, reasonOf } from "../files/system-error.ts";
 
-interface Span {
+export interface Span {
   readonly at: number;
   readonly size: number;
 }
@@ -22,8 +22,8 @@ const MAX_BYTES = 512 << 20;
 
 /**
  * What files held before a command, each content once. It is needed only until the command is over: what was changed is
- * copied to the log of changes then, the rest never has to reach the disk. So it is a file without a name, which is gone
- * with this process however that ends. The caller closes it.
+ * copied to the log of changes then, the rest never has to reach the disk. It is a file of this process, so that the next
+ * start finds it where the process was killed while a command ran, see `StoredLooks`. The caller clears it.
  */
 export class KeptContents {
   readonly #state_dir: string;
@@ -33,10 +33,45 @@ export class KeptContents {
   #batched = 0;
   #size = 0;
   #fd: number | undefined;
+  #path: string | undefined;
+  #epoch = 0;
   #problem: string | undefined;
 
   constructor(state_dir: string) {
     this.#state_dir = state_dir;
+  }
+
+  /** What a process that is gone had kept. Throws what the system says. */
+  static reopen(state_dir: string, path: string, spans: ReadonlyMap<string, Span>): KeptContents {
+    const contents = new KeptContents(state_dir);
+    contents.#fd = openSync(path, "a+");
+    contents.#path = path;
+    contents.#size = fstatSync(contents.#fd).size;
+    for (const [sha256, span] of spans) contents.#spans.set(sha256, span);
+    return contents;
+  }
+
+  /** The file; undefined while nothing is kept. */
+  get path(): string | undefined {
+    return this.#path;
+  }
+
+  /** Where each content is, in the order in which they were kept. Of use as long as `epoch` is the same. */
+  get spans(): ReadonlyMap<string, Span> {
+    return this.#spans;
+  }
+
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** Hands all that is kept to the system, where it outlasts this process. */
+  flush(): void {
+    try {
+      if (this.#fd !== undefined) this.#flush(this.#fd);
+    } catch (error) {
+      this.#giveUp(error);
+    }
   }
 
   /** Why nothing more can be kept, as a clause; undefined where it can. */
@@ -108,21 +143,28 @@ export class KeptContents {
   }
 
   #takeOver(other: KeptContents): void {
-    try {
-      if (other.#fd !== undefined) other.#flush(other.#fd);
-    } catch (error) {
-      other.#giveUp(error);
-    }
+    other.flush();
     for (const [sha256, span] of other.#spans) this.#spans.set(sha256, span);
     this.#size = other.#size;
     this.#fd = other.#fd;
+    this.#path = other.#path;
     other.#fd = undefined;
+    other.#path = undefined;
+  }
+
+  /** Closes the file, and leaves it for others. */
+  release(): void {
+    this.#path = undefined;
+    this.clear();
   }
 
   /** Forgets everything. */
   clear(): void {
     if (this.#fd !== undefined) closeSync(this.#fd);
+    if (this.#path !== undefined) rmSync(this.#path, { force: true });
     this.#fd = undefined;
+    this.#path = undefined;
+    this.#epoch++;
     this.#problem = undefined;
     this.#spans.clear();
     this.#batch = undefined;
@@ -132,10 +174,11 @@ export class KeptContents {
 
   #open(): number {
     makeStateFolders(this.#state_dir);
-    const path = join(stateFolders(this.#state_dir).packs, `look-${ownProcess()}`);
-    const fd = openSync(path, "ax+", 0o600);
-    unlinkSync(path);
-    return fd;
+    this.#path = join(
+      stateFolders(this.#state_dir).looks,
+      `${randomBytes(8).toString("hex")}@${ownProcess()}.contents`,
+    );
+    return openSync(this.#path, "ax+", 0o600);
   }
 
   #add(fd: number, content: Uint8Array): void {
@@ -162,6 +205,7 @@ export class KeptContents {
     for (const [sha256, { at, size }] of this.#spans) if (at + size > written) this.#spans.delete(sha256);
     this.#batched = 0;
     this.#size = written;
+    this.#epoch++;
     this.#problem = reasonOf(error);
     // Nothing is written from now on, so that what half a write left at its end does no harm.
   }

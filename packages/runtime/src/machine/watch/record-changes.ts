@@ -40,7 +40,8 @@ export async function recordChanges(
     .map(({ change }) =>
       change.undoable && !recorded.has(change.real) ? { ...change, undoable: false, why_not: problem } : change,
     );
-  return { files: told, ...(undo_id === undefined ? {} : { undo_id }) };
+  // A record of nothing but what is lost is for the undo of the run.
+  return { files: told, ...(undo_id === undefined || files.length === 0 ? {} : { undo_id }) };
 }
 
 export async function tryToRecord(
@@ -48,7 +49,7 @@ export async function tryToRecord(
   request: RecordRequest,
   undos: readonly OthersChange[],
 ): Promise<Recorded & { readonly problem?: string }> {
-  if (undos.length === 0) return { undo_id: undefined, files: [], same: [] };
+  if (undos.length === 0 && request.lost === undefined) return { undo_id: undefined, files: [], same: [] };
   try {
     return await changer.record(request, undos);
   } catch (error) {

@@ -14,8 +14,10 @@ import type { TreeEntry, TreeLook } from "./tree-entry.ts";
 /** Longer than the clock for times of files stands still. */
 const MARGIN_MS = 50;
 
-interface OwnTime {
+export interface OwnTime {
   readonly from: number;
+  /** Left out: it has just ended. Else it ran until then at least, and what changed later may be anybody's. */
+  readonly until?: number;
   readonly others: readonly Interval[];
   readonly before: TreeLook;
   readonly after: TreeLook;
@@ -27,8 +29,9 @@ interface OwnTime {
  * another one may have changed the same path before it, and undo would remove both.
  */
 export function isSurelyOwn({ key, after }: Difference, own: OwnTime): boolean {
-  if (own.others.length === 0) return true;
+  if (own.others.length === 0 && own.until === undefined) return true;
   const touched = touchedAt(key, after, own);
+  if (own.until !== undefined && touched > own.until + MARGIN_MS) return false;
   return own.others.every((other) => touched + MARGIN_MS < other.from || own.from - MARGIN_MS > other.to);
 }
 

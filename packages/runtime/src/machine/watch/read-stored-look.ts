@@ -1,0 +1,112 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { stateFolders } from "../files/state-folders.ts";
+import type { GitTrees } from "../git/git-trees.ts";
+import type { ObjectStore } from "../git/object-store.ts";
+import { decodeKey } from "../search/keys.ts";
+import type { IgnoreRules } from "./ignore-rules.ts";
+import { KeptContents } from "./kept-contents.ts";
+import type { Span } from "./kept-contents.ts";
+import type { LeftOutMarks } from "./left-out.ts";
+import { KINDS, PLACES } from "./stored-looks.ts";
+import type { StoredEntry, StoredFacts, StoredLine } from "./stored-looks.ts";
+import type { Facts, TreeEntry, TreeFolder, TreeLook } from "./tree-entry.ts";
+
+/** What a command of a process that is gone began with. */
+export interface StoredLook {
+  readonly look: TreeLook;
+  readonly leftOut: LeftOutMarks;
+  /** Keys of what rules closed to it. */
+  readonly closed: ReadonlySet<string>;
+  /** The caller releases it. */
+  readonly contents: KeptContents;
+}
+
+interface LookFile {
+  readonly state_dir: string;
+  /** As `StoredLooks` gave it. */
+  readonly name: string;
+  /** Of the command. */
+  readonly id: string;
+  readonly git: GitTrees;
+}
+
+/** Not the very rules of any folder, so that those are read again. */
+const UNKNOWN_RULES: IgnoreRules = [];
+
+/** Undefined where it is not there, or not all of it. Throws what the system says. */
+export function readStoredLook({ state_dir, name, id, git }: LookFile): StoredLook | undefined {
+  const { looks } = stateFolders(state_dir);
+  const folders = new Map<string, TreeFolder>();
+  const spans = new Map<string, Span>();
+  const stores: ObjectStore[] = [];
+  for (const line of linesOf(join(looks, name))) {
+    if ("store" in line) stores[line.store] = git.reopen(line.key, trailersOf(line.trailers));
+    else if ("kept" in line) for (const [sha256, at, size] of line.kept) spans.set(sha256, { at, size });
+    else if ("folder" in line) folders.set(line.folder, folderOf(line, stores));
+    else if ("gone" in line) folders.delete(line.gone);
+    else if (line.look === id) {
+      const contents =
+        line.contents === null
+          ? new KeptContents(state_dir)
+          : KeptContents.reopen(state_dir, join(looks, line.contents), spans);
+      return {
+        look: { folders, left_out: new Map(line.left_out.map(([key, why]) => [key, why])) },
+        leftOut: new Map(line.left_out.map(([key, , mark]) => [key, mark])),
+        closed: new Set(line.closed),
+        contents,
+      };
+    }
+  }
+  return undefined;
+}
+
+function* linesOf(path: string): Iterable<StoredLine> {
+  const bytes = readFileSync(path);
+  for (let at = 0; ;) {
+    const end = bytes.indexOf(0x0a, at);
+    if (end < 0) return; // what comes after it was not written to its end
+    yield JSON.parse(bytes.toString("utf8", at, end)) as StoredLine;
+    at = end + 1;
+  }
+}
+
+function trailersOf(trailers: readonly (readonly [string, string])[]): ReadonlyMap<string, Buffer> {
+  return new Map(trailers.map(([name, bytes]) => [name, Buffer.from(bytes, "hex")]));
+}
+
+type FolderLine = Extract<StoredLine, { readonly folder: string }>;
+
+function folderOf({ folder, facts, flags, entries }: FolderLine, stores: readonly ObjectStore[]): TreeFolder {
+  const [isYoung, isLater, isIgnored] = flags;
+  return {
+    key: folder,
+    real: decodeKey(folder),
+    facts: factsOf(facts),
+    isYoung,
+    isLater,
+    isIgnored,
+    above: UNKNOWN_RULES,
+    rules: UNKNOWN_RULES,
+    entries: new Map(entries.map((entry) => [entry[0], entryOf(entry, stores)])),
+  };
+}
+
+function factsOf([kind, inode, size, modified, touched, mode, owner, group, links]: StoredFacts): Facts {
+  return { kind: KINDS[kind] ?? "other", inode, size, modified, touched, mode, owner, group, links };
+}
+
+function entryOf(stored: StoredEntry, stores: readonly ObjectStore[]): TreeEntry {
+  const [, facts, place, young, sha256, source, target] = stored;
+  const store = source === 0 ? undefined : stores[source[0]];
+  return {
+    ...factsOf(facts),
+    place: PLACES[place],
+    isYoung: young === 1,
+    sha256: sha256 === 0 ? undefined : sha256,
+    target: target === 0 ? undefined : target,
+    ...(source === 0 || store === undefined
+      ? {}
+      : { git: source[1] === "oid" ? { store, oid: source[2] } : { store, name: source[2] } }),
+  };
+}

@@ -1,0 +1,190 @@
+import { spawn } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import { snapshot } from "../../../../../test/campaigns/undo/tree.ts";
+import { scratchFolder } from "../../../../../test/support/scratch.ts";
+import { createRuntime } from "../../index.ts";
+import type { AuditRecord } from "../../protocol/audit.ts";
+import type { CallError } from "../../protocol/result.ts";
+import { ENVIRONMENT } from "../../../../../test/support/scratch-watch.ts";
+
+const INDEX = join(import.meta.dirname, "../../index.ts");
+/** Made by the command as its last step. */
+const DONE = "done.txt";
+
+/** A process of its own that runs commands in the workspace until it is killed. */
+function program(root: string, state_dir: string, commands: readonly string[]): string {
+  return `
+    import { createRuntime } from ${JSON.stringify(INDEX)};
+    const runtime = await createRuntime({
+      roots: [${JSON.stringify(root)}],
+      state_dir: ${JSON.stringify(state_dir)},
+      run_id: "run_killed",
+      onApproval: () => ({ answer: "grant" }),
+    });
+    for (const cmd of ${JSON.stringify(commands)}) {
+      const { error } = await runtime.call({ name: "bash", args: { cmd } });
+      if (error !== null) console.error(error.message);
+    }
+  `;
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await delay(10);
+}
+
+/** A workspace, and what kills the process of commands in it when they have done their work. */
+async function scratchRoot() {
+  const { path } = await scratchFolder();
+  const [root, state_dir] = [join(path, "root"), join(path, "state")];
+  mkdirSync(join(root, "src"), { recursive: true });
+  for (const name of ["a.txt", "b.txt", "src/c.ts"]) writeFileSync(join(root, name), `${name}\n`);
+  return {
+    root,
+    state_dir,
+    async kill(...commands: string[]): Promise<void> {
+      const last = `${commands.pop()}; touch ${DONE}; sleep 600`;
+      const args = ["--input-type=module-typescript", "-e", program(root, state_dir, [...commands, last])];
+      const child = spawn(process.execPath, args, {
+        stdio: ["ignore", "ignore", "inherit"],
+        env: { ...ENVIRONMENT, HOME: process.env["HOME"], XDG_STATE_HOME: process.env["XDG_STATE_HOME"] },
+      });
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      onTestFinished(() => void child.kill("SIGKILL"));
+      await until(() => existsSync(join(root, DONE)) || child.exitCode !== null);
+      const doneMs = statSync(join(root, DONE)).ctimeMs;
+      const running = join(state_dir, "running");
+      // The process has said since that it is alive.
+      await until(() => readdirSync(running).some((name) => statSync(join(running, name)).mtimeMs > doneMs));
+      child.kill("SIGKILL");
+      await ended;
+    },
+    async open() {
+      const runtime = await createRuntime({
+        roots: [root],
+        state_dir,
+        onApproval: () => ({ answer: "grant" as const }),
+      });
+      onTestFinished(() => runtime.close());
+      return runtime;
+    },
+  };
+}
+
+// oxfmt-ignore
+const COMMANDS = [
+  { title: "files rewritten, removed, made and moved", cmd: "echo new > a.txt; rm b.txt; mkdir d; echo n > d/n; mv src lib; chmod 700 lib/c.ts" },
+  { title: "everything removed", cmd: `python3 -c "import os, shutil; [shutil.rmtree(d) for d in os.listdir('.') if os.path.isdir(d)]"; rm a.txt b.txt` },
+  { title: "a commit, and the rest of the history removed", cmd: "echo x >> a.txt; git commit -qam two; git commit -q --amend -m three; git reflog expire --expire=now --all; git gc -q --prune=now" },
+  { title: "links, and a file in the place of a folder", cmd: "ln -s a.txt l; ln b.txt hard; rm -r src; echo f > src" },
+] as const;
+
+for (const { title, cmd } of COMMANDS) {
+  test(`what a command changed until its process was killed is undone: ${title}`, async () => {
+    const { root, state_dir, kill, open } = await scratchRoot();
+    const before = snapshot(root);
+    await kill(
+      `git init -q; git config user.name a; git config user.email a@example.org; git add -A; git commit -qm one`,
+      cmd,
+    );
+
+    const runtime = await open();
+    const { ok, error } = await runtime.undo("run_killed");
+
+    expect(error).toBe(null);
+    expect(ok).toBe(true);
+    expect(snapshot(root)).toBe(before);
+    expect(readdirSync(join(state_dir, "running"))).toEqual([]);
+  });
+}
+
+test("the call is on record as interrupted, with what it changed", async () => {
+  const { kill, open } = await scratchRoot();
+  await kill("rm a.txt b.txt");
+
+  const runtime = await open();
+  const events = await Array.fromAsync(runtime.events({ run_id: "run_killed" }));
+
+  const last = events.find(({ type }) => type === "tool_call.failed");
+  const { error, audit } = (last?.payload ?? {}) as { error?: CallError; audit?: AuditRecord };
+  expect(error?.message).toMatch(
+    /^"bash" was running when its process ended; paths that it changed until then: 3; undo: undo_\w+$/,
+  );
+  expect((await runtime.undo(audit?.artifacts.undo_id ?? "")).ok).toBe(true);
+});
+
+test("what others changed after the kill is left alone, and undo says so", async () => {
+  const { root, kill, open } = await scratchRoot();
+  await kill("echo new > a.txt; rm b.txt; echo new > src/c.ts");
+  await delay(400);
+  writeFileSync(join(root, "src/c.ts"), "mine\n");
+  writeFileSync(join(root, "src/mine.txt"), "mine\n");
+
+  const { ok, error } = await (await open()).undo("run_killed");
+
+  expect(ok).toBe(false);
+  expect(error?.message).toMatch(/cannot be undone: "\." \(2 paths changed when the command may have ended already/);
+  expect(readFileSync(join(root, "a.txt"), "utf8")).toBe("a.txt\n");
+  expect(readFileSync(join(root, "src/c.ts"), "utf8")).toBe("mine\n");
+  expect(readFileSync(join(root, "src/mine.txt"), "utf8")).toBe("mine\n");
+});
+
+// oxfmt-ignore
+const LOST = [
+  { title: "is gone",    harm: (path: string) => rmSync(path) },
+  { title: "was cut",    harm: (path: string) => truncateSync(path, 100) },
+  { title: "is damaged", harm: (path: string) => writeFileSync(path, `{"folder":7}\n{"look":1}\nnothing\n`) },
+] as const;
+
+for (const { title, harm } of LOST) {
+  test(`where what was stored before the command ${title}, undo fails and says why`, async () => {
+    const { root, state_dir, kill, open } = await scratchRoot();
+    await kill("echo first > other.txt", "rm a.txt");
+    const looks = join(state_dir, "undo/looks");
+    for (const name of readdirSync(looks)) if (name.endsWith(".look")) harm(join(looks, name));
+    const after = snapshot(root);
+
+    const runtime = await open();
+    const { ok, error } = await runtime.undo("run_killed");
+
+    expect(ok).toBe(false);
+    expect(error?.message).toMatch(/cannot be undone: "\." \(its process was killed while a command ran, and what was/);
+    expect(existsSync(join(root, "other.txt"))).toBe(false);
+    expect(snapshot(root)).not.toBe(after);
+    expect(readdirSync(looks)).toEqual([]);
+  });
+}
+
+test("a file that would run later, which a person changed after the kill, is left alone", async () => {
+  const { root, kill, open } = await scratchRoot();
+  mkdirSync(join(root, ".husky"));
+  writeFileSync(join(root, ".husky/pre-commit"), "before\n");
+  await kill("rm a.txt");
+  await delay(400);
+  writeFileSync(join(root, ".husky/pre-commit"), "mine\n");
+
+  await (await open()).undo("run_killed");
+
+  expect(readFileSync(join(root, ".husky/pre-commit"), "utf8")).toBe("mine\n");
+  expect(existsSync(join(root, "a.txt"))).toBe(true);
+});
+
+test("a file that would run later, made by a command that was killed, is set aside by the next start", async () => {
+  const { root, kill, open } = await scratchRoot();
+  await kill(`python3 -c "import os; d='.hu'+'sky'; os.mkdir(d); os.chdir(d); open('pre-commit','w').write('x')"`);
+
+  await open();
+
+  expect(existsSync(join(root, ".husky/pre-commit"))).toBe(false);
+});

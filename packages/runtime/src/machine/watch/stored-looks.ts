@@ -1,0 +1,238 @@
+import { randomBytes } from "node:crypto";
+import { closeSync, openSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { PlaceJudge } from "../../contract/processes.ts";
+import { writeWhole } from "../files/bytes.ts";
+import { ownProcess } from "../files/process-owner.ts";
+import { makeStateFolders, stateFolders } from "../files/state-folders.ts";
+import { isSystemError } from "../files/system-error.ts";
+import type { ObjectStore } from "../git/object-store.ts";
+import { decodeKey } from "../search/keys.ts";
+import type { KeptContents } from "./kept-contents.ts";
+import type { LeftOutMarks } from "./left-out.ts";
+import { areSame, joinKey } from "./tree-entry.ts";
+import type { Facts, GitSource, TreeEntry, TreeFolder, TreeLook } from "./tree-entry.ts";
+
+/** Written at once: a system call for each folder would cost more than its bytes do. */
+const BATCH_CHARACTERS = 1 << 20;
+/** Others get a turn this often. */
+const TURN_MS = 8;
+/** Beyond the size of one whole look, before it is written anew. */
+const SPARE_BYTES = 64 << 20;
+
+/** The order of kinds and places in stored entries. */
+export const KINDS = ["file", "directory", "link", "other"] as const satisfies readonly Facts["kind"][];
+export const PLACES = [undefined, "later", "sensitive"] as const satisfies readonly TreeEntry["place"][];
+
+export type StoredFacts = readonly [
+  kind: number,
+  inode: number,
+  size: number,
+  modified: number,
+  touched: number,
+  mode: number,
+  owner: number,
+  group: number,
+  links: number,
+];
+/** Number of the store, and the name of an object or of a file of the store. */
+export type StoredSource = readonly [store: number, kind: "oid" | "name", name: string];
+export type StoredEntry = readonly [
+  name: string,
+  facts: StoredFacts,
+  place: number,
+  young: 0 | 1,
+  sha256: string | 0,
+  source: StoredSource | 0,
+  target: string | 0,
+];
+
+/** A line of the file. All before a `look` make up what that one saw; a folder that comes again replaces the one before. */
+export type StoredLine =
+  | { readonly store: number; readonly key: string; readonly trailers: readonly (readonly [string, string])[] }
+  | { readonly kept: readonly (readonly [sha256: string, at: number, size: number])[] }
+  | {
+      readonly folder: string;
+      readonly facts: StoredFacts;
+      readonly flags: readonly [isYoung: boolean, isLater: boolean, isIgnored: boolean];
+      readonly entries: readonly StoredEntry[];
+    }
+  | { readonly gone: string }
+  | {
+      readonly look: string;
+      readonly contents: string | null;
+      readonly left_out: readonly (readonly [key: string, why: string, mark: string])[];
+      readonly closed: readonly string[];
+    };
+
+interface ToStore {
+  /** Of the command. */
+  readonly id: string;
+  readonly leftOut: LeftOutMarks;
+  readonly closes?: PlaceJudge | undefined;
+  /** No other command of this process needs what was stored before. */
+  readonly isOnly: boolean;
+}
+
+/**
+ * What commands began with, on the disk: where the process is killed, the next start finds what a command changed until
+ * then. A look appends what differs from the one before it, which is little. Not synced: a killed process leaves what it
+ * wrote, and after a power cut the result says that nothing is known. The caller closes it.
+ */
+export class StoredLooks {
+  readonly #state_dir: string;
+  readonly #contents: KeptContents;
+  #file: { readonly fd: number; readonly path: string } | undefined;
+  #folders: TreeLook["folders"] = new Map();
+  #stores = new Map<ObjectStore, { readonly number: number; readonly trailers: string }>();
+  #spans = 0;
+  #epoch = 0;
+  #bytes = 0;
+  #wholeBytes = 0;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(state_dir: string, contents: KeptContents) {
+    this.#state_dir = state_dir;
+    this.#contents = contents;
+  }
+
+  /** The name of the file that has it. Undefined where it cannot be stored: a full disk is no reason not to run a command. */
+  async store(look: TreeLook, options: ToStore): Promise<string | undefined> {
+    const result = this.#turn.then(() => this.#tryToStore(look, options));
+    this.#turn = result.catch(() => {}); // told to whose turn it is
+    return await result;
+  }
+
+  close(): void {
+    if (this.#file !== undefined) {
+      closeSync(this.#file.fd);
+      rmSync(this.#file.path, { force: true });
+    }
+    this.#file = undefined;
+    this.#folders = new Map();
+    this.#stores = new Map();
+    this.#spans = 0;
+    this.#bytes = 0;
+  }
+
+  async #tryToStore(look: TreeLook, options: ToStore): Promise<string | undefined> {
+    const isLong = options.isOnly && this.#bytes > 2 * this.#wholeBytes + SPARE_BYTES;
+    if (this.#epoch !== this.#contents.epoch || isLong) this.close();
+    try {
+      return await this.#append(look, options);
+    } catch (error) {
+      if (!isSystemError(error)) throw error;
+      this.close();
+      return undefined;
+    }
+  }
+
+  async #append(look: TreeLook, { id, leftOut, closes }: ToStore): Promise<string> {
+    this.#contents.flush();
+    this.#epoch = this.#contents.epoch;
+    const isFirst = this.#file === undefined;
+    const { fd, path } = (this.#file ??= this.#open());
+    const batch: string[] = [];
+    let length = 0;
+    const flush = (): void => {
+      const bytes = Buffer.from(batch.join(""));
+      writeWhole(fd, bytes);
+      this.#bytes += bytes.length;
+      batch.length = length = 0;
+    };
+    const add = (line: StoredLine): void => {
+      const text = `${JSON.stringify(line)}\n`;
+      batch.push(text);
+      length += text.length;
+      if (length > BATCH_CHARACTERS) flush();
+    };
+    for (const store of this.#stores.keys()) this.#addStore(store, add);
+    await this.#addFolders(look, add);
+    this.#addSpans(add);
+    const left_out = [...look.left_out].map(([key, why]) => [key, why, leftOut.get(key) ?? ""] as const);
+    const contents = this.#contents.path;
+    const closed = closes === undefined ? [] : [...closedIn(look, closes)];
+    add({ look: id, contents: contents === undefined ? null : basename(contents), left_out, closed });
+    flush();
+    if (isFirst) this.#wholeBytes = this.#bytes;
+    return basename(path);
+  }
+
+  #open(): { readonly fd: number; readonly path: string } {
+    makeStateFolders(this.#state_dir);
+    const path = join(stateFolders(this.#state_dir).looks, `${randomBytes(8).toString("hex")}@${ownProcess()}.look`);
+    return { fd: openSync(path, "ax", 0o600), path };
+  }
+
+  async #addFolders(look: TreeLook, add: (line: StoredLine) => void): Promise<void> {
+    let turnMs = performance.now() + TURN_MS;
+    for (const [key, folder] of look.folders) {
+      if (!isStored(this.#folders.get(key), folder)) this.#addFolder(folder, add);
+      if (performance.now() < turnMs) continue;
+      await new Promise(setImmediate);
+      turnMs = performance.now() + TURN_MS;
+    }
+    for (const key of this.#folders.keys()) if (!look.folders.has(key)) add({ gone: key });
+    this.#folders = look.folders;
+  }
+
+  #addFolder({ key, facts, isYoung, isLater, isIgnored, entries }: TreeFolder, add: (line: StoredLine) => void): void {
+    const stored = Array.from(entries, ([name, entry]): StoredEntry => [
+      name,
+      storedFacts(entry),
+      PLACES.indexOf(entry.place),
+      entry.isYoung ? 1 : 0,
+      entry.sha256 ?? 0,
+      entry.git === undefined ? 0 : this.#sourceOf(entry.git, add),
+      entry.target ?? 0,
+    ]);
+    add({ folder: key, facts: storedFacts(facts), flags: [isYoung, isLater, isIgnored], entries: stored });
+  }
+
+  #sourceOf(source: GitSource, add: (line: StoredLine) => void): StoredSource {
+    const number = this.#stores.get(source.store)?.number ?? this.#addStore(source.store, add);
+    return "oid" in source ? [number, "oid", source.oid] : [number, "name", source.name];
+  }
+
+  /** A store comes before what refers to it, and again where it has other packs. */
+  #addStore(store: ObjectStore, add: (line: StoredLine) => void): number {
+    const known = this.#stores.get(store);
+    const trailers = [...store.trailers].map(([name, { bytes }]) => [name, bytes.toString("hex")] as const);
+    const text = trailers.join();
+    const number = known?.number ?? this.#stores.size;
+    if (known?.trailers === text) return number;
+    this.#stores.set(store, { number, trailers: text });
+    add({ store: number, key: store.key, trailers });
+    return number;
+  }
+
+  #addSpans(add: (line: StoredLine) => void): void {
+    const { spans } = this.#contents;
+    if (spans.size === this.#spans) return;
+    const fresh = [...spans].slice(this.#spans).map(([sha256, { at, size }]) => [sha256, at, size] as const);
+    add({ kept: fresh });
+    this.#spans = spans.size;
+  }
+}
+
+function storedFacts({ kind, inode, size, modified, touched, mode, owner, group, links }: Facts): StoredFacts {
+  return [KINDS.indexOf(kind), inode, size, modified, touched, mode, owner, group, links];
+}
+
+/** A look that finds an entry unchanged holds the very same object. */
+function isStored(was: TreeFolder | undefined, now: TreeFolder): boolean {
+  if (was === undefined || was.entries.size !== now.entries.size || !areSame(was.facts, now.facts)) return false;
+  for (const [name, entry] of now.entries) if (was.entries.get(name) !== entry) return false;
+  return true;
+}
+
+/** Keys of what rules close: a change of it is not the command's. Rules are asked where they may say something only. */
+function* closedIn({ folders }: TreeLook, closes: PlaceJudge): Iterable<string> {
+  for (const { key, real, entries } of folders.values()) {
+    if (!closes.mayCloseBelow(real)) continue;
+    for (const [name, { kind }] of entries) {
+      const at = joinKey(key, name);
+      if (closes.judge(decodeKey(at), kind === "directory") !== undefined) yield at;
+    }
+  }
+}
