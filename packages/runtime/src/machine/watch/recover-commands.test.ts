@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -106,6 +106,55 @@ for (const { title, cmd } of COMMANDS) {
     expect(ok).toBe(true);
     expect(snapshot(root)).toBe(before);
     expect(readdirSync(join(state_dir, "running"))).toEqual([]);
+  });
+}
+
+/** A watch for large repositories, whose process kills itself after a command. */
+function largeProgram(root: string, state_dir: string, script: string): string {
+  return `
+    import { execFileSync } from "node:child_process";
+    import { createFileChanger } from ${JSON.stringify(join(import.meta.dirname, "../files/file-changer.ts"))};
+    import { createCommandWatch } from ${JSON.stringify(join(import.meta.dirname, "command-changes.ts"))};
+    const [root, state_dir] = ${JSON.stringify([root, state_dir])};
+    const workspace = { roots: [root], home: "/none", state_dirs: [state_dir], checkpoint_handler: false, sandbox: "none" };
+    const changer = createFileChanger({ state_dir, clock: Date.now, workspace });
+    const limits = { look_ms: 600_000, store_files: 1, call_bytes: 4096 };
+    const watch = createCommandWatch({ state_dir, changer, workspace, cwd: root, limits });
+    const call = { run_id: "run_killed", signal: new AbortController().signal, recorded: async () => {}, confirmed: true };
+    const run = (script) => execFileSync("bash", ["-ec", script], { cwd: root, stdio: "inherit" });
+    const first = await watch.before({ ...call, tool_call_id: "call_1" });
+    run("echo first > first.txt");
+    await first.after();
+    await watch.before({ ...call, tool_call_id: "call_2" });
+    run(${JSON.stringify(script)});
+    setTimeout(() => process.kill(process.pid, "SIGKILL"), 500);
+  `;
+}
+
+// oxfmt-ignore
+const LARGE = [
+  { title: "rewritten",                      pack: "true",      cmd: "for f in src/*; do echo changed > $f; done" },
+  { title: "removed with the repository",    pack: "true",      cmd: "rm -rf src .git" },
+  { title: "removed with a packed one",      pack: "git gc -q", cmd: "rm -rf src .git" },
+  { title: "removed, and objects pruned",    pack: "git gc -q", cmd: "git rm -rq src; git update-ref -d HEAD; git reflog expire --expire=now --all; git gc -q --prune=now" },
+] as const;
+
+for (const { title, pack, cmd } of LARGE) {
+  test(`files that only git's objects hold, ${title} by a command that was killed, are restored`, async () => {
+    const { root, state_dir, open } = await scratchRoot();
+    for (let each = 0; each < 50; each++) writeFileSync(join(root, `src/f${each}`), `${each}\n`.repeat(200));
+    const git = `git init -q; git add -A; git commit -qm one; ${pack}`;
+    execFileSync("bash", ["-ec", git], { cwd: root, env: ENVIRONMENT });
+    const before = snapshot(root);
+    const args = ["--input-type=module-typescript", "-e", largeProgram(root, state_dir, cmd)];
+    mkdirSync(state_dir);
+    const { signal, stderr } = spawnSync(process.execPath, args, { env: ENVIRONMENT, encoding: "utf8" });
+    expect({ signal, stderr }).toEqual({ signal: "SIGKILL", stderr: "" });
+
+    const { error } = await (await open()).undo("run_killed");
+
+    expect(error).toBe(null);
+    expect(snapshot(root)).toBe(before);
   });
 }
 
