@@ -8,9 +8,10 @@ import { nameAround, placeOf } from "./places.ts";
 import type { Name, Place } from "./places.ts";
 import { openingQuote, readTo, skipRedacted } from "./read-value.ts";
 import type { Opening } from "./read-value.ts";
+import { unmarked } from "./stand-ins.ts";
 import { isProse, isSecretValue } from "./values.ts";
 import type { Candidate } from "./values.ts";
-import { codeAt, codeBefore, follows, leftOf, restOfLine, rightOf } from "./view.ts";
+import { beforeMarker, codeAt, codeBefore, leftOf, pastValue, readingsOf, restOfLine, rightOf } from "./view.ts";
 import type { View } from "./view.ts";
 
 /** How much of a line of words is read to decide whether they are a secret. */
@@ -59,11 +60,12 @@ function findQuoted(view: View, { name, claim, place }: Assignment, { at, tail }
   const redacted = skipRedacted(view, tail.kind === "triple" ? trimmed(view, start, whole).start : start);
   if (redacted !== undefined) return redacted;
   const text = view.text.slice(start, whole.end);
+  const texts = readingsOf(view, start, whole.end);
   if (tail.kind === "triple" && text.includes("\n")) {
-    return isBlockSecret(claim, text) ? trimmed(view, start, whole) : undefined;
+    return texts.some((each) => isBlockSecret(claim, each)) ? trimmed(view, start, whole) : undefined;
   }
   if (isOtherQuote(text, place, tail)) return undefined;
-  if (!isSecretValue(candidate({ name, place, claim }, text))) return undefined;
+  if (!texts.some((each) => isSecretValue(candidate({ name, place, claim }, each)))) return undefined;
   return { start, ...whole, end: endOfLines(view, whole.end, { place, claim, tail }) };
 }
 
@@ -119,8 +121,8 @@ function trimmed(view: View, at: number, whole: { end: number; tail?: Tail }): F
 }
 
 function isBlockSecret(claim: Claim, text: string): boolean {
-  const { length } = text.trim();
-  return length >= 4 && !text.includes(REDACTION_MARKER) && claim.strength !== "random" && !isProse(text, 3);
+  const judged = unmarked(text) ?? "";
+  return judged.trim().length >= 4 && claim.strength !== "random" && !isProse(judged, 3);
 }
 
 const BLOCK_HEADER = /^[|>][+\d-]{0,2}[ \t]{0,20}(?:#[^\n]{0,80})?\r?\n(?:[ \t]{0,80}\r?\n){0,3}([ \t]{0,200})(?=\S)/;
@@ -135,7 +137,8 @@ function findBlock(view: View, { name, place, claim }: Assignment): Found | unde
   const redacted = skipRedacted(view, start);
   if (redacted !== undefined) return redacted;
   const whole = readTo(view, start, { kind: "block", indent });
-  return isBlockSecret(claim, view.text.slice(start, whole.end)) ? { start, ...whole } : undefined;
+  const texts = readingsOf(view, start, whole.end);
+  return texts.some((each) => isBlockSecret(claim, each)) ? { start, ...whole } : undefined;
 }
 
 /** What may stand before a name that begins a line: line numbers, comment and diff signs, `export`. */
@@ -157,10 +160,16 @@ function findLine(view: View, { name, place, claim }: Assignment): Found | undef
   if (!isLineStart(view, name)) return undefined;
   const rest = restOfLine(view, place.at, LINE_WINDOW);
   const text = rest.replace(/\s#.*$/, "").trimEnd();
-  if (!/\S[ \t]/.test(text) || /^[!&*|>@]|[(){}<>=;"`]|[,:|&?+]\s|\s[+*/&|?-]\s/.test(text)) return undefined;
-  if (isProse(text) || !isSecretValue(candidate({ name, place, claim }, text))) return undefined;
   const end = place.at + text.length;
+  if (!readingsOf(view, place.at, end).some((each) => isLineSecret({ name, place, claim }, each))) return undefined;
   return rest.length < LINE_WINDOW ? { start: place.at, end } : { start: place.at, end, tail: { kind: "line" } };
+}
+
+function isLineSecret(assignment: Assignment, text: string): boolean {
+  // What follows a scheme is read by itself, and may be redacted.
+  if (beforeMarker(text).replace(SCHEME, "") === "") return false;
+  if (!/\S[ \t]/.test(text) || /^[!&*|>@]|[(){}<>=;"`]|[,:|&?+]\s|\s[+*/&|?-]\s/.test(text)) return false;
+  return !isProse(text) && isSecretValue(candidate(assignment, text));
 }
 
 /** A value without quotes and blanks. On a line of its own it goes up to a blank, if it is one as a whole. */
@@ -187,13 +196,24 @@ interface Word {
 
 function judgeWord(view: View, assignment: Assignment, { start, style, isLine }: Word): Found | undefined {
   const { name, place } = assignment;
-  const word = readTo(view, start, { kind: "word", style });
-  const text = view.text.slice(start, word.end);
-  if (text === "" || text.includes(REDACTION_MARKER) || follows(view, word.end, REDACTION_MARKER)) return undefined;
+  const word = readWhole(view, start, { kind: "word", style });
+  if (word.end === start) return undefined;
   const after = word.tail === undefined ? restOfLine(view, word.end, 24) : "";
   const isListed = place.sign === "=" && !place.isSpaced && /[;&?] ?$/.test(leftOf(view, name.start, 2));
-  const isSecret = isSecretValue({ ...candidate(assignment, text), isQuoted: false, isListed, isLine, after });
+  const isSecret = readingsOf(view, start, word.end).some((text) =>
+    isSecretValue({ ...candidate(assignment, text), isQuoted: false, isListed, isLine, after }),
+  );
   return isSecret ? { start, ...word } : undefined;
+}
+
+/** A word, with the known values that go across its end. */
+function readWhole(view: View, start: number, tail: Tail): { end: number; tail?: Tail } {
+  let word = readTo(view, start, tail);
+  for (let next = pastValue(view, word.end); word.tail === undefined && next > word.end && start < word.end;) {
+    word = readTo(view, next, tail);
+    next = pastValue(view, word.end);
+  }
+  return word;
 }
 
 /** A quoted value by default. */

@@ -5,3 +5,9 @@ export function isUserAndPassword(text: string): boolean {
   const decoded = atob(whole.length % 4 === 1 ? whole.slice(0, -1) : whole);
   return /^[\x20-\x7e]*:[\x20-\x7e]*$/.test(decoded);
 }
+
+/** Whether a text begins with "user:" in base64, whatever follows. */
+export function beginsWithUser(text: string): boolean {
+  const whole = text.replace(/=.*$/, "");
+  return /^[\x20-\x7e]*:/.test(atob(whole.length % 4 === 1 ? whole.slice(0, -1) : whole));
+}

@@ -56,9 +56,9 @@ const LINE_WINDOW = 500;
 /** `echo x | sudo -S …`: a secret that is fed to the program that asks for it. `anchor` is the word "echo". */
 export function findFedSecret(view: View, { start, end }: Span): Found | undefined {
   if (isIn(SETS.dotted, codeBefore(view, start)) || !isSpace(codeAt(view, end))) return undefined;
-  const line = beforeMarker(restOfLine(view, end, LINE_WINDOW));
+  const line = restOfLine(view, end, LINE_WINDOW);
   const fed = FED.exec(line);
-  if (fed === null || !READERS.test(line.slice(fed[0].length))) return undefined;
+  if (fed === null || !READERS.test(beforeMarker(line.slice(fed[0].length)))) return undefined;
   const given = fed[1] ?? fed[2] ?? fed[3] ?? "";
   const isPair = line.slice(fed[0].length).includes("chpasswd");
   const from = end + fed[0].indexOf(given, 1) + (isPair ? given.indexOf(":") + 1 : 0);
@@ -94,8 +94,8 @@ function wordsOf(view: View, from: number): Words {
     else if (isSpace(code) || code === CODE.comma || code === CODE.openParenthesis) at++;
     else {
       const word = wordAt(view, at, limit);
-      if (word.text.includes(REDACTION_MARKER)) return { words, isCut: true };
       words.push(word);
+      if (word.text.includes(REDACTION_MARKER)) return { words, isCut: true };
       // The next program is read by itself: however many there are, each word is read once.
       if (endsInProgram(view, word) || closesQuote(view, word, at)) break;
       at = Math.max(at + 1, word.end);

@@ -1,10 +1,9 @@
 import { CODE, isIn, isSpace, SETS, setOf } from "./characters.ts";
 import type { Decoded } from "./encoded.ts";
 import type { Tail } from "./extent.ts";
-import { REDACTION_MARKER } from "../protocol/marker.ts";
 import type { Shape, SplitShape } from "./shapes.ts";
 import { joinWrapped } from "./wrapped.ts";
-import { beforeMarker, codeAt, codeBefore, follows, leftOf, rightOf, runEnd } from "./view.ts";
+import { beforeMarker, codeAt, codeBefore, leftOf, rightOf, runEnd } from "./view.ts";
 import type { View } from "./view.ts";
 
 export interface Span {
@@ -80,7 +79,6 @@ export function findAwsKey(view: View, { start, end }: Span): Found | undefined 
     return joined?.text.length === 16 ? { start, end: joined.end } : undefined;
   }
   if (stop - end < 16 || stop - end > 20 || isIn(SETS.word, codeAt(view, stop))) return undefined;
-  if (follows(view, stop, REDACTION_MARKER)) return undefined;
   const secret = TO_AWS_SECRET.exec(beforeMarker(rightOf(view, stop, 96)));
   if (secret === null || secret[0].includes("-----BEGIN") || !/\d/.test(secret[1] ?? "")) return { start, end: stop };
   const secretEnd = stop + secret[0].length;

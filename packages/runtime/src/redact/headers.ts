@@ -1,11 +1,11 @@
-import { isUserAndPassword } from "./base64.ts";
+import { beginsWithUser } from "./base64.ts";
 import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
 import type { Found, Span } from "./find-shape.ts";
 import { standsAlone } from "./find-shape.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { skipRedacted } from "./read-value.ts";
 import { isStandIn } from "./stand-ins.ts";
-import { codeAt, restOfLine, runEnd, skipBlanks } from "./view.ts";
+import { codeAt, readingsOf, restOfLine, runEnd, skipBlanks } from "./view.ts";
 import type { View } from "./view.ts";
 
 /** How much of a credential is read to decide whether it is one. */
@@ -31,9 +31,9 @@ export function findBasic(view: View, anchor: Span): Found | undefined {
   if (start === undefined) return undefined;
   const end = runEnd(view, start, { of: BASE64, window: WINDOW });
   const text = view.text.slice(start, end);
-  if (text.length < 8 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;
+  if (text.length < 8 || text.startsWith("=")) return undefined;
   const isMixed = text.length >= 16 && /\d/.test(text) && /[a-z]/.test(text) && /[A-Z]/.test(text);
-  if (!isMixed && !isUserAndPassword(text)) return undefined;
+  if (!isMixed && !beginsWithUser(text)) return undefined;
   return { start, end, tail: { kind: "run", set: BASE64 } };
 }
 
@@ -67,7 +67,8 @@ export function findCookies(view: View, { end }: Span): Found | undefined {
     const start = codeAt(view, equals + 1) === CODE.doubleQuote ? equals + 2 : equals + 1;
     const stop = runEnd(view, start, { of: COOKIE_VALUE, window: COOKIE_WINDOW });
     redacted = skipRedacted(view, start) ?? redacted;
-    if (isSessionCookie(view.text.slice(at, equals), view.text.slice(start, stop))) spans.push({ start, end: stop });
+    const name = view.text.slice(at, equals);
+    if (readingsOf(view, start, stop).some((value) => isSessionCookie(name, value))) spans.push({ start, end: stop });
     if (stop - start === COOKIE_WINDOW) break;
     const next = codeAt(view, stop) === CODE.doubleQuote && start > equals + 1 ? stop + 1 : stop;
     at = codeAt(view, next) === CODE.semicolon ? skipBlanks(view, next + 1, 4) : undefined;

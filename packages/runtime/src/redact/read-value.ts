@@ -52,7 +52,7 @@ const MARGIN = 64;
 
 /** Reads a value as far as deciding takes. The tail is left out once its end was seen. */
 export function readTo(view: View, at: number, tail: Tail): Reading {
-  const limit = at + (tail.kind === "word" ? WORD_WINDOW : QUOTED_WINDOW);
+  const limit = pastMarker(view, at + (tail.kind === "word" ? WORD_WINDOW : QUOTED_WINDOW));
   const isCut = limit + MARGIN < view.text.length;
   const window: View = isCut
     ? createView(view.text.slice(0, limit + MARGIN), { final: false, floor: view.floor })
@@ -60,6 +60,13 @@ export function readTo(view: View, at: number, tail: Tail): Reading {
   const { end, open } = tail.kind === "word" ? readWord(view, at, { window, tail }) : extend(window, at, tail);
   if (open && !isCut) view.short = true;
   return !open && end <= limit ? { end } : { end: Math.min(end, limit), tail };
+}
+
+/** The end of the marker that goes across a place, or the place: half a marker is none. */
+function pastMarker({ text }: View, at: number): number {
+  const from = Math.max(0, at - REDACTION_MARKER.length + 1);
+  const marker = text.slice(from, at + REDACTION_MARKER.length - 1).indexOf(REDACTION_MARKER);
+  return marker < 0 ? at : from + marker + REDACTION_MARKER.length;
 }
 
 /** Where a word ends does not depend on where it was begun to be read, so that reading can go on from there. */

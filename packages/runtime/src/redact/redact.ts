@@ -1,5 +1,6 @@
 import { redactFields } from "./fields.ts";
 import type { Span } from "./find-shape.ts";
+import { withGlued } from "./glued.ts";
 import { compileKnown } from "./known-values.ts";
 import type { KnownValues } from "./known-values.ts";
 import { scan } from "./scan.ts";
@@ -100,7 +101,7 @@ function findSecrets(text: string, known: KnownValues | undefined): readonly Spa
     const settled = known.find(view, 0, spans);
     scan(view, 0, { spans, beside: [], known: { spans: [...spans], settled } });
   }
-  return mergeSpans(spans);
+  return withGlued(text, mergeSpans(spans));
 }
 
 function hide(text: string, spans: readonly Span[]): Redacted {

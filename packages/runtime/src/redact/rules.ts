@@ -17,7 +17,7 @@ import { findPgpass, PGPASS_PORTS } from "./pgpass.ts";
 import { AFTER_QUOTE, findQuotedWord, QUOTES_IN_WORDS } from "./quoted-words.ts";
 import { skipRedacted } from "./read-value.ts";
 import { isStandIn } from "./stand-ins.ts";
-import { leftOf, restOfLine } from "./view.ts";
+import { leftOf, readingsOf, restOfLine } from "./view.ts";
 import type { View } from "./view.ts";
 
 /**
@@ -92,6 +92,7 @@ export const RULES: readonly Rule[] = [
   ...SPLIT_SHAPES.map((shape): Rule => ({
     word: shape.sign.toLowerCase(),
     find: (view, anchor) => findSplitShape(view, anchor, shape),
+    isBare: true,
     ...(shape.hint === undefined ? {} : { hint: { offset: shape.hint.offset, code: shape.hint.is.charCodeAt(0) } }),
   })),
 ];
@@ -115,5 +116,7 @@ function findAfterPhrase(view: View, { start, end }: Span, { before, after }: Ph
   const stop = end + match[0].length;
   const redacted = skipRedacted(view, stop - value.length);
   if (redacted !== undefined) return redacted;
-  return isStandIn(value) ? undefined : { start: stop - value.length, end: stop };
+  return readingsOf(view, stop - value.length, stop).every((each) => isStandIn(each))
+    ? undefined
+    : { start: stop - value.length, end: stop };
 }

@@ -7,9 +7,9 @@ import type { Found, Span } from "./find-shape.ts";
 import { ANCHORS, RULES } from "./rules.ts";
 import { isIn, isSpace } from "./characters.ts";
 import { findLastKeyLine } from "./key-lines.ts";
-import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { unquotedSpans } from "./quoted-words.ts";
-import { createView, follows } from "./view.ts";
+import { mergeSpans } from "./spans.ts";
+import { createView } from "./view.ts";
 import type { View } from "./view.ts";
 
 /** How far rules got. Before `settled` nothing changes any more, whatever text follows. */
@@ -44,6 +44,8 @@ export function scan(view: View, from: number, { spans, beside, known }: Finds):
     beside.push(found);
     borders.add(found);
   };
+  view.values = known === undefined ? [] : mergeSpans(known.spans);
+  view.valuesTo = limit;
   let settled = from;
   let { floor } = view;
   const cursor: Cursor = { at: from, state: 0 };
@@ -125,16 +127,9 @@ function tryRules(view: View, end: number, hits: readonly number[]): Found | und
     const start = end - word.length;
     if (hint !== undefined && !isHinted(view, start + hint.offset, hint.code)) continue;
     const found = find(view, { start, end });
-    if (view.short || (found !== undefined && !touchesMarker(view, found))) return found;
+    if (view.short || found !== undefined) return found;
   }
   return undefined;
-}
-
-/** What ends where a marker begins went on when the secret was still there, and was not one then. */
-function touchesMarker(view: View, { start, end, isBeside }: Found): boolean {
-  // A key ends with its last line, whatever follows.
-  if (isBeside === true || end === start || view.text.startsWith("-----BEGIN", start)) return false;
-  return follows(view, end, REDACTION_MARKER);
 }
 
 function isHinted({ text, final }: View, at: number, code: number): boolean {

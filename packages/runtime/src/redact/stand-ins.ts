@@ -3,7 +3,51 @@ import { CAMEL, CONSTANT, hasNoun } from "./names.ts";
 
 /** Whether a value stands for another one or for nothing, whatever name it has: `${TOKEN}`, `<token>`, `xxx`. */
 export function isStandIn(text: string): boolean {
-  return text.includes(REDACTION_MARKER) || isPlaceholder(text) || isReference(text, true);
+  const judged = unmarked(text);
+  return judged === undefined || isPlaceholder(judged) || isReference(judged, true);
+}
+
+/** In the place of a redaction: what no rule takes for a name or a placeholder; in a sentence, one more word. */
+const SOME_SECRET = "qwzk7xjvm";
+const SOME_WORD = "hidden";
+const ESCAPES = /\\+(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[nrt])?|%[0-9a-fA-F]{2}|&#?\w{1,8};|\u001b\[[\d;]{0,12}m/g;
+
+/**
+ * A value that a marker follows without a blank, as it was with some secret in that place: a marker is text like any
+ * other, and what stands before it is judged all the same. Undefined where the value, a later word of it, or a pair
+ * within it was redacted: a marker begins it.
+ */
+export function unmarked(text: string, secret?: string): string | undefined {
+  const at = text.indexOf(REDACTION_MARKER);
+  if (at < 0) return text;
+  const before = text.slice(0, at);
+  // A key behind the marker, with the blanks in it, will be one more.
+  if (/\s/.test(text.replace(/-----BEGIN.*$/s, ""))) {
+    const isWhole = text
+      .split(REDACTION_MARKER)
+      .slice(0, -1)
+      .every((part) => endsInWord(part));
+    return isWhole ? text.replaceAll(REDACTION_MARKER, secret ?? SOME_WORD) : undefined;
+  }
+  const plain = before.replaceAll(ESCAPES, "\\");
+  const isPart = /[\p{L}\p{N}]/u.test(withoutPair(plain)) && !/[\\"'`]$/.test(plain);
+  return isPart ? before + (secret ?? SOME_SECRET) : undefined;
+}
+
+/** What stands before the name of another secret and its sign, at the end: the marker is the value of that one. */
+function withoutPair(text: string): string {
+  const name = /([\w.-]{1,64})[=:>]$/.exec(text)?.[1];
+  if (name === undefined) return text;
+  const before = text.slice(0, -name.length - 1);
+  // `sid=`, `userName:`; not base64 with its padding.
+  const isName = before === "" && (/^(?:[a-z_.-]+|[A-Z_.-]+)$/.test(name) || CAMEL.test(name));
+  const isSecret = hasNoun(name) || /(?:auth|cred|key|pass|pwd?|secret|token|word)$/i.test(name);
+  return isName || isSecret ? before : text;
+}
+
+/** Whether it ends in a word, or the beginning of one, that is no option: `-pM` was redacted. */
+function endsInWord(text: string): boolean {
+  return /[\p{L}\p{N}]$/u.test(text.replaceAll(ESCAPES, "\\")) && !/(?:^|\s)-\S*$/.test(text);
 }
 
 const PLACEHOLDERS: readonly RegExp[] = [

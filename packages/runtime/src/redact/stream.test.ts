@@ -49,7 +49,17 @@ function inPieces(text: string, cuts: readonly number[]): string {
   return result;
 }
 
-const anyText = fc.array(fc.constantFrom(...PIECES), { maxLength: 25 }).map((pieces) => pieces.join(""));
+/** Something that is a secret, or may become one, with nothing between it and a marker. */
+// oxfmt-ignore
+const BEFORE_MARKER = [
+  token, jwt, "MY_TOKEN=abcdef", "password: x", '"password":"hunter2', "Bearer a1b2c3d4e5", "postgres://bob:hun", "mysql -phun", "sshpass -p hun", "Cookie: sid=abc", "--token ab",
+  joined("AK", "IA", "A2B3C4D5E6F7G2H3"), joined("S", "K", "0123456789abcdef".repeat(2)), `${"0123456789abcdef".repeat(2)}-us1`, "Basic dXNlcjpz", "api_key=a1b2c3d4e5", "password: correct horse battery", "密码：hunter2", "CREATE USER x IDENTIFIED BY 'hun", "word", "key: ",
+];
+const glued = fc
+  .constantFrom(...BEFORE_MARKER)
+  .chain((each) => fc.constantFrom(each, `${each}${REDACTION_MARKER}`, `${each}known value/1`));
+const anyPiece = fc.oneof({ arbitrary: fc.constantFrom(...PIECES), weight: 4 }, { arbitrary: glued, weight: 1 });
+const anyText = fc.array(anyPiece, { maxLength: 25 }).map((pieces) => pieces.join(""));
 
 test("however a text is cut, the pieces redacted are the whole redacted", () => {
   const cuts = fc.array(fc.nat(20_000), { maxLength: 40 });

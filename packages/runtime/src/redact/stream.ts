@@ -1,6 +1,7 @@
 import { extend } from "./extent.ts";
 import type { Tail } from "./extent.ts";
 import type { Span } from "./find-shape.ts";
+import { gluedStart, withGlued } from "./glued.ts";
 import type { KnownValues } from "./known-values.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { scan } from "./scan.ts";
@@ -46,8 +47,8 @@ class Stream implements StreamRedactor {
   /** Known values found, as far back as rules look; and what rules found beside what they read. */
   #values: Span[] = [];
   #beside: Span[] = [];
-  /** What went out last was a marker: a secret that goes on from there needs no second one. */
-  #isMarked = false;
+  /** Where the last secret that is out ended. One that goes on from there needs no second marker. */
+  #lastEnd = -1;
   /** How much was held after the last look. */
   #held = 0;
   #isEnded = false;
@@ -98,7 +99,8 @@ class Stream implements StreamRedactor {
       this.#plainEnd = view.plainEnd;
       this.#keyEnd = view.keyEnd;
     }
-    const result = this.#release(Math.min(this.#ruled, this.#matched));
+    const limit = Math.min(this.#ruled, this.#matched);
+    const result = this.#release(limit, final);
     this.#forget();
     this.#held = this.#text.length - this.#out;
     return result;
@@ -114,28 +116,33 @@ class Stream implements StreamRedactor {
     if (!open) this.#open = undefined;
   }
 
-  #release(limit: number): string {
+  /** What is a token only if a secret follows it stays until that is known. */
+  #beforeGlued(found: readonly Span[], settled: number): number {
+    const floor = found.findLast(({ end }) => end <= settled)?.end ?? this.#lastEnd;
+    const next = found.find(({ start }) => start > settled)?.start ?? settled;
+    const limit = Math.min(gluedStart(this.#text, settled, floor), gluedStart(this.#text, next, floor));
+    return Math.max(this.#out, Math.min(settled, limit));
+  }
+
+  #release(settled: number, final: boolean): string {
     let result = "";
-    const left: Span[] = [];
-    for (const { start, end } of mergeSpans([...this.#spans, ...this.#values])) {
-      if (end <= this.#out) continue;
-      if (start >= limit) {
-        left.push({ start, end });
-        continue;
-      }
+    const found = mergeSpans([...this.#spans, ...this.#values]).filter(({ end }) => end > this.#out);
+    const limit = final ? settled : this.#beforeGlued(found, settled);
+    const left = found.filter(({ start }) => start >= limit);
+    const ready = found.slice(0, found.length - left.length);
+    for (const { start, end } of withGlued(this.#text, ready, this.#lastEnd)) {
       if (start > this.#out) {
         result += this.#text.slice(this.#out, start);
-        this.#isMarked = false;
+        this.#out = start;
       }
-      if (!this.#isMarked) result += REDACTION_MARKER;
-      this.#isMarked = true;
+      if (this.#lastEnd !== this.#out) result += REDACTION_MARKER;
       this.redacted = true;
       this.#out = Math.max(this.#out, Math.min(end, limit));
-      if (end > limit) left.push({ start: limit, end });
+      this.#lastEnd = this.#out;
+      if (end > limit) left.unshift({ start: limit, end });
     }
     if (limit > this.#out) {
       result += this.#text.slice(this.#out, limit);
-      this.#isMarked = false;
       this.#out = limit;
     }
     this.#spans = left;
@@ -151,6 +158,7 @@ class Stream implements StreamRedactor {
     this.#ruled -= cut;
     this.#matched -= cut;
     this.#floor = Math.max(-1, this.#floor - cut);
+    this.#lastEnd = Math.max(-1, this.#lastEnd - cut);
     this.#decodedTo = Math.max(-1, this.#decodedTo - cut);
     this.#unquotedTo = Math.max(-1, this.#unquotedTo - cut);
     this.#plainEnd = Math.max(-1, this.#plainEnd - cut);

@@ -1,8 +1,8 @@
 import { isIn, isQuote, isSpace, setOf } from "./characters.ts";
 import type { Found, Span } from "./find-shape.ts";
 import { skipRedacted } from "./read-value.ts";
-import { isStandIn } from "./stand-ins.ts";
-import { codeAt, follows, restOfLine } from "./view.ts";
+import { isStandIn, unmarked } from "./stand-ins.ts";
+import { codeAt, follows, pastValue, readingsOf, restOfLine } from "./view.ts";
 import type { View } from "./view.ts";
 
 /** Names, passwords and hosts are shorter than this. */
@@ -18,11 +18,16 @@ export function findUrlPassword(view: View, { end: start }: Span): Found | undef
   const end = authorityEnd(view, start);
   const authority = view.text.slice(start, end);
   const at = authority.lastIndexOf("@");
+  // A key goes on from the password, across blanks.
+  if (authority.endsWith("-----BEGIN") && authority.includes(":")) {
+    return passwordIn(view, start + authority.indexOf(":") + 1, end);
+  }
   if (at < 0) return findOddPassword(view, start, authority);
   const colon = authority.indexOf(":");
   if (colon >= 0 && colon < at) return passwordIn(view, start + colon + 1, start + at);
   // A token in the place of the user, as `https://TOKEN@host`.
-  const isToken = at >= 20 && /\d/.test(authority.slice(0, at)) && /^[\w-]+$/.test(authority.slice(0, at));
+  const user = unmarked(authority.slice(0, at)) ?? "";
+  const isToken = user.length >= 20 && /\d/.test(user) && /^[\w-]+$/.test(user);
   return isToken ? { start, end: start + at } : undefined;
 }
 
@@ -30,9 +35,11 @@ function authorityEnd(view: View, start: number): number {
   let end = start;
   while (end < start + AUTHORITY_WINDOW) {
     const code = codeAt(view, end);
-    if (code < 0 || isSpace(code) || isQuote(code)) break;
-    if (isIn(AUTHORITY_ENDS, code)) break;
-    end++;
+    if (code < 0) break;
+    // A known value may have any characters in it.
+    const next = isSpace(code) || isQuote(code) || isIn(AUTHORITY_ENDS, code) ? pastValue(view, end) : end + 1;
+    if (next === end) break;
+    end = next;
   }
   return end;
 }
@@ -43,14 +50,17 @@ function findOddPassword(view: View, start: number, authority: string): Found | 
   if (colon < 0 || authority.startsWith("[") || !isIn(PATH_STARTS, next)) return undefined;
   if (/^\d{0,5}$/.test(authority.slice(colon + 1))) return undefined;
   const from = start + colon + 1;
-  const rest = /^[^\s"'`<>@]{1,255}(?=@)/.exec(restOfLine(view, from, ODD_PASSWORD_WINDOW));
-  return rest === null ? undefined : passwordIn(view, from, from + rest[0].length);
+  const end = start + authority.length;
+  const rest = /^[^\s"'`<>@]{1,255}?(?:(?=@)|-----BEGIN(?= ))/.exec(restOfLine(view, end, ODD_PASSWORD_WINDOW));
+  // Another address has its own password.
+  if (rest === null || view.text.slice(from, end + rest[0].length).includes("://")) return undefined;
+  return passwordIn(view, from, end + rest[0].length);
 }
 
 function passwordIn(view: View, start: number, end: number): Found | undefined {
   const redacted = skipRedacted(view, start);
   if (redacted !== undefined) return redacted;
-  const text = view.text.slice(start, end);
+  const text = readingsOf(view, start, end).at(-1) ?? "";
   // `docker://image:tag@sha256:…` names an image.
   if (text === "" || isReferenceToPassword(text) || follows(view, end, "@sha256:")) return undefined;
   return { start, end };

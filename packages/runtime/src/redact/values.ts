@@ -1,8 +1,7 @@
 import { isUserAndPassword } from "./base64.ts";
-import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { CAMEL, CONSTANT, hasNoun, isNoun } from "./names.ts";
 import type { Claim, Noun } from "./names.ts";
-import { isMeasure, isPlace, isPlaceholder, isReference } from "./stand-ins.ts";
+import { isMeasure, isPlace, isPlaceholder, isReference, unmarked } from "./stand-ins.ts";
 
 /** A value that stands under a secret's name. Is it the secret, or code, a reference, a placeholder, a type? */
 export interface Candidate {
@@ -25,9 +24,13 @@ export interface Candidate {
 
 const SHORTEST = 4;
 
-export function isSecretValue(candidate: Candidate): boolean {
-  const { text, isQuoted } = candidate;
-  if (text.length < SHORTEST || text.includes(REDACTION_MARKER) || !isStrongEnough(candidate)) return false;
+export function isSecretValue(written: Candidate): boolean {
+  const text = unmarked(written.text);
+  if (text === undefined || text.length < SHORTEST) return false;
+  const candidate = text === written.text ? written : { ...written, text };
+  const { isQuoted } = candidate;
+  // By itself: some secret would make anything random.
+  if (!isStrongEnough({ ...candidate, text: unmarked(written.text, "") ?? "" })) return false;
   if (!isQuoted && /^[^\x00-\x7f]+$/.test(text)) return false;
   const core = isQuoted ? text : text.replace(/[)\]}.,;:!?]{1,4}$/, "");
   if (isPlaceholder(core) || isReference(text, isQuoted) || isMeasure(core) || isPlace(core)) return false;
@@ -138,7 +141,7 @@ function isBareSecret(candidate: Candidate, core: string): boolean {
   const { isUpper } = candidate.claim;
   const assigned = isAssigned(candidate);
   if (/^[{[(]/.test(text) || WELL_KNOWN_OBJECT.test(text)) return false;
-  if ((assigned && sign !== ":" ? WHOLE_CALL : CALL_OR_INDEX).test(text)) return false;
+  if ((assigned && sign !== ":" ? WHOLE_CALL : CALL_OR_INDEX).test(text) && !hasToken(text)) return false;
   if (sign === ":" && /^[A-Z]\w*</.test(text + after)) return false;
   if ((!assigned || sign === ":") && /^[|>!&*@`:?]/.test(text)) return false;
   if (/^\/[\^([\\.?*]/.test(text) || (sign === ":" && text.startsWith("#"))) return false;
@@ -153,13 +156,18 @@ function isBareSecret(candidate: Candidate, core: string): boolean {
   return !(IDENTIFIER.test(head) && isCodeName(candidate, head, isCode));
 }
 
+/** Longer and more mixed than the name of a function. */
+function hasToken(text: string): boolean {
+  return /[\w-]{24}/.test(text) && MANY_CHANGES.test(text);
+}
+
 function bareName(name: string): string {
   return name.toLowerCase().replace(/^_+/, "");
 }
 
 /** One word and then another, or the marker in its place. */
 function isSentence(word: string, after: string): boolean {
-  return /^[A-Za-z'-]+$/.test(word) && /^[ \t]+(?:[A-Za-z(@]|\*\*\*R)/.test(after);
+  return /^[A-Za-z'-]+$/.test(word) && !word.includes("-----BEGIN") && /^[ \t]+(?:[A-Za-z(@]|\*\*\*R)/.test(after);
 }
 
 function isNamedLikeCode(text: string): boolean {

@@ -20,6 +20,9 @@ export interface View {
   readonly isBare: boolean;
   /** Known values, to be looked for where their first characters are escaped or quoted. */
   readonly known: KnownMatcher | undefined;
+  /** Known values that were found, in order, and up to where they are all found. */
+  values: readonly Stretch[];
+  valuesTo: number;
   /** Up to here what is escaped was decoded and looked at; -1 for nothing, as in the next three. */
   decodedTo: number;
   /** Up to here quotes within words were removed and the words looked at. */
@@ -34,9 +37,14 @@ export interface View {
   word: { readonly style: string; readonly start: number; readonly end: number } | undefined;
 }
 
-type Options = Partial<Omit<View, "text" | "short" | "ahead" | "word" | "known">> & {
+type Options = Partial<Omit<View, "text" | "short" | "ahead" | "word" | "known" | "values" | "valuesTo">> & {
   readonly known?: KnownMatcher | undefined;
 };
+
+interface Stretch {
+  readonly start: number;
+  readonly end: number;
+}
 
 interface KnownMatcher {
   /** The length of the longest known value that stands at a place, however it is escaped or quoted; 0 for none. */
@@ -58,6 +66,8 @@ export function createView(text: string, options: Options = {}): View {
     isDecoded,
     isBare,
     known,
+    values: [],
+    valuesTo: Infinity,
     decodedTo,
     unquotedTo,
     plainEnd,
@@ -148,6 +158,45 @@ export function follows(view: View, at: number, word: string): boolean {
 export function beforeMarker(text: string): string {
   const at = text.indexOf(REDACTION_MARKER);
   return at < 0 ? text : text.slice(0, at);
+}
+
+/** The first known value that ends behind `at`: where it stands among those found. */
+function valueAfter({ values }: View, at: number): number {
+  let low = 0;
+  for (let high = values.length; low < high;) {
+    const middle = (low + high) >> 1;
+    if ((values[middle] as Stretch).end > at) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/**
+ * A value as it stands, and as it will be read when the known values in it are markers. One that begins with such a
+ * value will be skipped.
+ */
+export function readingsOf(view: View, start: number, end: number): readonly string[] {
+  if (end > view.valuesTo && !view.final) view.short = true;
+  const written = view.text.slice(start, end);
+  let text = "";
+  let at = start;
+  for (let i = valueAfter(view, start); i < view.values.length; i++) {
+    const value = view.values[i] as Stretch;
+    if (value.start >= end) break;
+    if (value.start <= start) return [written];
+    // A backslash that the shell removes is redacted with it.
+    const isEscaped = value.start > at && view.text.charCodeAt(value.start - 1) === CODE.backslash;
+    text += view.text.slice(at, value.start - (isEscaped ? 1 : 0)) + REDACTION_MARKER;
+    at = value.end;
+  }
+  return at === start ? [written] : [written, text + view.text.slice(at, Math.max(at, end))];
+}
+
+/** The end of the known value that goes across a place, or the place. */
+export function pastValue(view: View, at: number): number {
+  if (at > view.valuesTo && !view.final) view.short = true;
+  const value = view.values[valueAfter(view, at)];
+  return value !== undefined && value.start < at ? value.end : at;
 }
 
 /** Up to `count` characters from `at` on, across lines. */
