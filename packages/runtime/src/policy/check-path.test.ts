@@ -205,6 +205,9 @@ const LATER_TOO = [
   ".vscode/c_cpp_properties.json", "crush.json", ".crush.json", ".clinerules", ".clinerules/a.md", ".clinerules-code", ".cursorrules", "AGENTS.md", "pkg/Agents.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md", ".rules", ".goosehints", ".github/copilot-instructions.md", ".github/instructions/a.md",
   "sitecustomize.py", "lib/usercustomize.py", "sitecustomize/__init__.py", ".venv/lib/python3.12/site-packages/sitecustomize.py", ".git/rebase-merge/git-rebase-todo", ".git/worktrees/a/rebase-merge/git-rebase-todo", ".git/modules/m/rebase-merge/git-rebase-todo",
   ".idea/startup.xml", ".run/app.run.xml", "bunfig.toml", "rust-toolchain.toml", ".bazeliskrc", "tools/bazel", ".lintstagedrc.json", ".roomodes", ".kilocode/rules/a.md", ".junie/guidelines.md", ".augment-guidelines", ".factory/droids/a.md", ".mcp.json", ".claude.json", ".direnv/a.rc", ".lazy.lua", ".dir-locals-2.el",
+  "pyrightconfig.json", "crates/rust-analyzer.toml", ".luarc.json", "hie.yaml", ".lsp/config.edn", "buildServer.json", "NuGet.Config", ".bazelversion", "uv.toml", ".sbt/1.0/plugins/a.sbt", "ansible.cfg", ".lesskey", ".config/lesskey", ".jdbrc", "renv/activate.R", "web/.user.ini", ".rbenv-vars", ".duckdbrc", "stats/profile.do",
+  ".gitlab-ci-deploy.yml", ".gitlab-ci/build.yml", ".taskcluster.yml", "zuul.d/jobs.yaml", ".packit.yaml", "ios/ci_scripts/ci_post_clone.sh", ".mergify.yml", ".github/settings.yml", ".cargo-husky/hooks/pre-push", ".czrc", ".config/zsh/.zshrc", ".config/mpv/scripts/a.lua", ".msmtprc", ".project", "app.kdev4",
+  ".openclaw/a.json", ".zencoder/rules/a.md", ".iflow/settings.json", ".forge/skills/a/SKILL.md", ".pochi/config.jsonc", "promptscript.yaml", "mcp.json", ".posit/assistant/a", ".config/opencode/opencode.json", "IFLOW.md", "SOUL.md",
   ".windsurf/a", ".kiro/a", ".aider.conf.yml", ".config/systemd/user/a.service", ".config/autostart/a.desktop", ".gitconfig",
 ] as const;
 
@@ -216,6 +219,7 @@ for (const path of LATER_TOO) {
 
 // oxfmt-ignore
 const NOT_LATER = [
+  ".bsp/sbt.json", ".merlin", "locales/global.json", "sql/login.sql", ".lsp/.cache/db", ".posit/notes", ".swiftpm/xcode/a", "a.less", "styles.lesskey.md", "project", "forge/a.ts", "mcp.ts", "zuul.md", ".config/readme", "tests/startup.ts", "nuget.md",
   "package.json", "Makefile", "src/index.ts", ".gitignore", ".gitattributes", ".gitmodules", ".github/README.md", ".github/ISSUE_TEMPLATE/bug.md", ".vscode/extensions.json", "hooks/use-state.ts", "src/hooks/a.ts", "config",
   "src/config", ".git/HEAD", ".git/info/exclude", ".git/refs/heads/main", "git/hooks/a", ".env", "bashrc", "profile", "docs/.gitkeep", "workflows/ci.yml", "config.toml", ".editorconfig", "tasks.json", "Jenkinsfiles.md", "a\nb", "README.md", "..foo",
   "CMakeLists.txt", "gradlew", "build.gradle.kts", "gradle/libs.versions.toml", "jupyter.py", "starship/a.ts", "commitlint.md", "profile.user", ".hgignore", ".jj/working_copy/tree_state",
