@@ -183,7 +183,7 @@ test("what others changed after the kill is left alone, and undo says so", async
   const { ok, error } = await (await open()).undo("run_killed");
 
   expect(ok).toBe(false);
-  expect(error?.message).toMatch(/cannot be undone: "\." \(2 paths changed when the command may have ended already/);
+  expect(error?.message).toMatch(/cannot be undone: "\." \(paths left alone: 2; they changed when the command may/);
   expect(readFileSync(join(root, "a.txt"), "utf8")).toBe("a.txt\n");
   expect(readFileSync(join(root, "src/c.ts"), "utf8")).toBe("mine\n");
   expect(readFileSync(join(root, "src/mine.txt"), "utf8")).toBe("mine\n");

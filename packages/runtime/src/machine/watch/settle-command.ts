@@ -1,6 +1,7 @@
 import type { CommandChanges } from "../../contract/command-changes.ts";
 import { pathFor } from "../../paths/inside.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
+import type { RecordRequest } from "../files/record-change.ts";
 import type { FileChanger } from "../files/file-changer.ts";
 import type { TakenBack } from "../files/take-back.ts";
 import { decodeKey } from "../search/keys.ts";
@@ -82,7 +83,7 @@ export async function settleCommand(parts: SettleParts, command: EndedCommand): 
   const keeps = request.background !== true;
   const told = await recordChanges(parts.changer, request, {
     described: describeChanges(own, { cwd, contents, limits, keeps, workspace, touched, before, after }),
-    lost: [...(await findLost(command.leftOut, after, cwd)), ...(time.until === undefined ? [] : late(unsure))],
+    lost: [...(await findLost(command.leftOut, after, cwd)), ...leftAlone(unsure, time)],
   });
   const leftOut = [...after.left_out].sort(([one], [other]) => (one < other ? -1 : 1));
   const changes = {
@@ -99,8 +100,8 @@ export async function settleCommand(parts: SettleParts, command: EndedCommand): 
 }
 
 /** Not named: they may be another chat's. */
-function late(count: number): readonly { readonly path: string; readonly why: string }[] {
+function leftAlone(count: number, { until }: Pick<OwnTime, "until">): NonNullable<RecordRequest["lost"]> {
   if (count === 0) return [];
-  const what = count === 1 ? "1 path" : `${count} paths`;
-  return [{ path: ".", why: `${what} changed when the command may have ended already, or while others ran` }];
+  const when = until === undefined ? "" : "the command may have ended already, or ";
+  return [{ path: ".", why: `paths left alone: ${count}; they changed when ${when}commands of other sessions ran` }];
 }

@@ -90,9 +90,21 @@ sandboxed(`commands of one chat know of each other's files${needs}`, async () =>
   expect((await undo(runtimes[0], artifacts.undo_id)).error).toBeNull();
 });
 
-/** A command of one chat, with what a command of another chat does while it runs. */
-async function besides(parts: { before?: string; first: string; beside: string; last: string }) {
-  const { root, runtimes } = await chats("a", "b");
+async function runBeside(runtime: Runtime, cmd: string): Promise<void> {
+  const other = await bash(runtime, cmd, { is_background: true });
+  const { background_id } = (other.payload?.data ?? {}) as { background_id?: string };
+  await vi.waitFor(
+    async () => {
+      const { payload } = await runtime.call({ name: "background_output", args: { background_id } });
+      expect(payload?.data).toMatchObject({ state: "exited" });
+    },
+    { timeout: 60_000 },
+  );
+}
+
+/** A command of one chat, with what commands of other chats do while it runs. */
+async function besides(parts: { first: string; beside: string; third?: string; last: string }) {
+  const { root, runtimes } = await chats("a", "b", "c");
   for (const name of ["one", "two"]) mkdirSync(join(root, name, "deep"), { recursive: true });
   for (const name of ["shared.txt", "one/x.txt", "one/deep/y.txt", "two/z.txt"])
     writeFileSync(join(root, name), "old\n");
@@ -103,15 +115,8 @@ async function besides(parts: { before?: string; first: string; beside: string; 
   );
   await vi.waitFor(() => expect(existsSync(join(root, "ready"))).toBe(true), { timeout: 60_000 });
   // In the background, since a command in the foreground waits for its turn.
-  const other = await bash(runtimes[1], parts.beside, { is_background: true });
-  const { background_id } = (other.payload?.data ?? {}) as { background_id?: string };
-  await vi.waitFor(
-    async () => {
-      const { payload } = await (runtimes[1] as Runtime).call({ name: "background_output", args: { background_id } });
-      expect(payload?.data).toMatchObject({ state: "exited" });
-    },
-    { timeout: 60_000 },
-  );
+  const others = [parts.beside, ...(parts.third === undefined ? [] : [parts.third])];
+  await Promise.all(others.map((cmd, at) => runBeside(runtimes[at + 1] as Runtime, cmd)));
   writeFileSync(join(root, "over"), "");
   const result = await running;
   const undone = result.artifacts.undo_id === undefined ? undefined : await undo(runtimes[0], result.artifacts.undo_id);
@@ -143,6 +148,63 @@ sandboxed(`undo leaves a folder that another chat moved, and does not learn its 
   expect(JSON.stringify(result)).not.toMatch(/moved-by-b|made-by-b|z\.txt|x\.txt/);
   expect(read("moved-by-b/deep/y.txt")).toBe("old\n");
   expect(existsSync(join(root, "made-by-b"))).toBe(true);
+});
+
+// oxfmt-ignore
+const CONTESTED = [
+  { title: "deleted by this chat, made again by another",   first: "rm shared.txt",             beside: "echo b > shared.txt",          left: { "shared.txt": "b\n" } },
+  { title: "edited by this chat, deleted by another",       first: "echo a >> shared.txt",      beside: "rm shared.txt",                left: { "shared.txt": undefined } },
+  { title: "edited by another chat, deleted by this one",   first: "true", last: "rm shared.txt", beside: "echo b >> shared.txt",       left: { "shared.txt": undefined } },
+  { title: "edited in place by another chat, renamed by this one", first: "true", last: "mv shared.txt own.txt", beside: "echo b >> shared.txt", left: { "shared.txt": undefined, "own.txt": "old\nb\n" } },
+  { title: "renamed by another chat, edited by this one before", first: "echo a >> shared.txt", beside: "mv shared.txt theirs-b.txt",   left: { "shared.txt": undefined, "theirs-b.txt": "old\na\n" } },
+  { title: "renamed by this chat, edited by another under its new name", first: "mv shared.txt own.txt", beside: "echo b >> own.txt",   left: { "own.txt": "old\nb\n" } },
+  { title: "renamed over by another chat",                  first: "echo a >> shared.txt",      beside: "mv one/x.txt shared.txt",      left: { "shared.txt": "old\n", "one/x.txt": undefined } },
+  { title: "in a folder that another chat removed",         first: "echo a > one/deep/y.txt",   beside: "rm -r one",                    left: { "one/x.txt": undefined, "one/deep/y.txt": undefined } },
+  { title: "changed in mode by another chat",               first: "echo a > shared.txt",       beside: "chmod 600 shared.txt",         left: { "shared.txt": "a\n" } },
+  { title: "linked by another chat, edited by this one",    first: "true", last: "echo a >> shared.txt", beside: "ln shared.txt theirs-b.txt", left: { "theirs-b.txt": "old\na\n" } },
+  { title: "edited by three chats",                         first: "echo a >> shared.txt",      beside: "echo b >> shared.txt", third: "sleep 0.2; echo c >> shared.txt", left: { "shared.txt": "old\na\nb\nc\n" } },
+] as const;
+
+for (const { title, left, ...parts } of CONTESTED) {
+  sandboxed(`undo refuses what is not surely its own and restores the rest: a file ${title}${needs}`, async () => {
+    const { first, ...others } = { last: "true", ...parts };
+    const { root, result, undone, read } = await besides({ first: `echo a > early.txt; ${first}`, ...others });
+
+    const now = Object.keys(left).map((name) => [name, existsSync(join(root, name)) ? read(name) : undefined]);
+    expect(Object.fromEntries(now)).toEqual(left);
+    expect(existsSync(join(root, "early.txt"))).toBe(false);
+    expect(undone?.ok).toBe(false);
+    expect(undone?.error?.message).toMatch(/paths left alone: \d+; they changed when commands of other sessions ran/);
+    expect(JSON.stringify([result, undone])).not.toMatch(/theirs-b/);
+  });
+}
+
+/** In the foreground: the second and third one wait for their turn, and begin when the first one takes too long. */
+sandboxed(`of three commands side by side, none undoes or names what another one made${needs}`, async () => {
+  const { root, runtimes } = await chats("a", "b", "c");
+  writeFileSync(join(root, "shared.txt"), "old\n");
+  const work = (name: string): string =>
+    `echo ${name} > by-${name}.txt; echo ${name} >> shared.txt; until [ -e over ]; do sleep 0.05; done`;
+  const running = ["a", "b", "c"].map((name, at) => bash(runtimes[at], work(name)));
+  const made = ["a", "b", "c"].map((name) => join(root, `by-${name}.txt`));
+  await vi.waitFor(() => expect(made.every((path) => existsSync(path))).toBe(true), { timeout: 120_000 });
+  writeFileSync(join(root, "over"), "");
+  const results = await Promise.all(running);
+
+  for (const [at, name] of ["a", "b", "c"].entries()) {
+    const others = ["a", "b", "c"].filter((each) => each !== name).map((each) => `by-${each}.txt`);
+    const { undo_id, files_changed } = results[at]?.artifacts ?? {};
+    const undone = await undo(runtimes[at], undo_id ?? (runtimes[at] as Runtime).run_id);
+
+    expect(undone.ok).toBe(false);
+    for (const other of others) {
+      expect(files_changed).not.toContain(other);
+      expect(JSON.stringify([results[at]?.payload, undone])).not.toContain(other);
+    }
+  }
+  // One of them began before the others, and surely made its own file alone.
+  expect(made.filter((path) => existsSync(path)).length).toBeGreaterThanOrEqual(2);
+  expect(readFileSync(join(root, "shared.txt"), "utf8").split("\n").sort()).toEqual(["", "a", "b", "c", "old"]);
 });
 
 /** What a command in the background of another chat is told of files that run later, made while it ran. */
