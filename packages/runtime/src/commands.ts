@@ -93,7 +93,8 @@ export class Commands {
     const { state_dir } = this.#options;
     if (!hasEntries(join(state_dir, "running")) && !hasEntries(stateFolders(state_dir).looks)) return;
     const { recoverCommands } = await import("./machine/watch/recover-commands.ts");
-    await recoverCommands({ state_dir, workspace: this.workspace, changer: await this.#options.changer.load() });
+    const loadChanger = () => this.#options.changer.load();
+    await recoverCommands({ state_dir, workspace: this.workspace, loadChanger });
   }
 
   /** Tries to get out of the sandbox, in every way that is known here. */

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenedPlaces } from "../../contract/processes.ts";
 import { tryLockAnew, unlock } from "../files/lock-files.ts";
@@ -86,9 +86,9 @@ async function beginTurn(state_dir: string, options: TurnOptions): Promise<Comma
   const from = Date.now();
   const agreed = options.agreed.slice(0, MOST_AGREED);
   const { session } = options;
-  const write = (command?: CommandNote): void =>
-    writeFileSync(join(folder, own), JSON.stringify({ session, from, agreed, command }), { mode: 0o600 });
-  write();
+  const write = (path: string, command?: CommandNote): void =>
+    writeFileSync(path, JSON.stringify({ session, from, agreed, command }), { mode: 0o600 });
+  write(join(folder, own));
   const alive = setInterval(() => sayAlive(join(folder, own)), ALIVE_MS).unref();
   for (const other of runningIn(folder)) {
     if (other.name === own || other.session === options.session) continue;
@@ -98,7 +98,14 @@ async function beginTurn(state_dir: string, options: TurnOptions): Promise<Comma
   return {
     id,
     from,
-    note: write,
+    note(command) {
+      try {
+        write(join(folder, noteOf(own)), command);
+        renameSync(join(folder, noteOf(own)), join(folder, own));
+      } catch (error) {
+        if (!isSystemError(error)) throw error; // a full disk: then the next start knows nothing of it, as after a power cut
+      }
+    },
     others: () => besides(folder, own).map(({ interval }) => interval),
     // What a killed one needs is still needed.
     isAlone: () => runningIn(folder).every(({ name }) => name === own) && killedIn(folder).length === 0,
@@ -138,6 +145,11 @@ function sayAlive(path: string): void {
 
 const BESIDE = ".beside.";
 
+/** What is written before it takes the place of the file of a command. Not a name of a running one. */
+function noteOf(own: string): string {
+  return `note${BESIDE}${own}`;
+}
+
 function ownerOf(name: string): string {
   return (name.split(BESIDE)[0] ?? "").split("@")[1] ?? "";
 }
@@ -166,6 +178,7 @@ export function findKilled(state_dir: string): readonly KilledCommand[] {
   return namesIn(folder).flatMap((name): readonly KilledCommand[] => {
     const forget = (): void => {
       for (const { other } of besides(folder, name)) rmSync(join(folder, `${name}${BESIDE}${other}`), { force: true });
+      rmSync(join(folder, noteOf(name)), { force: true });
       rmSync(join(folder, name), { force: true });
     };
     const stats = statSync(join(folder, name), { throwIfNoEntry: false });

@@ -149,7 +149,7 @@ for (const { title, pack, cmd } of LARGE) {
     const args = ["--input-type=module-typescript", "-e", largeProgram(root, state_dir, cmd)];
     mkdirSync(state_dir);
     const { signal, stderr } = spawnSync(process.execPath, args, { env: ENVIRONMENT, encoding: "utf8" });
-    expect({ signal, stderr }).toEqual({ signal: "SIGKILL", stderr: "" });
+    expect(signal, stderr).toBe("SIGKILL");
 
     const { error } = await (await open()).undo("run_killed");
 
@@ -171,6 +171,19 @@ test("the call is on record as interrupted, with what it changed", async () => {
     /^"bash" was running when its process ended; paths that it changed until then: 3; undo: undo_\w+$/,
   );
   expect((await runtime.undo(audit?.artifacts.undo_id ?? "")).ok).toBe(true);
+});
+
+test("starts at the same time record it once", async () => {
+  const { root, kill, open } = await scratchRoot();
+  const before = snapshot(root);
+  await kill("rm a.txt b.txt; echo x > src/c.ts");
+
+  const [runtime] = await Promise.all([open(), open(), open()]);
+  const { payload, error } = await runtime.undo("run_killed");
+
+  expect(error).toBe(null);
+  expect(payload?.data).toMatchObject({ undone: [expect.stringMatching(/^undo_/)] });
+  expect(snapshot(root)).toBe(before);
 });
 
 test("what others changed after the kill is left alone, and undo says so", async () => {

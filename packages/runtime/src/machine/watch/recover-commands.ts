@@ -22,9 +22,14 @@ import { settleCommand } from "./settle-command.ts";
 import { TREE_LIMITS } from "./tree-limits.ts";
 import { changesOfOthers } from "./whose-changes.ts";
 
-interface RecoverOptions {
+interface RecoverPlace {
   readonly state_dir: string;
   readonly workspace: WorkspaceContext;
+  /** Called where there is something to record. */
+  readonly loadChanger: () => Promise<FileChanger>;
+}
+
+interface RecoverOptions extends RecoverPlace {
   readonly changer: FileChanger;
 }
 
@@ -34,10 +39,12 @@ const PAUSE_MS = 5;
  * Puts on record what commands changed whose process was killed, so that it can be undone. Where that is not known any
  * more the record says so, and undo of the run fails with it. Never throws for one of them.
  */
-export async function recoverCommands(options: RecoverOptions): Promise<void> {
-  const { state_dir } = options;
+export async function recoverCommands(place: RecoverPlace): Promise<void> {
+  const { state_dir } = place;
   makeStateFolders(state_dir);
-  for (const killed of findKilled(state_dir)) await recoverOnce(killed, options);
+  for (const killed of findKilled(state_dir)) {
+    await recoverOnce(killed, { ...place, changer: await place.loadChanger() });
+  }
   if (findKilled(state_dir).length === 0) removeLooks(stateFolders(state_dir).looks);
 }
 
