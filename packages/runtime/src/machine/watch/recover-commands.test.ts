@@ -31,6 +31,7 @@ function program(root: string, state_dir: string, commands: readonly string[]): 
       roots: [${JSON.stringify(root)}],
       state_dir: ${JSON.stringify(state_dir)},
       run_id: "run_killed",
+      config: { rules: [{ effect: "deny", path: "private/**", reason: "not for agents" }] },
       onApproval: () => ({ answer: "grant" }),
     });
     for (const cmd of ${JSON.stringify(commands)}) {
@@ -171,6 +172,23 @@ test("the call is on record as interrupted, with what it changed", async () => {
     /^"bash" was running when its process ended; paths that it changed until then: 3; undo: undo_\w+$/,
   );
   expect((await runtime.undo(audit?.artifacts.undo_id ?? "")).ok).toBe(true);
+});
+
+test("what rules hid from the command is neither restored nor named nor counted as made by it", async () => {
+  const { root, state_dir, kill, open } = await scratchRoot();
+  mkdirSync(join(root, "private/deep"), { recursive: true });
+  for (const name of ["private/p.txt", "private/deep/q.txt"]) writeFileSync(join(root, name), "hidden\n");
+  const before = snapshot(root);
+  await kill("rm a.txt; echo x > src/c.ts");
+  const looks = join(state_dir, "undo/looks");
+  const stored = readdirSync(looks).map((name) => readFileSync(join(looks, name), "latin1"));
+
+  const { error, payload } = await (await open()).undo("run_killed");
+
+  expect(stored.join("")).not.toContain("hidden");
+  expect(error).toBe(null);
+  expect(payload?.data).toMatchObject({ restored: ["a.txt", "src/c.ts"], removed: [DONE] });
+  expect(snapshot(root)).toBe(before);
 });
 
 test("starts at the same time record it once", async () => {
