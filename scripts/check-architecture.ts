@@ -33,6 +33,7 @@ interface Rule {
 const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
   runtime: {
     protocol: { ours: [],                                                                   outside: ["zod", "node:crypto"] },
+    "own-files": { ours: ["protocol"],                                                      outside: [...FILES, "node:path"] },
     contract: { ours: ["protocol"],                                                         outside: ["zod"] },
     paths:    { ours: [],                                                                   outside: [] },
     redact:   { ours: ["protocol"],                                                         outside: [] },
@@ -42,8 +43,8 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     skills:   { ours: ["protocol"],                                                         outside: ["yaml"] },
     text:     { ours: ["protocol"],                                                         outside: ["turndown"] },
     edits:    { ours: ["protocol", "text"],                                                 outside: ["diff"] },
-    machine:  { ours: ["protocol", "contract", "paths", "policy", "output", "skills", "text"],                outside: [...MACHINE, ...NETWORK, "@vscode/ripgrep"] },
-    journal:  { ours: ["protocol", "contract"],                                             outside: [...PURE, ...FILES] },
+    machine:  { ours: ["protocol", "own-files", "contract", "paths", "policy", "output", "skills", "text"],   outside: [...MACHINE, ...NETWORK, "@vscode/ripgrep"] },
+    journal:  { ours: ["protocol", "own-files", "contract"],                                outside: [...PURE, ...FILES] },
     tools:    { ours: ["protocol", "contract", "paths", "output", "text", "edits"],         outside: ["zod", ...PURE] },
     gate:     { ours: ["protocol", "contract", "policy", "output", "redact", "shell", "edits"], outside: ["zod", ...PURE] },
   },

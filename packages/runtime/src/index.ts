@@ -71,6 +71,8 @@ export type {
 export { forgetOpenApprovals, hasOpenApproval, writeRunApprovals } from "./journal/approval-file.ts";
 export { chainEvents, EMPTY_TAIL, hashOfEvent, sealOf } from "./journal/hash-chain.ts";
 export { headsFolder, readHead, removeHead, replaceHead, runsWithHeads, userStateFolder } from "./journal/heads.ts";
+export { homeFolder } from "./own-files/home-folder.ts";
+export { NotAFileError, openOwnFile, readOwnText } from "./own-files/read-own-file.ts";
 export { createKeyFile, openRecordKey, readRecordKey } from "./journal/record-key.ts";
 export { JsonlJournal } from "./journal/jsonl-journal.ts";
 export { readLines } from "./journal/lines.ts";

@@ -1,14 +1,4 @@
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-} from "node:fs";
+import { closeSync, existsSync, fstatSync, lstatSync, mkdirSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { headsFolder, readHead, replaceHead, runsWithHeads, userStateFolder } from "./journal/heads.ts";
 import { isRunId } from "./journal/run-folder.ts";
@@ -23,6 +13,7 @@ import { endMoving, hasState, isMoving, moveState, stateNamesIn } from "./machin
 import { ToolError } from "./protocol/errors.ts";
 import { checkState, isUnusedState, locateState, openState } from "./state-place.ts";
 import type { StateCheck } from "./state-place.ts";
+import { openOwnFile, readOwnText } from "./own-files/read-own-file.ts";
 
 /** Where earlier versions kept the state of a workspace: in it. */
 const OLD_NAME = ".agent";
@@ -160,7 +151,7 @@ const END_BYTES = 1 << 20;
 
 function hasEnd(run: string, last: string): boolean {
   try {
-    const fd = openSync(join(run, "events.jsonl"), "r");
+    const fd = openOwnFile(join(run, "events.jsonl"));
     try {
       const { size } = fstatSync(fd);
       const end = Buffer.alloc(Math.min(size, END_BYTES));
@@ -183,7 +174,7 @@ function whyInUse(from: string): string | undefined {
 
 function isServed(from: string): boolean {
   try {
-    const pid = Number(readFileSync(join(from, "serve.pid"), "utf8"));
+    const pid = Number(readOwnText(join(from, "serve.pid")));
     return readFileSync(`/proc/${pid}/cmdline`, "latin1").split("\0").includes("serve");
   } catch {
     return false; // no service was started there, or it has ended

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { readFileSync, realpathSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
+import { realpathSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import { headsFolder } from "./journal/heads.ts";
 import { resolvePath } from "./machine/files/resolve.ts";
@@ -13,6 +12,8 @@ import { ToolError } from "./protocol/errors.ts";
 import { migrateState, migrationText } from "./migrate-state.ts";
 import type { Migration } from "./migrate-state.ts";
 import { checkState, locateState, openState } from "./state-place.ts";
+import { homeFolder } from "./own-files/home-folder.ts";
+import { readOwnFile } from "./own-files/read-own-file.ts";
 
 export interface StartOptions {
   readonly roots: readonly string[];
@@ -50,11 +51,11 @@ export function prepareStart(options: StartOptions): Started {
   const wish = { workspace: cwd ?? "/", state_dir: options.state_dir };
   const wanted = locateState(wish);
   const heads = headsFolder();
-  const configured = configurationFolder({ home: homedir(), environment: process.env });
+  const configured = configurationFolder({ home: homeFolder(), environment: process.env });
   const workspace = (state_dir: string): WorkspaceContext => ({
     roots,
     // Paths are judged by where they really lead, so these have to be real too.
-    home: resolvePath(homedir(), "/").real,
+    home: resolvePath(homeFolder(), "/").real,
     // What a person has configured and trusted is closed like the record, wherever it lies.
     state_dirs: [state_dir, resolvePath(dirname(heads), "/").real, resolvePath(configured, "/").real],
     checkpoint_handler: options.checkpoint_handler,
@@ -113,5 +114,5 @@ export function readKey(state_dir: string): Uint8Array {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
-  return readFileSync(path);
+  return readOwnFile(path);
 }

@@ -20,7 +20,9 @@ if (major < 24 || (major === 24 && minor < 15)) {
 function codeFolder(): string | undefined {
   const { XDG_STATE_HOME: named = "" } = process.env;
   try {
-    const folder = realpathSync(join(isAbsolute(named) ? named : join(homedir(), ".local", "state"), "autonous"));
+    const base = isAbsolute(named) ? named : join(homedir(), ".local", "state");
+    if (!isAbsolute(base)) return undefined; // the start refuses such a home
+    const folder = realpathSync(join(base, "autonous"));
     const { uid, mode } = statSync(folder);
     if (uid !== process.getuid?.() || (mode & 0o022) !== 0) return undefined;
     const here = process.cwd();

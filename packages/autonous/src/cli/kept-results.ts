@@ -1,6 +1,6 @@
-import { appendFileSync, readFileSync } from "node:fs";
+import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { runPath } from "@autonous/runtime";
+import { readOwnText, runPath } from "@autonous/runtime";
 import type { ToolCallResult } from "@autonous/runtime";
 
 /**
@@ -32,7 +32,7 @@ export class KeptResults {
   #readAll(): ReadonlyMap<string, ToolCallResult> {
     let text = "";
     try {
-      text = readFileSync(this.#file, "utf8");
+      text = readOwnText(this.#file);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     }

@@ -1,4 +1,5 @@
-import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, fstatSync, readSync, statSync } from "node:fs";
+import { openOwnFile } from "@autonous/runtime";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { parseEvent, runFile, runsWithFiles } from "./records.ts";
 
@@ -66,7 +67,7 @@ export class RunTails {
   #withFile<T>(run_id: string, work: (fd: number) => T): T | undefined {
     let fd: number;
     try {
-      fd = openSync(runFile(this.#options.state_dir, run_id), "r");
+      fd = openOwnFile(runFile(this.#options.state_dir, run_id));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
       throw error;

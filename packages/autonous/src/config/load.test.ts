@@ -130,7 +130,7 @@ test("a configuration file that cannot be read is told, and is not taken for one
   await make({ "autonous/config.json/": "" });
 
   expect(problemsOf({ XDG_CONFIG_HOME: path })).toEqual([
-    `${join(path, "autonous/config.json")} cannot be read (EISDIR)`,
+    `Cannot open "${join(path, "autonous/config.json")}": it is a folder, not a regular file`,
   ]);
 });
 

@@ -1,6 +1,12 @@
-import { homedir } from "node:os";
 import { join } from "node:path";
-import { boundList, checkConfiguration, checkRoots, configurationFolder, nearestNames } from "@autonous/runtime";
+import {
+  boundList,
+  checkConfiguration,
+  checkRoots,
+  configurationFolder,
+  nearestNames,
+  homeFolder,
+} from "@autonous/runtime";
 import type { DecisionSettings } from "@autonous/runtime";
 import { layerOf } from "./policy.ts";
 import type { PriceTable } from "./price-table.ts";
@@ -59,7 +65,7 @@ export class ConfigurationError extends Error {
 
 /** The user's own configuration file. */
 export function configurationPath(environment: NodeJS.ProcessEnv): string {
-  return join(configurationFolder({ home: homedir(), environment }), "config.json");
+  return join(configurationFolder({ home: homeFolder(), environment }), "config.json");
 }
 
 /**

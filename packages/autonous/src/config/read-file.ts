@@ -1,7 +1,13 @@
 import { hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { checkConfiguration, locateJson, nearestNames } from "@autonous/runtime";
+import {
+  checkConfiguration,
+  locateJson,
+  nearestNames,
+  NotAFileError,
+  readOwnText as readOwnFile,
+} from "@autonous/runtime";
 import type { LocatedJson, PolicyConfiguration } from "@autonous/runtime";
 import { readPrices } from "./price-table.ts";
 import type { PriceTable } from "./price-table.ts";
@@ -105,10 +111,11 @@ function unknownKey(key: string): string {
 /** The text of the user's own file, wherever its links lead. Undefined where there is none. */
 export function readOwnText(path: string, problems: string[]): string | undefined {
   try {
-    return readFileSync(path, "utf8");
+    return readOwnFile(path);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== "ENOENT" && code !== "ENOTDIR") problems.push(`${path} cannot be read (${code})`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (error instanceof NotAFileError) problems.push(message);
+    else if (code !== "ENOENT" && code !== "ENOTDIR") problems.push(`${path} cannot be read (${code})`);
     return undefined;
   }
 }

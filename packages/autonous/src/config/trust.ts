@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { canonicalJson, headsFolder, isInside } from "@autonous/runtime";
+import { canonicalJson, headsFolder, isInside, NotAFileError, readOwnText } from "@autonous/runtime";
 
 /** Something that came with a workspace, as it is now. */
 export interface Thing {
@@ -86,9 +86,10 @@ function namesIn(folder: string): readonly string[] {
 function readThing(path: string): TrustedThing | undefined {
   let value: unknown;
   try {
-    value = JSON.parse(readFileSync(path, "utf8"));
+    value = JSON.parse(readOwnText(path));
   } catch (error) {
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (error instanceof NotAFileError) return undefined;
     throw error;
   }
   return isThing(value) ? value : undefined;

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { readOwnText } from "@autonous/runtime";
 import { createFile } from "./sqlite-file.ts";
 
 const BUSY = 5;
@@ -72,7 +73,7 @@ export function holdingFile<T>(path: string, work: () => T): T {
 /** Who took the lock last, for people. */
 export function lockHolder(state_dir: string): string {
   const path = holderFile(state_dir);
-  return existsSync(path) ? `the process ${readFileSync(path, "utf8").trim()}` : "another process";
+  return existsSync(path) ? `the process ${readOwnText(path).trim()}` : "another process";
 }
 
 function holderFile(state_dir: string): string {

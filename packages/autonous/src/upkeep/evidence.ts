@@ -1,8 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, hash, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { canonicalJson, createKeyFile, FIRST_HASH, headsFolder } from "@autonous/runtime";
+import { canonicalJson, createKeyFile, FIRST_HASH, headsFolder, readOwnText } from "@autonous/runtime";
 import type { AuditRecord, RuntimeEvent } from "@autonous/runtime";
 
 /** What the export says of itself, with a signature over it and over the hash before it. */
@@ -104,12 +103,12 @@ function openSigningKey(): KeyObject {
   const text = readText(file);
   if (text !== undefined) return parseKey(text, file);
   createKeyFile(file, generateKeyPairSync("ed25519").privateKey.export({ format: "pem", type: "pkcs8" }).toString());
-  return parseKey(readFileSync(file, "utf8"), file); // of whoever was faster
+  return parseKey(readOwnText(file), file); // of whoever was faster
 }
 
 function readText(file: string): string | undefined {
   try {
-    return readFileSync(file, "utf8");
+    return readOwnText(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;

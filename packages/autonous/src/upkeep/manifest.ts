@@ -1,6 +1,6 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { removeHead, replaceHead } from "@autonous/runtime";
+import { readOwnText, removeHead, replaceHead } from "@autonous/runtime";
 import type { AuditProblem } from "@autonous/runtime";
 
 const FORMAT = 1;
@@ -39,7 +39,7 @@ export class CannotBackUp extends Error {}
 export function readManifest(folder: string): Manifest {
   let value: unknown;
   try {
-    value = JSON.parse(readFileSync(join(folder, NAME), "utf8"));
+    value = JSON.parse(readOwnText(join(folder, NAME)));
   } catch (error) {
     throw new CannotBackUp(`"${folder}" is no backup: it has no ${NAME} that can be read`, { cause: error });
   }

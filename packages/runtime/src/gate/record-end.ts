@@ -1,11 +1,12 @@
 import { hash } from "node:crypto";
 import type { Actor, AuditRecord } from "../protocol/audit.ts";
 import type { CallError, ToolCallResult } from "../protocol/result.ts";
-import { ERRORS } from "../protocol/errors.ts";
+import { ERRORS, ToolError } from "../protocol/errors.ts";
 import type { EventDraft } from "../protocol/event-record.ts";
 import type { Redactor } from "../redact/redact.ts";
 import type { GateCall, GateParts } from "./call.ts";
 import { actorOf, draftEvent } from "./call.ts";
+
 import { needsDisk, reasonOf } from "./execute.ts";
 import type { Opened } from "./open-call.ts";
 import { shortenParams } from "./params.ts";
@@ -131,7 +132,7 @@ function placesOf({ touches }: GateCall, redactor: Redactor): Pick<AuditRecord, 
 
 /** The answer where a run's record cannot even be opened: nothing was run. */
 export function unopenedResult({ request }: Opened, error: unknown, redactor: Redactor): ToolCallResult {
-  const why = `the record of its run cannot be opened (${reasonOf(error)}), so nothing was run`;
+  const why = `the record of its run cannot be opened (${error instanceof ToolError ? error.message : reasonOf(error)}), so nothing was run`;
   return {
     tool_call_id: request.tool_call_id,
     ok: false,

@@ -7,7 +7,7 @@ import { answerIn, endIn, expireIn, findIn, isOpen, openIn, useIn } from "./appr
 import type { ApprovalBook, Turned } from "./approval-book.ts";
 import { OpenApprovals } from "./open-approvals.ts";
 import { replaceFile } from "./replace-file.ts";
-import { lookIntoBook, readBook } from "./run-approvals.ts";
+import { lookIntoBook, readBook, requireFile } from "./run-approvals.ts";
 import type { RunApprovals } from "./run-approvals.ts";
 import { isRunId, makeRunFolder, runPath } from "./run-folder.ts";
 import { waitForChange } from "./wait-for-change.ts";
@@ -109,6 +109,7 @@ export class ApprovalFiles implements ApprovalKeeper {
 
   // oxlint-disable-next-line typescript/require-await -- makers on other systems have to wait
   async grants(holder?: GrantHolder): Promise<readonly Grant[]> {
+    if (holder === undefined) requireFile(this.#sessions);
     const runs = holder === undefined ? this.#runs() : [holder.run_id].filter(isRunId);
     const ofRuns = runs.flatMap((run_id) => lookIntoBook(this.#pathOf(run_id)).grants);
     const ofSessions = lookIntoBook(this.#sessions).grants;

@@ -7,17 +7,16 @@ import {
   fstatSync,
   ftruncateSync,
   mkdirSync,
-  openSync,
   readdirSync,
-  readFileSync,
   rmSync,
   statSync,
   writeSync,
 } from "node:fs";
-import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { Tail } from "./hash-chain.ts";
 import { isRunId, syncFolder } from "./run-folder.ts";
+import { homeFolder } from "../own-files/home-folder.ts";
+import { openOwnFile, readOwnText } from "../own-files/read-own-file.ts";
 
 /** What is known, outside the state folder, of how far a run's record goes. */
 export interface Head extends Tail {
@@ -30,7 +29,7 @@ const SEQ_DIGITS = 12;
 /** Our part of the user's state directory: the state of each workspace, the heads of all chains, what the user trusts. */
 export function userStateFolder(environment: NodeJS.ProcessEnv = process.env): string {
   const base = environment["XDG_STATE_HOME"];
-  return join(base !== undefined && isAbsolute(base) ? base : join(homedir(), ".local", "state"), "autonous");
+  return join(base !== undefined && isAbsolute(base) ? base : join(homeFolder(), ".local", "state"), "autonous");
 }
 
 /** Where the heads of all chains are kept, outside every state folder (spec 1: "also kept outside the state folder"). */
@@ -51,7 +50,11 @@ export class HeadFile {
   constructor(folder: string, run_id: string, state_dir: string) {
     this.#folder = folder;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    this.#fd = openSync(join(folder, nameOf(folder, run_id, state_dir)), constants.O_WRONLY | constants.O_CREAT, 0o600);
+    this.#fd = openOwnFile(
+      join(folder, nameOf(folder, run_id, state_dir)),
+      constants.O_WRONLY | constants.O_CREAT,
+      0o600,
+    );
     this.#suffix = ` ${JSON.stringify(state_dir)}\n`;
     const bytes = SEQ_DIGITS + 1 + 64 + Buffer.byteLength(this.#suffix);
     if (fstatSync(this.#fd).size > bytes) ftruncateSync(this.#fd, bytes); // it was kept for a folder of a longer name
@@ -124,7 +127,7 @@ export function readHead(folder: string, run_id: string, state_dir?: string): He
 function readFileAt(folder: string, name: string): Head | "damaged" | undefined {
   let text: string;
   try {
-    text = readFileSync(join(folder, name), "utf8");
+    text = readOwnText(join(folder, name));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;

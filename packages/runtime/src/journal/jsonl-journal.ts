@@ -1,14 +1,4 @@
-import {
-  closeSync,
-  constants,
-  fdatasync,
-  fdatasyncSync,
-  fstatSync,
-  ftruncateSync,
-  openSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, constants, fdatasync, fdatasyncSync, fstatSync, ftruncateSync, statSync, writeSync } from "node:fs";
 import type { Stats } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../contract/host.ts";
@@ -27,6 +17,7 @@ import { checkContinues, findEnd } from "./file-end.ts";
 import { openRecordKey } from "./record-key.ts";
 import type { RecordKey } from "./record-key.ts";
 import { makeRunFolder, runPath, syncFolder } from "./run-folder.ts";
+import { openOwnFile } from "../own-files/read-own-file.ts";
 
 export interface JsonlOptions {
   readonly state_dir: string;
@@ -68,7 +59,7 @@ export class JsonlJournal implements Journal {
     this.#folder = folder ?? runPath(state_dir, run_id);
     makeRunFolder(this.#folder);
     this.path = join(this.#folder, "events.jsonl");
-    this.#fd = openSync(this.path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND, 0o600);
+    this.#fd = openOwnFile(this.path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND, 0o600);
     this.#key = openRecordKey();
     this.#follows = follows;
     try {

@@ -1,4 +1,5 @@
-import { closeSync, createReadStream, openSync, readSync } from "node:fs";
+import { closeSync, createReadStream, readSync } from "node:fs";
+import { openOwnFile } from "../own-files/read-own-file.ts";
 
 export interface Line {
   /** Empty where the line is too long to be read. */
@@ -16,7 +17,7 @@ const LONGEST = 64 * 1024 * 1024;
 /** The lines of a file, some at a time. Only "\n" ends a line: JSON text may hold the other characters that end lines elsewhere. */
 export async function* readLines(path: string, longest: number = LONGEST): AsyncIterable<readonly Line[]> {
   const splitter = new Splitter(longest);
-  for await (const chunk of createReadStream(path, { encoding: "utf8", highWaterMark: BLOCK })) {
+  for await (const chunk of createReadStream(path, { fd: openOwnFile(path), encoding: "utf8", highWaterMark: BLOCK })) {
     const lines = splitter.take(String(chunk));
     if (lines.length > 0) yield lines;
   }
@@ -28,7 +29,7 @@ export function* readLinesSync(path: string, longest: number = LONGEST): Iterabl
   const splitter = new Splitter(longest);
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const block = Buffer.alloc(BLOCK);
-  const fd = openSync(path, "r");
+  const fd = openOwnFile(path);
   try {
     for (let size = readSync(fd, block); size > 0; size = readSync(fd, block))
       yield* splitter.take(decoder.decode(block.subarray(0, size), { stream: true }));

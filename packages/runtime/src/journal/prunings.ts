@@ -1,4 +1,4 @@
-import { closeSync, existsSync, ftruncateSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, existsSync, ftruncateSync, readSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../contract/host.ts";
 import type { RuntimeEvent } from "../protocol/event-record.ts";
@@ -7,6 +7,7 @@ import { hashOfEvent } from "./hash-chain.ts";
 import { readHead } from "./heads.ts";
 import { JsonlJournal } from "./jsonl-journal.ts";
 import { readLines } from "./lines.ts";
+import { openOwnFile } from "../own-files/read-own-file.ts";
 
 /** What is left of a run whose record is gone. */
 export interface PrunedRun {
@@ -119,7 +120,7 @@ async function takeOffUnheaded(file: string, head: ReturnType<typeof readHead>):
       }
   if (head === undefined) return last;
   if (last?.seq !== head.seq || last.hash !== head.hash || hashOfEvent(last) !== head.hash) throw changed(file);
-  const fd = openSync(file, "r+");
+  const fd = openOwnFile(file, constants.O_RDWR);
   try {
     ftruncateSync(fd, size);
   } finally {
@@ -138,7 +139,7 @@ function changed(file: string): Error {
 export function chainIdOf(state_dir: string): string | undefined {
   const file = pruningsFile(state_dir);
   if (!existsSync(file)) return undefined;
-  const fd = openSync(file, "r");
+  const fd = openOwnFile(file);
   try {
     const first = parse(firstLine(fd));
     return typeof first?.run_id === "string" ? first.run_id : undefined;

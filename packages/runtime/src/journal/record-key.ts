@@ -1,8 +1,9 @@
 import { createHmac, createSecretKey, hash, randomBytes } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { headsFolder } from "./heads.ts";
+import { readOwnText } from "../own-files/read-own-file.ts";
 
 /** The key that seals records. It lies beside the heads, outside every state folder. */
 export interface RecordKey {
@@ -34,7 +35,7 @@ export function openRecordKey(file: string = recordKeyFile()): RecordKey {
 export function readRecordKey(file: string = recordKeyFile()): RecordKey | undefined {
   let text: string;
   try {
-    text = readFileSync(file, "utf8");
+    text = readOwnText(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;

@@ -1,7 +1,8 @@
-import { readFileSync } from "node:fs";
+import { closeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Approval, Grant } from "../protocol/approval.ts";
 import { ToolError } from "../protocol/errors.ts";
+import { NotAFileError, openOwnFile, readOwnText } from "../own-files/read-own-file.ts";
 
 /** What the file of a run holds. */
 export interface RunApprovals {
@@ -17,10 +18,14 @@ export function readBook(path: string): RunApprovals {
   if (book !== "damaged") return book;
   const name = join(basename(dirname(path)), basename(path));
   const hint = `Move the file "${path}" away; what was approved in it has to be approved again.`;
-  throw new ToolError("RecordFailed", `Cannot read the approvals in "${name}": not valid JSON of approvals`, {
-    path,
-    hint,
-  });
+  throw new ToolError(
+    "RecordFailed",
+    `Cannot read the approvals in "${name}": not a regular file with valid JSON of approvals`,
+    {
+      path,
+      hint,
+    },
+  );
 }
 
 /** For one who looks: what cannot be read allows nothing, and takes nothing from other runs. `audit verify` reports it. */
@@ -29,12 +34,22 @@ export function lookIntoBook(path: string): RunApprovals {
   return book === "damaged" ? NOTHING : book;
 }
 
+/** For a person who asks what is granted: a pipe or a folder in the place of the file is an error, not "nothing". */
+export function requireFile(path: string): void {
+  try {
+    closeSync(openOwnFile(path));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}
+
 export function findBook(path: string): RunApprovals | "damaged" {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readOwnText(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return NOTHING;
+    if (error instanceof NotAFileError) return "damaged";
     throw error;
   }
   try {

@@ -1,10 +1,11 @@
 import { createHash, hash } from "node:crypto";
-import { closeSync, existsSync, openSync, readSync } from "node:fs";
+import { closeSync, existsSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { RuntimeEvent } from "../protocol/event-record.ts";
 import type { AuditProblem } from "./chain-check.ts";
 import { readLines } from "./lines.ts";
 import { findBook } from "./run-approvals.ts";
+import { openOwnFile } from "../own-files/read-own-file.ts";
 
 /** What a call left beside the record, and the record's hash of it. */
 interface Stored {
@@ -109,7 +110,7 @@ const BLOCK = 1 << 20;
 function hashOfFile(path: string): string | undefined {
   let fd: number;
   try {
-    fd = openSync(path, "r");
+    fd = openOwnFile(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;

@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createRuntime, isStorageRef, runPath } from "@autonous/runtime";
+import { createRuntime, isStorageRef, readOwnText, runPath } from "@autonous/runtime";
 import type { Decision, Runtime } from "@autonous/runtime";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
@@ -116,7 +115,7 @@ function withWholeParams(record: RecordedAudit, state_dir: string): RecordedAudi
   const { storage_ref, excerpt, sha256 } = Object(record.params) as Readonly<Record<string, unknown>>;
   if (typeof excerpt !== "string" || typeof storage_ref !== "string" || !isStorageRef(storage_ref)) return record;
   try {
-    const text = readFileSync(join(runPath(state_dir, record.run_id), storage_ref), "utf8");
+    const text = readOwnText(join(runPath(state_dir, record.run_id), storage_ref));
     if (hash("sha256", text, "hex") !== sha256)
       return { problem: "Its arguments were changed since they were recorded" };
     return { ...record, params: JSON.parse(text) as unknown };

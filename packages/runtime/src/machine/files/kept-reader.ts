@@ -1,10 +1,11 @@
 import { createHash, hash } from "node:crypto";
-import { closeSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, readSync, writeSync } from "node:fs";
 import { parseLines } from "./change-log.ts";
 import { packPath } from "./pack.ts";
 import type { Packed } from "./pack.ts";
 import { findLogs, readLog } from "./undo-logs.ts";
 import type { UndoObjects } from "./undo-objects.ts";
+import { openOwnFile } from "../../own-files/read-own-file.ts";
 
 /** Reads old contents by their hash. The caller closes it. */
 export interface KeptReader {
@@ -35,7 +36,7 @@ export function openKept(state_dir: string, objects: UndoObjects, hashes: Readon
   findPacked(state_dir, hashes, places);
   const fds = new Map<string, number>();
   const open = (path: string): number => {
-    const fd = fds.get(path) ?? openSync(path, "r");
+    const fd = fds.get(path) ?? openOwnFile(path);
     fds.set(path, fd);
     return fd;
   };
@@ -90,7 +91,7 @@ function findPacked(state_dir: string, hashes: ReadonlySet<string>, places: Map<
 function isWhole(path: string, { sha256, at, size }: Packed): boolean {
   let fd: number;
   try {
-    fd = openSync(path, "r");
+    fd = openOwnFile(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
     throw error;

@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
-import { linkSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from "node:fs";
+import { linkSync, renameSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { lifeOf, ownProcess } from "./process-owner.ts";
+import { readOwnFile } from "../../own-files/read-own-file.ts";
 
 /** A lock of a process that cannot be seen is given up when that process has not locked anything for this time. */
 const UNSEEN_MS = 60_000;
@@ -93,7 +94,7 @@ export function ownerOf(path: string): string | undefined {
   const named = OWNER_FILE.exec(basename(path))?.groups?.["owner"];
   if (named !== undefined) return named;
   try {
-    return readFileSync(path, "latin1");
+    return readOwnFile(path).toString("latin1");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { writeWhole } from "./bytes.ts";
 import { stateFolders } from "./state-folders.ts";
 import type { Syncs } from "./syncs.ts";
+import { openOwnFile } from "../../own-files/read-own-file.ts";
 
 /** Where a content lies in the pack of a log. */
 export interface Packed {
@@ -81,7 +82,7 @@ export class Pack {
 export function readPacked(state_dir: string, id: string, { sha256, at, size }: Packed): Buffer | undefined {
   let fd: number;
   try {
-    fd = openSync(packPath(state_dir, id), "r");
+    fd = openOwnFile(packPath(state_dir, id));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync } from "node:fs";
 import { renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { UndoRecord } from "../../contract/undo.ts";
@@ -6,6 +6,7 @@ import { closedPath } from "./change-log.ts";
 import { packPath } from "./pack.ts";
 import { prunedFolders, stateFolders } from "./state-folders.ts";
 import { recordsIn } from "./undo-records.ts";
+import { readOwnText } from "../../own-files/read-own-file.ts";
 
 /** A log of changes that nobody writes any more. */
 export interface OldUndoLog {
@@ -210,7 +211,7 @@ function namesIn(folder: string): readonly string[] {
 
 function readOrEmpty(path: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return readOwnText(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
     throw error;

@@ -1,4 +1,4 @@
-import { appendFileSync, closeSync, readdirSync, readFileSync, renameSync, rmdirSync, statSync } from "node:fs";
+import { appendFileSync, closeSync, readdirSync, renameSync, rmdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { UndoRecord } from "../../contract/undo.ts";
 import { isRemovableKey, judgePlace } from "../../policy/check-path.ts";
@@ -19,6 +19,7 @@ import { stateFolders } from "./state-folders.ts";
 import { openRealFolder, sweep } from "./sweep.ts";
 import { temporaryPrefix } from "./temporary-name.ts";
 import { UndoObjects } from "./undo-objects.ts";
+import { readOwnText } from "../../own-files/read-own-file.ts";
 
 /** A change that was cut short and is left as it is, with why. */
 export interface LeftChange {
@@ -130,7 +131,7 @@ interface LogState {
 }
 
 function readState(path: string): LogState {
-  const text = readFileSync(path, "utf8");
+  const text = readOwnText(path);
   const lines = parseLines(text);
   const ended = new Set(lines.flatMap((line) => ("ended" in line ? [line.ended] : [])));
   const recorded = new Set(lines.flatMap((line) => ("change" in line ? [line.change.undo_id] : [])));

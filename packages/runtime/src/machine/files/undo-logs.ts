@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { closedPath, parseLogName } from "./change-log.ts";
 import { stateFolders } from "./state-folders.ts";
+import { readOwnText } from "../../own-files/read-own-file.ts";
 
 /** A log of some process that works, or worked, with a state folder. */
 export interface FoundLog {
@@ -26,7 +27,7 @@ export function readLog(state_dir: string, log: FoundLog): string {
 }
 
 function readIfThere(path: string): string | undefined {
-  return orNothing(() => readFileSync(path, "utf8"));
+  return orNothing(() => readOwnText(path));
 }
 
 function orNothing<T>(work: () => T): T | undefined {

@@ -1,9 +1,10 @@
 import { hash } from "node:crypto";
-import { constants, existsSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { constants, existsSync, fstatSync, ftruncateSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { AT_ONCE_BYTES, hashPieces, readPieces, readSpan, writeAll } from "./bytes.ts";
 import { prunedFolders, stateFolders } from "./state-folders.ts";
 import type { Syncs } from "./syncs.ts";
+import { readOwnFile } from "../../own-files/read-own-file.ts";
 
 const SHA256 = /^[0-9a-f]{64}$/;
 
@@ -87,7 +88,7 @@ export class UndoObjects {
 
 function readWhole(path: string, sha256: string): Buffer | undefined {
   try {
-    const content = readFileSync(path);
+    const content = readOwnFile(path);
     return hash("sha256", content, "hex") === sha256 ? content : undefined;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;

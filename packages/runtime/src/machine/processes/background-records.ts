@@ -1,8 +1,9 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BackgroundFacts } from "../../contract/processes.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { lifeOf } from "../files/process-owner.ts";
+import { NotAFileError, readOwnText } from "../../own-files/read-own-file.ts";
 
 /** What is kept of a background command on the disk. */
 export interface BackgroundRecord extends BackgroundFacts {
@@ -53,9 +54,10 @@ function findRecord(folder: string, id: string): BackgroundRecord | "damaged" | 
   if (!ID.test(id)) return undefined;
   let text: string;
   try {
-    text = readFileSync(join(folder, `${id}.json`), "utf8");
+    text = readOwnText(join(folder, `${id}.json`));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (error instanceof NotAFileError) return "damaged";
     throw error;
   }
   const record = parseRecord(text, id);

@@ -1,16 +1,7 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { hasMark, isMarkInProgress, MARK_FILE, writeMark } from "./mark.ts";
+import { readOwnText } from "../../own-files/read-own-file.ts";
 
 /** Names the workspace whose state this is, for people and `doctor`. */
 const WORKSPACE_FILE = "workspace";
@@ -62,7 +53,7 @@ function writeOnce(path: string, text: string): void {
 
 function readIfThere(path: string): string | undefined {
   try {
-    return readFileSync(path, "utf8");
+    return readOwnText(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;

@@ -1,6 +1,7 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { STATE_FOLDERS } from "./examine-folder.ts";
+import { readOwnText } from "../../own-files/read-own-file.ts";
 
 /** What a state folder holds. `config.json` and `skills` beside it are the project's own, and stay with it. */
 // oxfmt-ignore
@@ -47,7 +48,7 @@ export function moveState(from: string, to: string): void {
 
 export function isMoving(from: string, to: string): boolean {
   try {
-    return readFileSync(join(to, MOVING_FILE), "utf8") === from;
+    return readOwnText(join(to, MOVING_FILE)) === from;
   } catch (error) {
     if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return false;
     throw error;

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenedPlaces } from "../../contract/processes.ts";
 import { tryLockAnew, unlock } from "../files/lock-files.ts";
@@ -7,6 +7,7 @@ import { pause } from "../files/pause.ts";
 import { lifeOf, ownProcess } from "../files/process-owner.ts";
 import { isSystemError } from "../files/system-error.ts";
 import { makeStateFolders, stateFolders } from "../files/state-folders.ts";
+import { readOwnText } from "../../own-files/read-own-file.ts";
 
 /** When a command of another session ran, in milliseconds. `to` is Infinity while it still does. */
 export interface Interval {
@@ -248,7 +249,7 @@ function isThere(folder: string, name: string): boolean {
 /** Undefined where it is gone, or was not written whole. */
 function readJson(path: string): unknown {
   try {
-    return JSON.parse(readFileSync(path, "utf8")) as unknown;
+    return JSON.parse(readOwnText(path)) as unknown;
   } catch (error) {
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;

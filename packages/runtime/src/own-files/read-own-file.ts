@@ -1,0 +1,51 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import type { Stats } from "node:fs";
+import { ToolError } from "../protocol/errors.ts";
+
+/** What stands in the place of a file of our own and is none. Reading it could wait, or go on, for ever. */
+export class NotAFileError extends ToolError {
+  constructor(path: string, kind: string) {
+    const hint = `Move "${path}" away and retry; it is created again where it is needed.`;
+    super("RecordFailed", `Cannot open "${path}": it is ${kind}, not a regular file`, { path, hint });
+  }
+}
+
+/**
+ * Opens a file of our own state. Throws `NotAFileError` for a pipe, a folder, a socket or a device, also behind a link,
+ * without waiting for anyone; other errors are those of the system. The caller closes it.
+ */
+export function openOwnFile(path: string, flags: number = constants.O_RDONLY, mode?: number): number {
+  let fd: number;
+  try {
+    fd = openSync(path, flags | constants.O_NONBLOCK, mode);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENXIO") throw new NotAFileError(path, "a socket or a pipe");
+    if (code === "EISDIR") throw new NotAFileError(path, "a folder");
+    throw error;
+  }
+  const stats = fstatSync(fd);
+  if (stats.isFile()) return fd;
+  closeSync(fd);
+  throw new NotAFileError(path, kindOf(stats));
+}
+
+/** The bytes of a file of our own state; throws like `openOwnFile`. */
+export function readOwnFile(path: string): Buffer {
+  const fd = openOwnFile(path);
+  try {
+    return readFileSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+export function readOwnText(path: string): string {
+  return readOwnFile(path).toString("utf8");
+}
+
+function kindOf(stats: Stats): string {
+  if (stats.isFIFO()) return "a pipe";
+  if (stats.isDirectory()) return "a folder";
+  return stats.isSocket() ? "a socket" : "a device";
+}
