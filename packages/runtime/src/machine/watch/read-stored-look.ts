@@ -34,9 +34,13 @@ interface LookFile {
 /** Not the very rules of any folder, so that those are read again. */
 const UNKNOWN_RULES: IgnoreRules = [];
 
+/** `<random>@<process>`, as `StoredLooks` and `KeptContents` name them: nothing leads out of their folder. */
+export const LOOK_FILE = /^[0-9a-f]+@(?<owner>[\w.:[\]-]+)\.(?:look|contents)$/;
+
 /** Undefined where it is not there, or not all of it. Throws what the system says. */
 export function readStoredLook({ state_dir, name, id, git }: LookFile): StoredLook | undefined {
   const { looks } = stateFolders(state_dir);
+  if (!LOOK_FILE.test(name)) return undefined;
   const folders = new Map<string, TreeFolder>();
   const spans = new Map<string, Span>();
   const stores: ObjectStore[] = [];
@@ -46,6 +50,7 @@ export function readStoredLook({ state_dir, name, id, git }: LookFile): StoredLo
     else if ("folder" in line) folders.set(line.folder, folderOf(line, stores));
     else if ("gone" in line) folders.delete(line.gone);
     else if (line.look === id) {
+      if (line.contents !== null && !LOOK_FILE.test(line.contents)) return undefined;
       const contents =
         line.contents === null
           ? new KeptContents(state_dir)

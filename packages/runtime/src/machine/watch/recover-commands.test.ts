@@ -225,6 +225,7 @@ const LOST = [
   { title: "is gone",    harm: (path: string) => rmSync(path) },
   { title: "was cut",    harm: (path: string) => truncateSync(path, 100) },
   { title: "is damaged", harm: (path: string) => writeFileSync(path, `{"folder":7}\n{"look":1}\nnothing\n`) },
+  { title: "names a file elsewhere", harm: (path: string) => writeFileSync(path, readFileSync(path, "utf8").replaceAll(/"contents":"/g, '"contents":"../../')) },
 ] as const;
 
 for (const { title, harm } of LOST) {

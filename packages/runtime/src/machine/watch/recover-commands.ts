@@ -16,7 +16,7 @@ import { findKilled } from "./command-turns.ts";
 import type { CommandNote, KilledCommand } from "./command-turns.ts";
 import { lookAtTree } from "./look-at-tree.ts";
 import { OpenedFolders } from "./opened-folders.ts";
-import { readStoredLook } from "./read-stored-look.ts";
+import { LOOK_FILE, readStoredLook } from "./read-stored-look.ts";
 import type { StoredLook } from "./read-stored-look.ts";
 import { settleCommand } from "./settle-command.ts";
 import { TREE_LIMITS } from "./tree-limits.ts";
@@ -189,8 +189,6 @@ async function recordUnknown(
   const why = `its process was killed while a command ran, and ${problem}`;
   await changer.record({ run_id, tool_call_id, by_command: true, lost: [{ path: ".", why }] }, []);
 }
-
-const LOOK_FILE = /^[0-9a-f]+@(?<owner>.+)\.(?:look|contents)$/;
 
 /** Of processes that are gone. */
 function removeLooks(folder: string): void {
