@@ -60,6 +60,8 @@ const WAIT_MS = 10_000;
 const PAUSE_MS = 20;
 /** A process says so often that it is alive while its command runs: what changed later may be anybody's. */
 const ALIVE_MS = 100;
+/** A process that cannot be seen and has not said so for this time is gone. */
+const UNSEEN_MS = 60_000;
 
 /**
  * Commands that may change files take turns in a workspace, whatever process or chat runs them: what changed meanwhile is
@@ -151,13 +153,17 @@ function noteOf(own: string): string {
   return `note${BESIDE}${own}`;
 }
 
-function ownerOf(name: string): string {
-  return (name.split(BESIDE)[0] ?? "").split("@")[1] ?? "";
-}
-
 /** Names of the files of commands whose process is gone. */
 function killedIn(folder: string): readonly string[] {
-  return readdirSync(folder).filter((name) => !name.includes(BESIDE) && lifeOf(ownerOf(name)) === "gone");
+  return readdirSync(folder).filter((name) => !name.includes(BESIDE) && isGone(folder, name));
+}
+
+/** A process of another container cannot be seen, but says that it is alive. */
+function isGone(folder: string, name: string): boolean {
+  const life = lifeOf(name.split("@")[1] ?? "");
+  if (life !== "unseen") return life === "gone";
+  const stats = statSync(join(folder, name), { throwIfNoEntry: false });
+  return stats !== undefined && Date.now() - stats.mtimeMs > UNSEEN_MS;
 }
 
 /** A command whose process was killed. */
@@ -212,7 +218,7 @@ interface RunningCommand {
 /** Files of processes that are gone are left for the next start. */
 function runningIn(folder: string): readonly RunningCommand[] {
   return readdirSync(folder).flatMap((name) => {
-    if (name.includes(BESIDE) || lifeOf(ownerOf(name)) === "gone") return [];
+    if (name.includes(BESIDE) || isGone(folder, name)) return [];
     const told = readJson(join(folder, name)) as Partial<RunningCommand> | undefined;
     return told === undefined ? [] : [{ session: "", from: 0, agreed: [], ...told, name }];
   });

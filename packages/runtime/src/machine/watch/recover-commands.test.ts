@@ -7,6 +7,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -202,6 +203,42 @@ test("starts at the same time record it once", async () => {
   expect(error).toBe(null);
   expect(payload?.data).toMatchObject({ undone: [expect.stringMatching(/^undo_/)] });
   expect(snapshot(root)).toBe(before);
+});
+
+/** As a process of another container with the same state folder has it. */
+function renameToOtherContainer(state_dir: string): void {
+  for (const folder of [join(state_dir, "running"), join(state_dir, "undo/looks")]) {
+    for (const name of readdirSync(folder)) {
+      const other = name.replace(/@(\d+\.\d+\.[^.]+)\.\d+/, "@$1.1");
+      const text = readFileSync(join(folder, name), "latin1").replaceAll(/(@\d+\.\d+\.[^.]+)\.\d+/g, "$1.1");
+      const { mtime } = statSync(join(folder, name));
+      writeFileSync(join(folder, other), text, "latin1");
+      utimesSync(join(folder, other), mtime, mtime);
+      rmSync(join(folder, name));
+    }
+  }
+}
+
+test("a command of another container that has not been heard of for a minute is recorded, not one that runs", async () => {
+  const { root, state_dir, kill, open } = await scratchRoot();
+  const before = snapshot(root);
+  await kill("rm a.txt b.txt; echo x > src/c.ts");
+  renameToOtherContainer(state_dir);
+  const running = join(state_dir, "running");
+  const [name = ""] = readdirSync(running);
+
+  const early = await (await open()).undo("run_killed");
+  const earlyNames = readdirSync(running);
+  const past = new Date(Date.now() - 120_000);
+  utimesSync(join(running, name), past, past);
+  const late = await (await open()).undo("run_killed");
+
+  expect(early.error?.code).toBe("NotFound");
+  expect(earlyNames).toEqual([name]);
+  // Since when it was last heard of is two minutes before its changes here, so that they are left alone.
+  expect(late.error?.message).toMatch(/paths left alone: 4; they changed when the command may have ended already/);
+  expect(readdirSync(running)).toEqual([]);
+  expect(snapshot(root)).not.toBe(before);
 });
 
 test("what others changed after the kill is left alone, and undo says so", async () => {

@@ -1,4 +1,4 @@
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { PlaceJudge } from "../../contract/processes.ts";
 import type { UndoRecord } from "../../contract/undo.ts";
@@ -190,10 +190,16 @@ async function recordUnknown(
   await changer.record({ run_id, tool_call_id, by_command: true, lost: [{ path: ".", why }] }, []);
 }
 
+/** Looks of processes that cannot be seen, those of other containers, are of no use any more after this time. */
+const UNSEEN_MS = 24 * 3_600_000;
+
 /** Of processes that are gone. */
 function removeLooks(folder: string): void {
   for (const name of readdirSync(folder)) {
     const owner = LOOK_FILE.exec(name)?.groups?.["owner"];
-    if (owner !== undefined && lifeOf(owner) === "gone") rmSync(join(folder, name), { force: true });
+    const life = owner === undefined ? "alive" : lifeOf(owner);
+    const { mtimeMs = Infinity } = statSync(join(folder, name), { throwIfNoEntry: false }) ?? {};
+    const isLeft = life === "gone" || (life === "unseen" && Date.now() - mtimeMs > UNSEEN_MS);
+    if (isLeft) rmSync(join(folder, name), { force: true });
   }
 }
