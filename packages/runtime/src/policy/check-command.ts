@@ -49,7 +49,7 @@ export function judgeCommands(parsed: ParsedShell, context: CommandContext): Com
     command: text,
     reason,
   }));
-  for (const command of [...parsed.commands, ...parsed.guessed]) {
+  for (const command of [...parsed.commands, ...withoutSame(parsed.guessed)]) {
     const found = remarksOn(command, context);
     const remarks = shorten([...denials(command, denied), ...(command.guess === "named" ? onNamed(found) : found)]);
     const line = remarks.length === 0 ? "" : commandLine(command);
@@ -57,6 +57,18 @@ export function judgeCommands(parsed: ParsedShell, context: CommandContext): Com
   }
   const level = LEVELS.find((each) => findings.some((finding) => finding.level === each)) ?? "everyday";
   return { level, findings: withoutRepeats(findings) };
+}
+
+/** A text of many lines that a program may run often says the same again and again. */
+function withoutSame(guessed: readonly SimpleCommand[]): readonly SimpleCommand[] {
+  const seen = new Set<string>();
+  return guessed.filter((command) => {
+    const { words, assignments, redirections, folder, guess, multiplies } = command;
+    if (assignments.length + redirections.length > 0 || multiplies) return true;
+    const dynamic = words.map(({ isDynamic }) => (isDynamic ? "1" : "0")).join("");
+    const key = [guess, folder.path, folder.isCertain, dynamic, ...words.map(({ value }) => value)].join("\0");
+    return seen.size < seen.add(key).size;
+  });
 }
 
 /** What is only named may never run: it is asked for, whatever it would do. */

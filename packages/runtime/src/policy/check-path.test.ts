@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   isHiddenName,
+  isInPackages,
   isInertKey,
   isPublishedKey,
   isRemovableKey,
@@ -240,6 +241,15 @@ test("a root inside such a place is a workspace like any other", () => {
   expect(runsLater("/home/ann/.claude/settings.json", { roots })).toBeTypeOf("string");
   expect(runsLater("/srv/a.git/hooks/update", { roots: ["/srv/a.git"] })).toBeTypeOf("string");
   expect(runsLater("/.bashrc", { roots: ["/"] })).toBeTypeOf("string");
+});
+
+test("packages lie below a root; a root among packages is a workspace like any other", () => {
+  const among = (path: string, root: string): boolean => isInPackages(path, { roots: [root] });
+  expect(among("/work/node_modules/a/.npmrc", "/work")).toBe(true);
+  expect(among("/work/pkg/node_modules/.bin/a", "/work")).toBe(true);
+  expect(among("/work/node_modules_old/a", "/work")).toBe(false);
+  expect(among("/srv/node_modules/a/x", "/work")).toBe(false);
+  expect(among("/srv/node_modules/a/x", "/srv/node_modules/a")).toBe(false);
 });
 
 const GIT_PLACES = [{ path: "/work/tools/Hooks", why: "core.hookspath names it" }];

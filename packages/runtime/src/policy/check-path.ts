@@ -113,6 +113,9 @@ export function mayRunLater(name: string): boolean {
 /** What decides whether a file runs later, beside the table. */
 export type LaterGround = Pick<Places, "roots" | "git_places">;
 
+/** The root that was folded last: many paths of one root are asked about. Remembered, not state. */
+let folding = { of: "", length: 0 };
+
 /**
  * A root that was opened inside such a place (a worktree below `.claude`) is a workspace like any other, so only names
  * below the innermost root complete a place.
@@ -120,7 +123,8 @@ export type LaterGround = Pick<Places, "roots" | "git_places">;
 export function findLaterPlace(real: string, { roots, git_places = [] }: LaterGround): Place | undefined {
   let innermost = "";
   for (const root of roots) if (root.length > innermost.length && isInside(root, real)) innermost = root;
-  const from = innermost === "/" ? 1 : foldPath(innermost).length + 1;
+  if (folding.of !== innermost) folding = { of: innermost, length: foldPath(innermost).length };
+  const from = innermost === "/" ? 1 : folding.length + 1;
   laterPlaces ??= compilePlaces(RUN_LATER);
   const folded = foldPath(real);
   return laterPlaces.find(folded, from, "") ?? (git_places.length === 0 ? undefined : namedByGit(folded, git_places));

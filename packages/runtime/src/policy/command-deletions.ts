@@ -66,24 +66,25 @@ function judgeDeleted(
 ): readonly Remark[] {
   if (word.isDynamic) return judgeUnknownDeletion(word, isDeep);
   const full = resolveWord(word, folder, ground);
-  const shown = JSON.stringify(word.value);
-  if (full === undefined) return isDeep ? [risky(`it deletes ${shown} in a folder that is not known`)] : [];
+  // Of thousands of words most are not shown.
+  const shown = (): string => JSON.stringify(word.value);
+  if (full === undefined) return isDeep ? [risky(`it deletes ${shown()} in a folder that is not known`)] : [];
   const { path, isContents } = withoutPattern(full);
   const place = placeOf(path, ground);
   if (place === "null") return [];
   const whole = WHOLE[place];
   const isWhole = whole !== undefined;
   if (isWhole && (isDeep || place === "machine" || place === "device"))
-    return [destructive(`it deletes ${whole} (${shown})`)];
-  if (isWhole && isContents) return [risky(`it deletes every file in a folder (${shown})`)];
-  if (place === "outside" || isWhole) return [risky(`it deletes outside the workspace (${shown})`)];
-  if (findLaterPlace(path, ground) !== undefined) return [risky(`it deletes what runs later unasked (${shown})`)];
+    return [destructive(`it deletes ${whole} (${shown()})`)];
+  if (isWhole && isContents) return [risky(`it deletes every file in a folder (${shown()})`)];
+  if (place === "outside" || isWhole) return [risky(`it deletes outside the workspace (${shown()})`)];
+  if (findLaterPlace(path, ground) !== undefined) return [risky(`it deletes what runs later unasked (${shown()})`)];
   if (!isDeep || (isOneFile(full) && !isContents)) return [];
   if (isMadeAgainBelow(ground.roots, path) && (folder.isCertain || !/^[.*/]*$/.test(word.value))) return [];
   if (place === "scratch" && !isContents) return [];
   // Had the `cd` before it failed, it would delete all of the folder where the command began.
   const isSure = place !== "scratch" && (folder.isCertain || !/^[.*/]*$/.test(word.value));
-  return [(isSure ? undoable : risky)(`it deletes a whole folder (${shown})`)];
+  return [(isSure ? undoable : risky)(`it deletes a whole folder (${shown()})`)];
 }
 
 // oxfmt-ignore

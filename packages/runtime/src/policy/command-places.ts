@@ -88,6 +88,8 @@ const PATTERN_NAME = /^(?:\*+|\.\*|\.\?\*|\{[*.,]*\}|\.\[\^?!?\.?\]\*|\?\*|\*\.\
 
 /** A path without the patterns at its end: `/etc/*` is all of `/etc`, and so is `/etc/.` or `/etc/**`. */
 export function withoutPattern(path: string): { readonly path: string; readonly isContents: boolean } {
+  // Most paths end in a plain name.
+  if (!/[*}/]$/.test(path)) return { path, isContents: false };
   let end = path.length;
   while (end > 0) {
     const slash = path.lastIndexOf("/", end - 1);

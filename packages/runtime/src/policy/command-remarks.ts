@@ -26,15 +26,16 @@ export function judgeWrites(
   for (const word of words) {
     const full = resolveWord(word, folder, ground);
     if (full === undefined || (word.isDynamic && word.value === "")) continue;
-    const shown = JSON.stringify(word.text);
     const place = placeOf(withoutPattern(full).path, ground);
+    if (place === "inside" && findLaterPlace(full, ground) === undefined) continue;
+    const shown = JSON.stringify(word.text);
     if (/^\/dev\/(?:tcp|udp)\//.test(full)) remarks.push(risky(`it opens a connection (${shown})`));
     else if (place === "device") remarks.push(destructive(`it writes to a device (${shown})`));
     else if (place === "machine" && !word.isDynamic && !/^\/(?:usr\/local|opt|tmp|var\/tmp|dev)\b/.test(full))
       remarks.push(destructive(`it writes to a part of the machine (${shown})`));
     else if (/^(?:machine|home|above|outside)$/.test(place) && full !== "/tmp" && full !== "/dev/shm")
       remarks.push(risky(`it writes outside the workspace (${shown})`));
-    else if (place === "repository" || findLaterPlace(full, ground) !== undefined)
+    else if (/^(?:inside|repository)$/.test(place) || findLaterPlace(full, ground) !== undefined)
       remarks.push(risky(`it changes what runs later unasked (${shown})`));
   }
   return remarks;

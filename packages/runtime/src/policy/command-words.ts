@@ -51,7 +51,11 @@ interface UsedWord {
 function placesOf(command: SimpleCommand, ground: CommandGround, realOf: ResolveWord): NamedPlace[] {
   const folders = foldersOf(command);
   const found = new Map<string, NamedPlace>();
+  const looked = new Set<string>();
   for (const { word, uses, isKnown } of usedWords(command)) {
+    const { value, isDynamic, isPattern } = word;
+    const same = [value, isDynamic, isPattern, isKnown, ...uses].join("\0");
+    if (looked.size === looked.add(same).size) continue;
     for (const folder of folders) {
       for (const where of whereTo(word, { folder, ground, realOf })) {
         const key = [where.real, ...(where.names ?? [""]), ...uses, isKnown].join("\0");

@@ -22,6 +22,9 @@ const MULTIPLIES: Readonly<Record<string, (length: number) => string>> = {
   "variables times shells":               (length) => `${Array.from({ length: length / 16 }, (_, at) => `export a${at};`).join("")}${"sh -c a;".repeat(length / 16)}`,
   "outputs inside outputs":               (length) => `${"echo $(".repeat(12)}ls${")".repeat(12)};`.repeat(length / 100),
   "an output times filters":              (length) => `echo ${"a".repeat(length / 2)}${"|rev".repeat(length / 8)}`,
+  "options that name programs times words": (length) => `mvn ${"-Dexec.executable=rm ".repeat(length / 22)}`,
+  "lists of words times words":           (length) => `obscure ${`'["rm","a"]' `.repeat(length / 13)}`,
+  "texts that a program runs":            (length) => `vim ${"-c '!ls' ".repeat(length / 9)}`,
   "a text times the shells that read it": (length) => `${"eval ".repeat(30)}ls ${"a ".repeat(length / 2)}`,
 };
 
@@ -65,6 +68,8 @@ const READ_ONCE: readonly (readonly [string, string])[] = [
   ["array elements",         `x=(${"[ ".repeat(8_000)})`],
   ["parameters in a here-document", `cat <<E\n${"${x//)".repeat(4_000)}\nE\n`],
   ["sums in a here-document",       `cat <<E\n${"$((\\)".repeat(4_000)}\nE\n`],
+  ["lines of one command",          `obscure <<'E'\n${"rm -rf a\n".repeat(900)}E\n`],
+  ["words before a name",           `obscure <<'E'\n${" host ".repeat(2_000)}\n${"\n \n".repeat(2_000)}E\n`],
   ["findings on one command",       `rm -rf ${Array.from({ length: 4_000 }, (_, at) => `a${at}`).join(" ")}`],
 ];
 

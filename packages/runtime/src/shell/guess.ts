@@ -65,8 +65,10 @@ export function guessCarried({ words }: PlainCommand, scope: Scope, readsCode: b
       spend(scope, PER_WORD * (rest.length - index));
       guesses.push({ kind: given.kind, words: rest.slice(index) });
     }
-    if (given.program !== undefined)
+    if (given.program !== undefined) {
+      spend(scope, 4 * PER_WORD * (rest.length - index));
       guesses.push({ kind: given.kind, words: [knownWord(given.program), ...handedOn(rest.slice(index + 1))] });
+    }
     if (given.hasList === true)
       guesses.push(...namedCommands(word.value).map((text): Guess => ({ kind: "named", text })));
     if (given.words !== undefined) guesses.push({ kind: given.kind, words: given.words });
@@ -78,7 +80,8 @@ export function guessCarried({ words }: PlainCommand, scope: Scope, readsCode: b
   return { guesses: [...guesses, ...input.guesses], ...((opaque ??= input.opaque) !== undefined && { opaque }) };
 }
 
-const NOTHING: Guesses = { guesses: [] };
+const NO_GUESSES: readonly Guess[] = [];
+const NOTHING: Guesses = { guesses: NO_GUESSES };
 
 /** `-Dexec.args='-rf x'` hands on the words of its value, all else itself. */
 function handedOn(words: readonly ShellWord[]): readonly ShellWord[] {
@@ -91,11 +94,11 @@ function handedOn(words: readonly ShellWord[]): readonly ShellWord[] {
 /** Programs that only look may still start a pager or a filter that a long option names: `bat --pager='less -R'`. */
 function longOption(word: ShellWord, index: number, words: readonly ShellWord[]): readonly Guess[] {
   const before = words[index - 1]?.value ?? "";
+  // Asked for every word of a command that may have thousands.
+  if (!before.startsWith("--") && !word.value.startsWith("--")) return NO_GUESSES;
   const { kind, text } = readGiven(word, before.startsWith("--") ? before : "");
   const isRun = RUNS.test(word.value.startsWith("--") ? (word.value.split("=")[0] ?? "") : before);
-  return kind === "likely" && text !== undefined && isRun && (before.startsWith("--") || word.value.startsWith("--"))
-    ? [{ kind, text }]
-    : [];
+  return kind === "likely" && text !== undefined && isRun ? [{ kind, text }] : NO_GUESSES;
 }
 
 /** A program or a script of the workspace: the code that it is given is contained like its own. */

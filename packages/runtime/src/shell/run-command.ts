@@ -94,30 +94,42 @@ export function runCommand(command: PlainCommand, scope: Scope, walker: Walker):
   callFunction(command, scope, walker);
   const base = plainName(nameOf(name));
   const unwrap = UNWRAPPERS.get(base);
-  const prober = { ...walker, run: runCommand };
   let isCarrier = false;
   deeper(walk, () => {
-    const runner = runnerFor(command, scope, walker);
-    isCarrier = (name.value.includes("/") && runWritten(name, runner)) || unwrap?.(command, runner) === true;
-    if (!isCarrier && !scope.functions.has(name.value)) {
-      tryGuesses(command, scope, { ...prober, readsCode: CODE_READERS.has(base) });
-      tryGivenText(name, scope, prober);
-    }
-    if (!isPlainProgram(base))
+    // Most commands carry nothing: what a carrier needs is made where it is needed.
+    let made: Runner | undefined;
+    const runner = (): Runner => (made ??= runnerFor(command, scope, walker));
+    isCarrier = (name.value.includes("/") && runWritten(name, runner())) || unwrap?.(command, runner()) === true;
+    if (!isCarrier && !scope.functions.has(name.value)) tryGiven(command, scope, walker);
+    if (!isPlainProgram(base)) {
+      const prober = { ...walker, run: runCommand };
       for (const text of [...walk.unread.splice(0), ...handedOn(command)]) tryNamed(text, scope, prober);
+    }
     const foreign = givenForeign(command, scope, walk);
-    if (foreign !== undefined) runner.opaque(foreign);
+    if (foreign !== undefined) runner().opaque(foreign);
   });
   noteWrites(command, scope, walk);
   if (isCarrier) walk.commands[index] = { ...own, isCarrier };
 }
 
-/** A name with a space in it is a text that something else runs; a script may run what it is given on standard input. */
-function tryGivenText(name: ShellWord, scope: Scope, prober: Prober): void {
-  if (/^[^\s/]+\s/.test(name.value)) tryText(name.value, scope, prober);
-  if (CODE_READERS.has(plainName(nameOf(name))) && scope.input.kind === "known")
-    tryNamed(scope.input.text, scope, prober);
+/** What a program that carries nothing by its table may yet run. */
+function tryGiven(command: PlainCommand, scope: Scope, walker: Walker): void {
+  const { words } = command;
+  const name = words[0]?.value ?? "";
+  const base = plainName(nameOf(words[0]));
+  // Of a program that keeps its hands to itself only long options are looked at.
+  if (isPlainProgram(base) && !words.some(({ value }) => value.startsWith("--"))) return;
+  const prober: Prober = { ...walker, run: runCommand };
+  const readsCode = CODE_READERS.has(base);
+  tryGuesses(command, scope, { ...prober, readsCode });
+  // A name with a space in it is a text that something else runs.
+  if (/^[^\s/]+\s/.test(name)) tryText(name, scope, prober);
+  // A script may run what it is given on standard input.
+  if (readsCode && scope.input.kind === "known") tryNamed(scope.input.text, scope, prober);
 }
+
+/** Of each text that is read as shell, however short. */
+const PER_TEXT = 384;
 
 /** Each path of a command is looked at from the folder that it runs in. */
 function costOf({ words, assignments, redirections }: PlainCommand, { where }: Scope): number {
@@ -160,7 +172,7 @@ function runnerFor(command: PlainCommand, outer: Scope, walker: Walker): Runner 
   let text: string | undefined;
   const opaque = (reason: string): void => addOpaque(walk, reason, (text ??= joinText(command.words)));
   const runText = (source: string, inner: Scope = childOf(scope, command)): void => {
-    spend(scope, PER_READ * source.length);
+    spend(scope, PER_TEXT + PER_READ * source.length);
     const reason = tooCostly(source);
     if (reason !== undefined) throw new TooMuchError(reason);
     walker.walkScript(parse(source), inner, walk);
