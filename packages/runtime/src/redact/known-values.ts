@@ -73,6 +73,8 @@ function formsOf(value: string): readonly string[] {
     url.replaceAll(/%[0-9A-F]{2}/g, (each) => each.toLowerCase()),
     ...quotedForms(value, json),
     ...base64Forms(value),
+    // Encoded twice, where the value begins what is encoded.
+    ...base64Forms(encodeBase64(value)),
     ...hexForms(value),
     ...(lines.length > 1 ? lines : []),
   ];
@@ -94,7 +96,7 @@ function quotedForms(value: string, json: string): readonly string[] {
  * neighbours and are left out.
  */
 function base64Forms(value: string): readonly string[] {
-  const bytes = Array.from(new TextEncoder().encode(value), (byte) => String.fromCharCode(byte)).join("");
+  const bytes = bytesOf(value);
   const forms = [0, 1, 2].map((offset) => {
     const encoded = btoa("\0".repeat(offset) + bytes);
     const length = Math.floor(((offset + bytes.length) * 8) / 6);
@@ -102,6 +104,14 @@ function base64Forms(value: string): readonly string[] {
   });
   const long = forms.filter((form) => form.length >= 8);
   return [...long, ...long.map((form) => form.replaceAll("+", "-").replaceAll("/", "_"))];
+}
+
+function bytesOf(value: string): string {
+  return Array.from(new TextEncoder().encode(value), (byte) => String.fromCharCode(byte)).join("");
+}
+
+function encodeBase64(value: string): string {
+  return btoa(bytesOf(value));
 }
 
 /** Hex, in both cases, run together or as dumps and escapes separate it. */
