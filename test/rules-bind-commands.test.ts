@@ -29,12 +29,12 @@ async function place(rules: Rules, options: Partial<RuntimeOptions> = {}): Promi
   return made;
 }
 
-/** Contents of the files without names that this process holds open for what commands may change. */
+/** Contents of the files that this process holds open for what commands may change. */
 function keptByWatch(): string {
   return readdirSync("/proc/self/fd")
     .filter((fd) => {
       try {
-        return readlinkSync(`/proc/self/fd/${fd}`).includes("/look-");
+        return readlinkSync(`/proc/self/fd/${fd}`).endsWith(".contents");
       } catch {
         return false; // it was the one that listed the others
       }
