@@ -4,7 +4,7 @@ const shared = {
   setupFiles: ["test/support/isolate.ts"],
   pool: "forks" as const,
   maxWorkers: "100%", // most of them wait for processes and disks
-  testTimeout: 60_000,
+  testTimeout: 180_000, // also on a machine that is busy with other work
   hookTimeout: 120_000,
 };
 

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { readOwnFile } from "../../own-files/read-own-file.ts";
 import { stateFolders } from "../files/state-folders.ts";
 import type { GitTrees } from "../git/git-trees.ts";
 import type { ObjectStore } from "../git/object-store.ts";
@@ -67,7 +67,7 @@ export function readStoredLook({ state_dir, name, id, git }: LookFile): StoredLo
 }
 
 function* linesOf(path: string): Iterable<StoredLine> {
-  const bytes = readFileSync(path);
+  const bytes = readOwnFile(path);
   for (let at = 0; ;) {
     const end = bytes.indexOf(0x0a, at);
     if (end < 0) return; // what comes after it was not written to its end
