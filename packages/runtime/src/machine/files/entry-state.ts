@@ -32,8 +32,16 @@ const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 const NOTHING: EntryState = { version: null, identity: null };
 
+interface StateAtOptions {
+  readonly signal: AbortSignal;
+  /** False for a key. Default: true. */
+  readonly mayRead?: boolean;
+  /** States of files that had to be opened to their owner to be read, by inode. Filled, and used for their other names. */
+  readonly opened?: Map<string, EntryState>;
+}
+
 /** Looks without following a link in the last place. `at` leads through a verified folder. A key is not read. */
-export async function stateAt(at: Path, signal: AbortSignal, mayRead = true): Promise<EntryState> {
+export async function stateAt(at: Path, { signal, mayRead = true, opened }: StateAtOptions): Promise<EntryState> {
   const stats = lstatSync(at, { bigint: true, throwIfNoEntry: false });
   if (stats === undefined) return NOTHING;
   const identity = identityOf(stats);
@@ -43,6 +51,9 @@ export async function stateAt(at: Path, signal: AbortSignal, mayRead = true): Pr
     return { version: { kind: "link", target: readlinkSync(at, "latin1"), ...ownerOf(stats) }, identity };
   }
   if (!stats.isFile()) return { version: { kind: "other", ...ownerOf(stats) }, identity };
+  const inode = inodeOf(stats);
+  const known = opened?.get(inode);
+  if (known !== undefined && isSameButTouched(known.identity, identity)) return { ...known, identity };
   const rough = identityHash({
     inode: Number(stats.ino),
     size: Number(stats.size),
@@ -50,22 +61,32 @@ export async function stateAt(at: Path, signal: AbortSignal, mayRead = true): Pr
     touched: millisecondsOf(stats.ctimeNs),
   });
   const sha256 = stats.size > HASHED_BYTES || !mayRead ? rough : await hashAt(at, { stats, signal });
-  const file = { inode: inodeOf(stats), links: Number(stats.nlink), rough };
-  return { version: { sha256, size: Number(stats.size), mode, ...ownerOf(stats) }, identity, file };
+  const file = { inode, links: Number(stats.nlink), rough };
+  const state = { version: { sha256, size: Number(stats.size), mode, ...ownerOf(stats) }, identity, file };
+  // To read it changes its time, for all its names.
+  if ((mode & 0o400) === 0) opened?.set(inode, state);
+  return state;
 }
 
-interface StateOptions {
+/** Whether two identities of one file differ in no more than the time that changing its mode changes. */
+export function isSameButTouched(one: string | null, other: string | null): boolean {
+  return one !== null && other !== null && withoutTouched(one) === withoutTouched(other);
+}
+
+/** The time of the last change of the file itself comes last. */
+function withoutTouched(identity: string): string {
+  return identity.slice(0, identity.lastIndexOf(":"));
+}
+
+interface StateOptions extends StateAtOptions {
   readonly folders: Pick<KeyFolders, "at" | "lockedMode">;
-  readonly signal: AbortSignal;
-  /** False for a key. */
-  readonly mayRead: boolean;
 }
 
 /** The same by key. A folder that had to be opened to be looked at counts with the mode that it gets back. */
-export async function stateOf(key: string, { folders, signal, mayRead }: StateOptions): Promise<EntryState> {
+export async function stateOf(key: string, { folders, ...options }: StateOptions): Promise<EntryState> {
   const at = folders.at(key);
   if (at === undefined) return NOTHING;
-  const state = await stateAt(at, signal, mayRead);
+  const state = await stateAt(at, options);
   const mode = folders.lockedMode(key);
   if (state.version?.kind !== "folder" || mode === undefined) return state;
   return { ...state, version: { ...state.version, mode } };

@@ -47,7 +47,7 @@ export async function findPartner(key: string, to: FileVersion, folders: KeyFold
   for (const other of own === undefined ? [] : (to.linked ?? [])) {
     const partner = folders.isOpen(other) ? folders.at(other) : undefined;
     if (partner === undefined || other === key) continue;
-    const { version, file } = await stateAt(partner, new AbortController().signal);
+    const { version, file } = await stateAt(partner, { signal: new AbortController().signal });
     if (file === undefined || !isSameVersion(version, to)) continue;
     return own !== undefined && inodeOf(own) === file.inode ? undefined : { at: partner, inode: file.inode };
   }

@@ -3,7 +3,7 @@ import { openSync, renameSync, rmdirSync, symlinkSync, unlinkSync } from "node:f
 import type { FileVersion, LinkVersion, RestoreItem, Version } from "../../contract/undo.ts";
 import { decodeKey, folderOf, keyOf, systemPath } from "../search/keys.ts";
 import type { ChangeLog } from "./change-log.ts";
-import { inodeOf } from "./entry-state.ts";
+import { inodeOf, isSameButTouched } from "./entry-state.ts";
 import type { EntryState } from "./entry-state.ts";
 import { chmodEntry, identityOf } from "./handle.ts";
 import type { KeptReader } from "./kept-reader.ts";
@@ -259,8 +259,7 @@ class Applying {
     if (now === identity) return;
     // Its time is our own where another name of the file went before it, or where it had to be opened to be read.
     const isOwnTime = isFileVersion(version) && ((file?.links ?? 1) > 1 || (version.mode & 0o400) === 0);
-    const isSame = now !== null && identity !== null && withoutTouched(now) === withoutTouched(identity);
-    if (!isOwnTime || !isSame) throw new CannotRestore(CHANGED);
+    if (!isOwnTime || !isSameButTouched(now, identity)) throw new CannotRestore(CHANGED);
   }
 
   /** In its own folder, so that it is on the same file system. */
@@ -286,11 +285,6 @@ class Applying {
       if (!isWaiting) closeSync(fd);
     }
   }
-}
-
-/** The time of the last change of the file itself comes last. */
-function withoutTouched(identity: string): string {
-  return identity.slice(0, identity.lastIndexOf(":"));
 }
 
 function makeLink(temporary: Path, { target, owner }: LinkVersion): void {

@@ -90,6 +90,7 @@ async function examine(
   const steps: RestoreStep[] = [];
   const stale: RestoreItem[] = [];
   const links = linksAmong(items, folders);
+  const opened = new Map<string, EntryState>();
   let turnMs = performance.now() + TURN_MS;
   for (const item of items) {
     const key = item.key ?? keyOf(item.real);
@@ -97,7 +98,7 @@ async function examine(
     if (refusal !== undefined && !(item.to === null && isRemovableKey(item.real, parts.workspace))) {
       throw new ToolError(refusal.code, `Cannot restore "${item.path}": ${refusal.reason}`, { path: item.path });
     }
-    const now = await stateOf(key, { folders, signal: request.signal, mayRead: refusal === undefined });
+    const now = await stateOf(key, { folders, signal: request.signal, mayRead: refusal === undefined, opened });
     if (!isAsBefore(item, now, links)) {
       if (!request.force && (item.broken || !isAsExpected(item, now))) stale.push(item);
       steps.push({ item, key, now });
@@ -111,12 +112,19 @@ async function examine(
   return steps;
 }
 
-function isAsExpected({ from, to }: RestoreItem, { version, file }: EntryState): boolean {
-  if (file !== undefined && isFileVersion(from) && from.sha256 === file.rough) return true;
+function isAsExpected({ from, to }: RestoreItem, now: EntryState): boolean {
+  const { version } = now;
+  if (isContentOf(from, now)) return true;
   // A folder that others made, or removed, meanwhile does not keep what was in it from being restored.
   if (from === null && to?.kind === "folder" && version?.kind === "folder") return true;
   if (from?.kind === "folder" && to === null && version === null) return true;
-  return isSameContent(version, from);
+  return false;
+}
+
+/** Also by what stood for the content where it could not be read. */
+function isContentOf(recorded: RestoreItem["from"], { version, file }: EntryState): boolean {
+  if (file !== undefined && isFileVersion(recorded) && recorded.sha256 === file.rough) return true;
+  return isSameContent(version, recorded);
 }
 
 function isStale(items: readonly RestoreItem[]): ToolError {
@@ -206,7 +214,7 @@ async function record(
 
 function changedBy({ item, now }: RestoreStep): ChangedEntry {
   const { path, real, key, from, to } = item;
-  const linked = isFileVersion(from) && isSameContent(from, now.version) ? from.linked : undefined;
+  const linked = isFileVersion(from) && isContentOf(from, now) ? from.linked : undefined;
   const before = isFileVersion(now.version) && linked !== undefined ? { ...now.version, linked } : now.version;
   return { path, real, ...(key === undefined ? {} : { key }), before, after: to };
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, linkSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
@@ -56,6 +56,9 @@ const COMMANDS = [
     title: "everything closed",
     script: "rm src/b; echo n > n; echo m > m; chmod 000 m; chmod 000 a m n src/deep/c src/deep src .",
   },
+  { title: "a file of three names that may not be read", script: "chmod 111 linked" },
+  { title: "a file of three names that was changed and closed", script: "echo x >> src/linked; chmod 0 linked; rm a" },
+  { title: "a file of three names that lost one and was closed", script: "rm src/linked; chmod 0200 src/deep/linked" },
   { title: "the root and all that is in it", script: "chmod -R 000 . 2>/dev/null; true" },
   { title: "a root that only its owner could enter", script: "chmod 000 .", mode: 0o700 },
   { title: "a root that may be listed only", script: "rm -r src; chmod 444 .", mode: 0o750 },
@@ -77,7 +80,8 @@ for (const { title, script, ...more } of COMMANDS) {
     const root = join(path, "root");
     mkdirSync(join(root, "src/deep"), { recursive: true });
     mkdirSync(join(path, "state"));
-    for (const name of ["a", "src/b", "src/deep/c"]) writeFileSync(join(root, name), `${name}\n`);
+    for (const name of ["a", "src/b", "src/deep/c", "linked"]) writeFileSync(join(root, name), `${name}\n`);
+    for (const name of ["src/linked", "src/deep/linked"]) linkSync(join(root, "linked"), join(root, name));
     chmodSync(path, 0o711);
     if ("mode" in more) chmodSync(root, more.mode);
     if (process.getuid?.() === 0) spawnSync("chown", ["-R", "65534:65534", root, join(path, "state")]);
