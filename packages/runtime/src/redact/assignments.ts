@@ -11,7 +11,7 @@ import type { Opening } from "./read-value.ts";
 import { unmarked } from "./stand-ins.ts";
 import { isProse, isSecretValue } from "./values.ts";
 import type { Candidate } from "./values.ts";
-import { beforeMarker, codeAt, codeBefore, leftOf, pastValue, readingsOf, restOfLine, rightOf } from "./view.ts";
+import { beforeMarker, codeAt, codeBefore, hasValue, leftOf, pastValue, readingsOf, restOfLine, rightOf } from "./view.ts";
 import type { View } from "./view.ts";
 
 /** How much of a line of words is read to decide whether they are a secret. */
@@ -28,7 +28,10 @@ export function findAssignment(view: View, anchor: Span): Found | undefined {
   if (place === undefined) return undefined;
   const claim = claimIn(view, name, place);
   if (claim === undefined) return undefined;
-  return findValue(view, { name, place, claim }) ?? findTypedValue(view, { name, place, claim });
+  const found = findValue(view, { name, place, claim }) ?? findTypedValue(view, { name, place, claim });
+  // The marker of a known value in the name parts it, and what stands behind the marker is looked at.
+  const isParted = found !== undefined && found.tail === undefined && hasValue(view, anchor.end, name.end);
+  return isParted ? { ...found, isBeside: true } : found;
 }
 
 interface Assignment {

@@ -128,6 +128,7 @@ const AGAIN = [
   { title: "a decoded token right behind a known value",             text: `%22known value/1%67hp_${"a1B2".repeat(9)}` },
   { title: "an unquoted token right behind a key",                   text: `a''-----BEGIN PRIV${ATE} KEY-----g\\hp_${"a1B2".repeat(9)}` },
   { title: "a key that a marker follows",                            text: `a ${pem}${REDACTION_MARKER}` },
+  { title: "a token between a known value and the name of a block",  text: `passsecond-known-value${joined("S", "K", "0123456789abcdef".repeat(2))}password: |\n  endless` },
   { title: "half a marker behind a known value",                     text: "known value/1 and moreREDACTED***passwd:ne o" },
 ] as const;
 

@@ -192,6 +192,13 @@ export function readingsOf(view: View, start: number, end: number): readonly str
   return at === start ? [written] : [written, text + view.text.slice(at, Math.max(at, end))];
 }
 
+/** Whether a known value, or a part of one, stands in a place. */
+export function hasValue(view: View, start: number, end: number): boolean {
+  if (end > view.valuesTo && !view.final) view.short = true;
+  const value = view.values[valueAfter(view, start)];
+  return value !== undefined && value.start < end;
+}
+
 /** The end of the known value that goes across a place, or the place. */
 export function pastValue(view: View, at: number): number {
   if (at > view.valuesTo && !view.final) view.short = true;
