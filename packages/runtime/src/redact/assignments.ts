@@ -11,7 +11,17 @@ import type { Opening } from "./read-value.ts";
 import { unmarked } from "./stand-ins.ts";
 import { isProse, isSecretValue } from "./values.ts";
 import type { Candidate } from "./values.ts";
-import { beforeMarker, codeAt, codeBefore, hasValue, leftOf, pastValue, readingsOf, restOfLine, rightOf } from "./view.ts";
+import {
+  beforeMarker,
+  codeAt,
+  codeBefore,
+  hasValue,
+  leftOf,
+  pastValue,
+  readingsOf,
+  restOfLine,
+  rightOf,
+} from "./view.ts";
 import type { View } from "./view.ts";
 
 /** How much of a line of words is read to decide whether they are a secret. */
