@@ -131,7 +131,9 @@ test("a file that is no JSON is told by its name, and is not written over", asyn
   await open().open(makeRequest({ now: NOW }));
   writeFileSync(join(state_dir, "runs/run_1/approvals.json"), "{");
   await expect(open().get("apr_1")).rejects.toThrow(/run_1\/approvals\.json/);
-  await expect(open().open(makeRequest({ now: NOW, approval_id: "apr_2" }))).rejects.toThrow(/not valid JSON/);
+  await expect(open().open(makeRequest({ now: NOW, approval_id: "apr_2" }))).rejects.toThrow(
+    /not a regular file with valid JSON/,
+  );
   expect(readFileSync(join(state_dir, "runs/run_1/approvals.json"), "utf8")).toBe("{");
 });
 
