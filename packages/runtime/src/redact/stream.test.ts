@@ -62,8 +62,9 @@ const anyPiece = fc.oneof({ arbitrary: fc.constantFrom(...PIECES), weight: 4 }, 
 const anyText = fc.array(anyPiece, { maxLength: 25 }).map((pieces) => pieces.join(""));
 
 /**
- * The same texts each time; `REDACT_RUNS=100000 REDACT_SEED=7` tries others. Of texts like these about one in 50,000 is read
- * differently when it is redacted again: one token right behind another, within a value that has a name.
+ * A fixed seed hides a known fault: with other seeds about one text in 15,000 is redacted further the second time, for
+ * example a YAML block `password: |` whose value holds a marker and another secret. `REDACT_RUNS=100000 REDACT_SEED=7` shows
+ * it. Remove the seed when that is fixed.
  */
 const { REDACT_RUNS = "1500", REDACT_SEED = "20261116" } = process.env;
 const RUNS = { numRuns: Number(REDACT_RUNS), seed: Number(REDACT_SEED) };

@@ -17,7 +17,7 @@ import type { Facts, GitSource, TreeEntry, TreeFolder, TreeLook } from "./tree-e
 const BATCH_CHARACTERS = 1 << 20;
 /** Others get a turn this often. */
 const TURN_MS = 8;
-/** Beyond the size of one whole look, before it is written anew. */
+/** Beyond the size of one whole look, before it is written again. */
 const SPARE_BYTES = 64 << 20;
 
 /** The order of kinds and places in stored entries. */
