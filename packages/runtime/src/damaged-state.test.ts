@@ -80,8 +80,8 @@ for (const { title, content } of CONTENTS) {
     await runtime.close();
     const { problems } = await verifyAudit(state);
     expect(problems.map(({ problem }) => problem)).toEqual([
-      expect.stringMatching(/^"approvals.json" is not valid JSON of approvals: .*; move it away$/),
-      expect.stringMatching(/^"grants.json" is not valid JSON of approvals: .*; move it away$/),
+      expect.stringMatching(/^"approvals.json" cannot be used: it is (?:not )?valid JSON.*; move it away$/),
+      expect.stringMatching(/^"grants.json" cannot be used: it is (?:not )?valid JSON.*; move it away$/),
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
@@ -126,16 +126,34 @@ test("what a killed process left beside the files is in nobody's way", async () 
   expect(await open().use("apr_1")).toBe(true);
 });
 
-test("a file that is no JSON is told by its name, and is not written over", async () => {
-  const { open, state_dir } = await keeper();
-  await open().open(makeRequest({ now: NOW }));
-  writeFileSync(join(state_dir, "runs/run_1/approvals.json"), "{");
-  await expect(open().get("apr_1")).rejects.toThrow(/run_1\/approvals\.json/);
-  await expect(open().open(makeRequest({ now: NOW, approval_id: "apr_2" }))).rejects.toThrow(
-    /not a regular file with valid JSON/,
-  );
-  expect(readFileSync(join(state_dir, "runs/run_1/approvals.json"), "utf8")).toBe("{");
-});
+// oxfmt-ignore
+const DAMAGED = [
+  { title: "text that is not JSON", content: "{",                         says: "it is not valid JSON" },
+  { title: "an empty file",         content: "",                          says: "it is not valid JSON" },
+  { title: "a list",                content: "[]",                        says: "it is valid JSON, but not a list of approvals and grants" },
+  { title: "foreign approvals",     content: '{"approvals":[{"id":"1"}]}', says: "it is valid JSON, but not a list of approvals and grants" },
+  { title: "a folder",              content: undefined,                   says: "it is a folder, not a regular file" },
+] as const;
+
+for (const { title, content, says } of DAMAGED) {
+  test(`${title} in the place of the approvals of a run is named with its defect and not overwritten`, async () => {
+    const { open, state_dir } = await keeper();
+    await open().open(makeRequest({ now: NOW }));
+    const file = join(state_dir, "runs/run_1/approvals.json");
+    rmSync(file);
+    if (content === undefined) mkdirSync(file);
+    else writeFileSync(file, content);
+    const refusal = {
+      message: `Cannot read the approvals in "run_1/approvals.json": ${says}`,
+      hint: `Move "${file}" away and retry; approvals and grants stored in it have to be given again.`,
+    };
+    await expect(open().get("apr_1")).rejects.toMatchObject(refusal);
+    await expect(open().open(makeRequest({ now: NOW, approval_id: "apr_2" }))).rejects.toMatchObject(refusal);
+    if (content !== undefined) expect(readFileSync(file, "utf8")).toBe(content);
+    rmSync(file, { recursive: true });
+    expect(await open().open(makeRequest({ now: NOW, approval_id: "apr_3" }))).toMatchObject({ state: "pending" });
+  });
+}
 
 test("nothing is made before somebody asks, and no lock is left", async () => {
   const { open, state_dir } = await keeper();

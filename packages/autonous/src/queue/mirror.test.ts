@@ -115,8 +115,10 @@ test("a file that cannot be written holds up no other, is told of once, and gets
     await mirror.catchUp();
   }
   await setting.compare(other);
-  const told = new RegExp(`${blocked} does not follow the record: .*it is a folder, not a regular file`);
-  expect(setting.lines).toEqual([expect.stringMatching(told)]);
+  expect(setting.lines).toEqual([
+    `The file of run ${blocked} does not follow the record: Cannot open "${file}": it is a folder, not a regular file. ` +
+      `Nothing is lost; the service retries. Move "${file}" away and retry; it is created again where it is needed.`,
+  ]);
 
   await mirror.save();
   const next = setting.start(); // and a start in between does not forget it

@@ -1,4 +1,4 @@
-import { JsonlJournal, writeRunApprovals } from "@autonous/runtime";
+import { JsonlJournal, ToolError, writeRunApprovals } from "@autonous/runtime";
 import type { EventType, RuntimeEvent } from "@autonous/runtime";
 import { requireEvent } from "../store/events.ts";
 import type { RecordedRow } from "../store/events.ts";
@@ -149,7 +149,7 @@ export class Mirror {
     const isDamage = error instanceof StoreError && error.code === "DamagedRow";
     const next = isDamage
       ? "It follows up to there; other runs are not affected"
-      : "Nothing is lost; it is tried again";
+      : `Nothing is lost; the service retries${error instanceof ToolError ? `. ${error.hint}` : ""}`;
     this.#options.log(`The file of run ${run_id} does not follow the record: ${message}. ${next}`);
   }
 }

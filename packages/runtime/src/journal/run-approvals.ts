@@ -12,26 +12,28 @@ export interface RunApprovals {
 
 const NOTHING: RunApprovals = { approvals: [], grants: [] };
 
-/** For one who writes: a file that cannot be read must not be replaced by one that lacks what it held. */
-export function readBook(path: string): RunApprovals {
-  const book = findBook(path);
-  if (book !== "damaged") return book;
-  const name = join(basename(dirname(path)), basename(path));
-  const hint = `Move the file "${path}" away; what was approved in it has to be approved again.`;
-  throw new ToolError(
-    "RecordFailed",
-    `Cannot read the approvals in "${name}": not a regular file with valid JSON of approvals`,
-    {
-      path,
-      hint,
-    },
-  );
+/** Why the file of a run cannot be used, as a clause about it. */
+export class DamagedBook {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    this.reason = reason;
+  }
 }
 
-/** For one who looks: what cannot be read allows nothing, and takes nothing from other runs. `audit verify` reports it. */
+/** For writers: a file that cannot be read must not be replaced by one that lacks what it held. */
+export function readBook(path: string): RunApprovals {
+  const book = findBook(path);
+  if (!(book instanceof DamagedBook)) return book;
+  const name = join(basename(dirname(path)), basename(path));
+  const hint = `Move "${path}" away and retry; approvals and grants stored in it have to be given again.`;
+  throw new ToolError("RecordFailed", `Cannot read the approvals in "${name}": ${book.reason}`, { path, hint });
+}
+
+/** For readers: a damaged file allows nothing, and does not affect other runs. `audit verify` reports it. */
 export function lookIntoBook(path: string): RunApprovals {
   const book = findBook(path);
-  return book === "damaged" ? NOTHING : book;
+  return book instanceof DamagedBook ? NOTHING : book;
 }
 
 /** For a person who asks what is granted: a pipe or a folder in the place of the file is an error, not "nothing". */
@@ -43,19 +45,19 @@ export function requireFile(path: string): void {
   }
 }
 
-export function findBook(path: string): RunApprovals | "damaged" {
+export function findBook(path: string): RunApprovals | DamagedBook {
   let text: string;
   try {
     text = readOwnText(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return NOTHING;
-    if (error instanceof NotAFileError) return "damaged";
+    if (error instanceof NotAFileError) return new DamagedBook(error.reason);
     throw error;
   }
   try {
-    return bookIn(JSON.parse(text)) ?? "damaged";
+    return bookIn(JSON.parse(text)) ?? new DamagedBook("it is valid JSON, but not a list of approvals and grants");
   } catch (error) {
-    if (error instanceof SyntaxError) return "damaged";
+    if (error instanceof SyntaxError) return new DamagedBook("it is not valid JSON");
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import type { RuntimeEvent } from "../protocol/event-record.ts";
 import type { AuditProblem } from "./chain-check.ts";
 import { readLines } from "./lines.ts";
-import { findBook } from "./run-approvals.ts";
+import { DamagedBook, findBook } from "./run-approvals.ts";
 import { openOwnFile } from "../own-files/read-own-file.ts";
 
 /** What a call left beside the record, and the record's hash of it. */
@@ -84,10 +84,11 @@ export class StoredFiles {
   }
 }
 
-/** They are not part of the chain; what cannot be read allows nothing, which is worth knowing. */
+/** They are not part of the chain, but a damaged file allows nothing, so it is reported. */
 export function checkApprovals(path: string): readonly AuditProblem[] {
-  if (findBook(path) !== "damaged") return [];
-  const problem = `"${basename(path)}" is not valid JSON of approvals: nothing in it allows anything; move it away`;
+  const book = findBook(path);
+  if (!(book instanceof DamagedBook)) return [];
+  const problem = `"${basename(path)}" cannot be used: ${book.reason}; no approval in it is in force; move it away`;
   return [{ seq: 0, problem }];
 }
 

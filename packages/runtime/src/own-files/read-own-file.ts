@@ -4,9 +4,14 @@ import { ToolError } from "../protocol/errors.ts";
 
 /** What stands in the place of a file of our own and is none. Reading it could wait, or go on, for ever. */
 export class NotAFileError extends ToolError {
+  /** A clause about the path: "it is a pipe, not a regular file". */
+  readonly reason: string;
+
   constructor(path: string, kind: string) {
     const hint = `Move "${path}" away and retry; it is created again where it is needed.`;
-    super("RecordFailed", `Cannot open "${path}": it is ${kind}, not a regular file`, { path, hint });
+    const reason = `it is ${kind}, not a regular file`;
+    super("RecordFailed", `Cannot open "${path}": ${reason}`, { path, hint });
+    this.reason = reason;
   }
 }
 
