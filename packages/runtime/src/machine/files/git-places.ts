@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from "node:fs";
 import type { BigIntStats } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { isInside } from "../../paths/inside.ts";
@@ -8,6 +8,7 @@ import { placesInConfig } from "../../policy/git-places.ts";
 import type { ConfigGround, NamedByGit } from "../../policy/git-places.ts";
 import { pointedTo } from "../../policy/git-pointers.ts";
 import { laterLinks, linksInRepository } from "./later-links.ts";
+import { readRegular } from "./read-regular.ts";
 
 /** Between two looks at whether a configuration changed. */
 const FRESH_MS = 20;
@@ -182,8 +183,7 @@ function statsOf(path: string): BigIntStats | undefined {
 
 function readText(path: string): string | undefined {
   try {
-    const stats = lstatSync(realpathSync.native(path));
-    return stats.isFile() && stats.size <= MOST_BYTES ? readFileSync(path, "latin1") : undefined;
+    return readRegular(path, MOST_BYTES)?.toString("latin1");
   } catch {
     return undefined; // not there, or out of reach
   }

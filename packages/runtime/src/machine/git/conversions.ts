@@ -1,6 +1,6 @@
-import { readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseGitConfig } from "../../policy/git-config.ts";
+import { readRegular } from "../files/read-regular.ts";
 import { ALL_DOUBTFUL, addDoubts, NO_DOUBTS } from "./attributes.ts";
 import type { Doubts } from "./attributes.ts";
 
@@ -51,10 +51,8 @@ export function doubtsBySettings({ gitdir, home }: Ground): Doubts {
 /** One character per byte; empty where there is nothing. Undefined where it cannot be read. */
 function readText(path: string): string | undefined {
   try {
-    const stats = statSync(path, { throwIfNoEntry: false });
-    if (stats === undefined) return "";
-    return stats.isFile() && stats.size <= MAX_BYTES ? readFileSync(path, "latin1") : undefined;
+    return readRegular(path, MAX_BYTES)?.toString("latin1");
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ENOTDIR" ? "" : undefined;
+    return ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "") ? "" : undefined;
   }
 }

@@ -1,21 +1,12 @@
-import {
-  closeSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-} from "node:fs";
-import { readSync, rmSync, statfsSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { closeSync, constants, existsSync, lstatSync, mkdirSync, openSync, readdirSync } from "node:fs";
+import { readSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { isSystemError } from "../files/system-error.ts";
 import { systemPath } from "../search/keys.ts";
 import { statsOf } from "../watch/list-folder.ts";
 import { FolderToRead } from "../watch/read-entry.ts";
 import { factsOf, isYoungAt, joinKey } from "../watch/tree-entry.ts";
+import { holdFile } from "./hold-file.ts";
 
 export interface HoldOptions {
   /** A store is held where it has this many loose objects, or bytes. Below, its files are kept like all others. */
@@ -52,8 +43,6 @@ const LOOSE = /^(?:[0-9a-f]{38}|[0-9a-f]{62})$/;
 const PACKED = /^(?:pack-[0-9a-f]+\.(?:pack|idx|rev|bitmap|mtimes)|multi-pack-index)$/;
 const SHA256 = /^(?:pack-[0-9a-f]{64}\.|[0-9a-f]{62}$)/;
 const NONE: ReadonlySet<string> = new Set();
-/** Left free on the disk where files have to be copied. */
-const FREE_BYTES = 4 << 30;
 
 /** Hard links to all files of a store of git objects, under the same names. Copies where the file system has no links. */
 export class HeldFiles {
@@ -271,22 +260,4 @@ export class HeldFiles {
       if (!now.has(folder)) rmSync(join(this.#mirror, folder), { recursive: true, force: true });
     }
   }
-}
-
-/** False where there is no room for a copy. Throws what the system says. */
-function holdFile(source: string | Buffer, target: string): boolean {
-  try {
-    linkSync(source, target);
-    return true;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== "EXDEV" && code !== "EPERM" && code !== "EMLINK") throw error;
-  }
-  // Another file system, or one without links.
-  const stats = lstatSync(source);
-  const { bavail, bsize } = statfsSync(dirname(target));
-  if (!stats.isFile() || bavail * bsize - stats.size < FREE_BYTES) return false;
-  copyFileSync(source, target, constants.COPYFILE_FICLONE);
-  utimesSync(target, stats.atime, stats.mtime);
-  return true;
 }

@@ -1,5 +1,6 @@
-import { existsSync, lstatSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { constants, existsSync, lstatSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { readRegular } from "../files/read-regular.ts";
 import { decodeKey } from "../search/keys.ts";
 import { statsOf } from "../watch/list-folder.ts";
 import { FolderToRead } from "../watch/read-entry.ts";
@@ -141,7 +142,8 @@ function readIndex(path: string | Buffer, known: ReadIndex | undefined): ReadInd
   const stamp = `${stats.ino}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`;
   if (known?.stamp === stamp) return known;
   if (!stats.isFile() || stats.size > INDEX_BYTES) return undefined;
-  const bytes = readFileSync(path);
+  const bytes = readRegular(path, INDEX_BYTES, constants.O_NOFOLLOW);
+  if (bytes === undefined) return undefined;
   const file = parseIndex(bytes);
   const after = lstatSync(path);
   const isSame = after.ino === stats.ino && after.mtimeMs === stats.mtimeMs && after.size === stats.size;

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { ToolError } from "../../protocol/errors.ts";
+import { watchForObstacles } from "./obstacle-watch.ts";
 
 export interface EngineCall {
   /** Absolute. */
@@ -9,6 +10,8 @@ export interface EngineCall {
   readonly cwd: string;
   /** A descriptor to read from. Default: nothing. */
   readonly stdin?: number;
+  /** Asked while it waits or grows and says nothing: why it will not get any further, if that is so. It is ended then. */
+  readonly findObstacle?: () => Promise<Error | undefined>;
   readonly signal: AbortSignal;
 }
 
@@ -37,14 +40,20 @@ const STDERR_BYTES = 65_536;
  * Starts a search program. It is one process: none of the arguments that we use makes these programs start others, so
  * ending it leaves nothing. It is in our own group, so that whoever ends us from a terminal ends it too.
  */
-export function startEngine({ program, args, cwd, stdin, signal }: EngineCall): Engine {
+export function startEngine({ program, args, cwd, stdin, signal, findObstacle }: EngineCall): Engine {
   signal.throwIfAborted();
   const child = spawnOrThrow(() =>
     spawn(program, args, { cwd, env: ENVIRONMENT, stdio: [stdin ?? "ignore", "pipe", "pipe"] }),
   );
   const kill = (): void => void child.kill("SIGKILL");
   signal.addEventListener("abort", kill, { once: true });
-  const ended = endOf(child).finally(() => signal.removeEventListener("abort", kill));
+  const obstacle = findObstacle && watchForObstacles(child, findObstacle);
+  const ended = endOf(child)
+    .finally(() => signal.removeEventListener("abort", kill))
+    .then((end) => {
+      obstacle?.throwIfFound();
+      return end;
+    });
   ended.catch(() => {}); // told to whoever asks for it
   return {
     output: outputOf(child),

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import type { OpenedPlaces } from "../../contract/processes.ts";
 import { isInside } from "../../paths/inside.ts";
@@ -8,6 +8,7 @@ import { foldPath } from "../../policy/fold-name.ts";
 import { pointedTo } from "../../policy/git-pointers.ts";
 import { addsOnlyPlain } from "../../policy/git-settings.ts";
 import { programsInTodo } from "../../policy/git-todo.ts";
+import { readRegular } from "../files/read-regular.ts";
 import type { CommandEnvironment } from "../processes/environment.ts";
 import type { FoundPlaces } from "./find-places.ts";
 import { holdsNamed } from "./named-places.ts";
@@ -97,6 +98,9 @@ function pathOutside({ environment, roots }: OpenOptions): string {
     .join(":");
 }
 
+/** Of a file that git obeys; one that is larger is not judged. */
+const MOST_BYTES = 1 << 20;
+
 /** Whether git, in every repository below the roots, runs no program but itself. */
 function runNothing({ read_only, pinned, left_out }: FoundPlaces, options: OpenOptions): boolean {
   if (left_out > 0) return false;
@@ -114,7 +118,8 @@ function runsNothing(path: string, options: OpenOptions): boolean {
   try {
     if (name === "hooks") return readdirSync(path).every((hook) => hook.endsWith(".sample"));
     if (name === "attributes") return true; // without programs to go with them
-    const content = readFileSync(path);
+    const content = readRegular(path, MOST_BYTES);
+    if (content === undefined) return false;
     if (isConfiguration(path)) return addsOnlyPlain("", content.toString("latin1"), () => true);
     const target = pointedTo(content.toString("utf8"), dirname(path));
     return target !== undefined && roots.some((root) => isInside(root, target));
@@ -130,7 +135,9 @@ function rebasesWithoutPrograms(repository: string): boolean {
     const folders = existsSync(worktrees) ? readdirSync(worktrees).map((name) => join(worktrees, name)) : [];
     return [repository, ...folders].every((folder) => {
       const todo = join(folder, "rebase-merge/git-rebase-todo");
-      return !existsSync(todo) || programsInTodo(readFileSync(todo, "latin1")).length === 0;
+      if (!existsSync(todo)) return true;
+      const content = readRegular(todo, MOST_BYTES);
+      return content !== undefined && programsInTodo(content.toString("latin1")).length === 0;
     });
   } catch {
     return false; // gone meanwhile, or no file

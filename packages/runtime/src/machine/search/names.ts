@@ -7,6 +7,7 @@ import { PROGRAMS } from "../processes/programs.ts";
 import { complaintsOf } from "./complaints.ts";
 import type { Fd } from "./engines.ts";
 import { decodeKey, folderOf } from "./keys.ts";
+import { obstaclesIn } from "./obstacles.ts";
 import { Picker } from "./picker.ts";
 import { planNames } from "./plan-names.ts";
 import type { NamesPlan } from "./plan-names.ts";
@@ -52,7 +53,8 @@ interface RunOptions {
 
 /** Undefined where the engine turned out to be unable. */
 async function runPlan(plan: NamesPlan, { place, query, tree, signal }: RunOptions): Promise<FoundNames | undefined> {
-  const engine = startEngine({ program: plan.program, args: plan.args, cwd: procPath(place.fd), signal });
+  const findObstacle = obstaclesIn(place, { tree, signal });
+  const engine = startEngine({ program: plan.program, args: plan.args, cwd: procPath(place.fd), signal, findObstacle });
   const picker = new Picker(plan, query, tree);
   const notes = [...plan.notes];
   let state: ReturnType<Picker["take"]> = "go on";

@@ -9,6 +9,7 @@ import { complaintsOf } from "./complaints.ts";
 import { FileContent } from "./file-content.ts";
 import { decodeKey, orderOf } from "./keys.ts";
 import { linesOf } from "./lines.ts";
+import { obstaclesIn } from "./obstacles.ts";
 import { walkOf } from "./place.ts";
 import type { SearchPlace } from "./place.ts";
 import { MessageReader } from "./rg-messages.ts";
@@ -32,14 +33,14 @@ export async function* searchText(
   const walk = isFolder ? walkOf(place.real, options.workspace) : "stdin";
   const hint = query.glob === undefined ? undefined : hintOf(query.glob.pattern);
   const still = new StillFolders(place.fd);
+  const tree = new VerifiedTree({ top: place.real, still, ...options });
   const engine = startEngine({
     program: rg,
     args: rgTextArguments(query, walk, hint),
     cwd: isFolder ? procPath(place.fd) : "/",
-    ...(isFolder ? {} : { stdin: place.fd }),
+    ...(isFolder ? { findObstacle: obstaclesIn(place, { tree, signal }) } : { stdin: place.fd }),
     signal,
   });
-  const tree = new VerifiedTree({ top: place.real, still, ...options });
   const files = isFolder ? new FoundFiles(tree, query) : new OnlyFile(place.fd, query);
   const reader = new MessageReader();
   let summary = false;

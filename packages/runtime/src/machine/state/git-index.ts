@@ -1,5 +1,6 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { dirname, isAbsolute, join, relative } from "node:path";
+import { readRegular } from "../files/read-regular.ts";
 import { parseIndex } from "../git/index-file.ts";
 import { decodeKey } from "../search/keys.ts";
 
@@ -54,8 +55,8 @@ function indexesOf(tree: string): readonly string[] {
 /** `.git` is a folder, or a file that names one: in a worktree and a submodule. */
 function gitFolder(path: string): string {
   const stats = lstatSync(path, { throwIfNoEntry: false });
-  if (stats?.isFile() !== true || stats.size > 8192) return path;
-  const named = /^gitdir: (.+)$/m.exec(readFileSync(path, "utf8"))?.[1];
+  if (stats?.isFile() !== true) return path;
+  const named = /^gitdir: (.+)$/m.exec(readRegular(path, 8192)?.toString("utf8") ?? "")?.[1];
   if (named === undefined) return path;
   return isAbsolute(named) ? named : join(dirname(path), named);
 }
@@ -71,16 +72,9 @@ function namesIn(folder: string): string[] {
 /** A million files take some 100 MiB. */
 const MOST_BYTES = 1 << 30;
 
-/** A pipe would not end, nor a device: whoever fills the workspace may have put one there. */
 function readWhole(path: string): Buffer | undefined {
   try {
-    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      const stats = fstatSync(fd);
-      return stats.isFile() && stats.size <= MOST_BYTES ? readFileSync(fd) : undefined;
-    } finally {
-      closeSync(fd);
-    }
+    return readRegular(path, MOST_BYTES);
   } catch {
     return undefined;
   }

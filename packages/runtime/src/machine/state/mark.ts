@@ -1,16 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import {
-  chmodSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, constants, linkSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { readRegular } from "../files/read-regular.ts";
 
 /** The file in a state folder that says whose it is. */
 export const MARK_FILE = "mark";
@@ -110,10 +101,10 @@ const SMALL_BYTES = 4096;
 /** A regular file that is not large, and no link. */
 function readSmall(path: string): Buffer | undefined {
   try {
-    const stats = lstatSync(path);
-    return stats.isFile() && stats.size <= SMALL_BYTES ? readFileSync(path) : undefined;
+    return readRegular(path, SMALL_BYTES, constants.O_NOFOLLOW);
   } catch (error) {
-    if (["ENOENT", "ENOTDIR", "EACCES"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
+    if (["ENOENT", "ENOTDIR", "EACCES", "ELOOP"].includes((error as NodeJS.ErrnoException).code ?? ""))
+      return undefined;
     throw error;
   }
 }

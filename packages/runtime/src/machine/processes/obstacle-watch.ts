@@ -1,0 +1,82 @@
+import type { ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
+
+/** Between two looks at a running engine. */
+const LOOK_MS = 250;
+/** A search of text in one large file may need this much; more is looked into, as often as it doubles. */
+const MUCH_MEMORY_PAGES = (256 << 20) / 4096;
+/** At which looks at an engine that stands still a reason is searched for: soon, and again in case it came later. */
+const isTimeToFind = (looks: number): boolean => looks === 2 || (looks > 0 && looks % 40 === 0);
+
+export interface ObstacleWatch {
+  /** Throws the reason for which the engine was ended, if there is one. */
+  throwIfFound(): void;
+}
+
+/**
+ * Looks at an engine while it runs. Where it stands still without output, or takes much memory, `find` looks for a
+ * reason, and the engine is ended if there is one. It is paused meanwhile, so that its memory does not grow.
+ */
+export function watchForObstacles(child: ChildProcess, find: () => Promise<Error | undefined>): ObstacleWatch {
+  let found: Error | undefined;
+  let before: Usage | undefined;
+  let stillFor = 0;
+  let isLooking = false;
+  let memory = MUCH_MEMORY_PAGES;
+  const timer = setInterval(() => {
+    const now = isLooking ? undefined : usageOf(child);
+    if (now === undefined) return;
+    stillFor = isStill(child, before, now) ? stillFor + 1 : 0;
+    before = now;
+    const isLarge = now.pages > memory;
+    if (isLarge) memory = now.pages * 2;
+    if (!isLarge && !isTimeToFind(stillFor)) return;
+    isLooking = true;
+    if (isLarge) child.kill("SIGSTOP");
+    void find()
+      .then(
+        (error) => (found = error),
+        (error: unknown) => (found = error as Error),
+      )
+      .finally(() => {
+        isLooking = false;
+        child.kill(found === undefined ? "SIGCONT" : "SIGKILL");
+      });
+  }, LOOK_MS);
+  timer.unref();
+  child.once("close", () => clearInterval(timer));
+  child.once("error", () => clearInterval(timer));
+  return {
+    throwIfFound() {
+      if (found !== undefined) throw found;
+    },
+  };
+}
+
+interface Usage {
+  /** A letter: `S` where it waits. */
+  readonly state: string;
+  /** In ticks of the clock. */
+  readonly cpu: number;
+  readonly pages: number;
+}
+
+/** Threads without work wake up now and then: this many ticks (10 ms each) between two looks are no work. */
+const IDLE_TICKS = 8;
+
+/** What it has said and nobody has read yet makes it wait, too. */
+function isStill({ stdout }: ChildProcess, before: Usage | undefined, { state, cpu }: Usage): boolean {
+  return before !== undefined && state === "S" && cpu - before.cpu <= IDLE_TICKS && stdout?.readableLength === 0;
+}
+
+/** Of all its threads. Undefined once it is gone. */
+function usageOf({ pid }: ChildProcess): Usage | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // After the name, which may hold anything: state is field 3, times are 14 and 15, resident pages 24.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return { state: fields[0] ?? "", cpu: Number(fields[11]) + Number(fields[12]), pages: Number(fields[21]) };
+  } catch {
+    return undefined;
+  }
+}
