@@ -60,22 +60,26 @@ function findValue(view: View, assignment: Assignment): Found | undefined {
   if (code > 127 && assignment.name.text.charCodeAt(0) > 127) return undefined;
   if (place.sign === ":" && (code === CODE.pipe || code === CODE.greater)) return findBlock(view, assignment);
   if (code === CODE.openBracket) return findList(view, assignment);
-  return findLine(view, assignment) ?? findWord(view, assignment);
+  return skipRedacted(view, place.at) ?? findLine(view, assignment) ?? findWord(view, assignment);
 }
 
 const SCHEME = /^(?:Bearer|Basic|Token|Bot|ApiKey|Api-Key|Negotiate|NTLM|OAuth|GenieKey|SSWS|Digest|Hawk)[ \t]+/i;
 
 function findQuoted(view: View, { name, claim, place }: Assignment, { at, tail }: Opening): Found | undefined {
+  // Nothing that follows a marker changes this: a stream need not wait for the end.
+  const early = place.isElement === true ? undefined : skipRedacted(view, contentStart(view, at, tail));
+  if (early !== undefined) return early;
   const whole = readTo(view, at, tail);
   if (place.isElement === true && restOfLine(view, whole.end, 2) !== "</") return undefined;
   const scheme = SCHEME.exec(view.text.slice(at, whole.end))?.[0].length ?? 0;
   const start = at + scheme;
-  const redacted = skipRedacted(view, tail.kind === "triple" ? trimmed(view, start, whole).start : start);
+  const redacted = skipRedacted(view, contentStart(view, start, tail));
   if (redacted !== undefined) return redacted;
   const text = view.text.slice(start, whole.end);
   const texts = readingsOf(view, start, whole.end);
   if (tail.kind === "triple" && text.includes("\n")) {
-    return texts.some((each) => isBlockSecret(claim, each)) ? trimmed(view, start, whole) : undefined;
+    const first = Math.min(contentStart(view, start, tail), whole.end);
+    return texts.some((each) => isBlockSecret(claim, each)) ? { start: first, ...whole } : undefined;
   }
   if (isOtherQuote(text, place, tail)) return undefined;
   if (!texts.some((each) => isSecretValue(candidate({ name, place, claim }, each)))) return undefined;
@@ -126,11 +130,11 @@ function findList(view: View, { name, place, claim }: Assignment): Found | undef
   return last === undefined ? undefined : { ...last, before: spans };
 }
 
-/** The lines between triple quotes, without the line ends next to the quotes. */
-function trimmed(view: View, at: number, whole: { end: number; tail?: Tail }): Found {
+/** Behind the line ends next to triple quotes. */
+function contentStart(view: View, at: number, { kind }: Tail): number {
   let start = at;
-  while (start < whole.end && isNewline(view.text.charCodeAt(start))) start++;
-  return { start, ...whole };
+  if (kind === "triple") while (isNewline(codeAt(view, start))) start++;
+  return start;
 }
 
 function isBlockSecret(claim: Claim, text: string): boolean {
@@ -139,10 +143,13 @@ function isBlockSecret(claim: Claim, text: string): boolean {
 }
 
 const BLOCK_HEADER = /^[|>][+\d-]{0,2}[ \t]{0,20}(?:#[^\n]{0,80})?\r?\n(?:[ \t]{0,80}\r?\n){0,3}([ \t]{0,200})(?=\S)/;
+const HEADER_WINDOW = 400;
 
 /** A YAML block scalar: `password: |` and the deeper lines below. */
 function findBlock(view: View, { name, place, claim }: Assignment): Found | undefined {
-  const header = BLOCK_HEADER.exec(rightOf(view, place.at, 400));
+  const header = BLOCK_HEADER.exec(view.text.slice(place.at, place.at + HEADER_WINDOW));
+  // Once the first line has begun, more text does not change the header.
+  if (header === null) rightOf(view, place.at, HEADER_WINDOW);
   const left = leftOf(view, name.start, 200);
   const indent = left.length - 1 - left.lastIndexOf("\n");
   if (header === null || indent > 160 || (header[1]?.length ?? 0) <= indent) return undefined;

@@ -106,7 +106,7 @@ function skipIndex(view: View, at: number, isNameQuoted: boolean): number {
 function skipDecoration(view: View, at: number): number {
   const code = codeAt(view, at);
   if (code !== CODE.escape && code !== CODE.star) return at;
-  const match = /^(?:\x1b\[[\d;]{0,16}m){1,2}|^\*\*(?!\*)/.exec(restOfLine(view, at, 40));
+  const match = /^(?:\x1b\[[\d;]{0,16}m){1,2}|^\*\*(?!\*)/.exec(restOfLine(view, at, code === CODE.star ? 3 : 40));
   return at + (match?.[0].length ?? 0);
 }
 

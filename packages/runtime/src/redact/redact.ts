@@ -4,7 +4,7 @@ import { withGlued } from "./glued.ts";
 import { compileKnown } from "./known-values.ts";
 import type { KnownValues } from "./known-values.ts";
 import { scan } from "./scan.ts";
-import { mergeSpans, replaceSpans } from "./spans.ts";
+import { mergeSpans, replaceSpans, spansBefore } from "./spans.ts";
 import { createStream } from "./stream.ts";
 import type { StreamRedactor } from "./stream.ts";
 import { createView } from "./view.ts";
@@ -58,13 +58,17 @@ export function redact(text: string, options: RedactOptions = {}): Redacted {
   return redactWhole(text, options.known === undefined ? undefined : compileKnown(options.known));
 }
 
+/** A second pass reads what the first one left, as a stream does. Text without a secret is read once. */
 function redactWhole(text: string, known: KnownValues | undefined): Redacted {
-  return hide(text, findSecrets(text, known));
+  const first = hide(text, findSecrets(text, known));
+  if (!first.redacted) return first;
+  const second = hide(first.text, findSecrets(first.text, known));
+  return second.redacted ? second : first;
 }
 
 function redactPart(text: string, { before, after }: Around, known: KnownValues | undefined): Redacted {
   const from = before.length;
-  const spans = findSecrets(`${before}${text}${after}`, known)
+  const spans = findInPasses(`${before}${text}${after}`, known)
     .map(({ start, end }) => ({ start: Math.max(start - from, 0), end: Math.min(end - from, text.length) }))
     .filter(({ start, end }) => start < end);
   return hide(text, spans);
@@ -72,7 +76,7 @@ function redactPart(text: string, { before, after }: Around, known: KnownValues 
 
 /** Each line as it is in the text that they make up. */
 function redactLines(lines: readonly string[], known: KnownValues | undefined): readonly string[] {
-  const spans = findSecrets(lines.join("\n"), known);
+  const spans = findInPasses(lines.join("\n"), known);
   if (spans.length === 0) return lines;
   let from = 0;
   let next = 0;
@@ -90,6 +94,14 @@ function redactLines(lines: readonly string[], known: KnownValues | undefined): 
       own.filter((each) => each.start < each.end),
     );
   });
+}
+
+/** What `redactWhole` replaces, as places in the text. */
+function findInPasses(text: string, known: KnownValues | undefined): readonly Span[] {
+  const first = findSecrets(text, known);
+  if (first.length === 0) return first;
+  const second = findSecrets(replaceSpans(text, first), known);
+  return second.length === 0 ? first : mergeSpans([...first, ...spansBefore(first, second)]);
 }
 
 function findSecrets(text: string, known: KnownValues | undefined): readonly Span[] {

@@ -23,3 +23,27 @@ export function replaceSpans(text: string, spans: readonly Span[]): string {
   }
   return result + text.slice(at);
 }
+
+/**
+ * Where spans of a text lay before the markers of earlier spans were put in. One that has a part of a marker in it has
+ * the secret that was there in it. Both are in order.
+ */
+export function spansBefore(earlier: readonly Span[], spans: readonly Span[]): readonly Span[] {
+  /** How much further left a place is now. */
+  let shift = 0;
+  let next = 0;
+  /** Goes on to the marker that ends behind a place; gives the secret that the place lies in. */
+  const secretAt = (at: number): Span | undefined => {
+    for (let each = earlier[next]; each !== undefined; each = earlier[++next]) {
+      const start = each.start - shift;
+      if (at < start + REDACTION_MARKER.length) return at > start ? each : undefined;
+      shift += each.end - each.start - REDACTION_MARKER.length;
+    }
+    return undefined;
+  };
+  return spans.map((span) => {
+    const start = secretAt(span.start)?.start ?? span.start + shift;
+    const end = secretAt(span.end)?.end ?? span.end + shift;
+    return { start, end };
+  });
+}

@@ -11,6 +11,7 @@ function joined(...parts: readonly string[]): string {
 const token = joined("gh", "p_", "a1B2".repeat(9));
 const jwtStart = joined("ey", "JhbGciOiJIUzI1NiJ9", ".ey", "J");
 const jwt = joined(jwtStart, "zdWIiOiIxIn0.", "a1B2".repeat(10));
+const telegram = joined("729461038", ":A", "A", "a1B2".repeat(8), "c");
 const body = Array.from({ length: 12 }, (_, i) => `${i}MIIEpAIBAAKCAQEA${"a1B2c3D4".repeat(6)}`.slice(0, 64)).join(
   "\n",
 );
@@ -26,7 +27,7 @@ const PIECES = [
   "export MY_TOKEN=abcdef\n", 'MY_TOKEN="abc def"', "password: hunter2\n", '{"apiKey": "abc123"}', '{\\"token\\":\\"abcdef\\"}',
   "password: |\n  line one\n  line two\n", "password: |\n  endless", 'secret = """\nabc\ndef\n"""\n', "--token abcdef1 ", "password=ab,cd,user=bob&x=1;",
   "name: DB_PASSWORD\n  value: abcdef\n", "Authorization: Bearer abcdefg\n", "Bearer a1b2c3d4e5f6", "Cookie: sid=abcdef1234; theme=dark\n",
-  "postgres://bob:hunter2@db/app", "https://example.com/path?access_token=abcdef&b=1", "curl -u bob:hunter2 x\n", joined("729461038", ":A", "A", "a1B2".repeat(8), "c"),
+  "postgres://bob:hunter2@db/app", "https://example.com/path?access_token=abcdef&b=1", "curl -u bob:hunter2 x\n", telegram,
   joined("AK", "IA", "A2B3C4D5E6F7G2H3,", "a1B2/".repeat(8), "\n"), joined("MT", "a1B2".repeat(6), ".a1B2c3.", "a1B2".repeat(8)), REDACTION_MARKER, `token=${REDACTION_MARKER}`,
   'MY_TOKEN="abc\ndef"\n', 'api_keys = ["abcd1234", "efgh5678"]', "| DB_PASSWORD | s3cr3t-cell |\n", 'name="password"\r\n\r\nhunter2\r\n', 'ConvertTo-SecureString "hunter2"',
   "CREATE USER x IDENTIFIED BY 'hunter2';\n", "<password>hunter2</password>", 'password: str = "hunter2"', '#define API_TOKEN "abc-4567-def"\n', "sshpass -p hunter2 ", "machine a login b password hunter2\n",
@@ -58,18 +59,22 @@ const BEFORE_MARKER = [
 const glued = fc
   .constantFrom(...BEFORE_MARKER)
   .chain((each) => fc.constantFrom(each, `${each}${REDACTION_MARKER}`, `${each}known value/1`));
-const anyPiece = fc.oneof({ arbitrary: fc.constantFrom(...PIECES), weight: 4 }, { arbitrary: glued, weight: 1 });
-const anyText = fc.array(anyPiece, { maxLength: 25 }).map((pieces) => pieces.join(""));
+const piece = fc.constantFrom(...PIECES);
+const anyPiece = fc.oneof({ arbitrary: piece, weight: 4 }, { arbitrary: glued, weight: 1 });
+const anyText = fc
+  .oneof(fc.array(piece, { maxLength: 25 }), fc.array(anyPiece, { maxLength: 25 }))
+  .map((pieces) => pieces.join(""));
 
 /**
- * A fixed seed hides a known fault: with other seeds about one text in 15,000 is redacted further the second time, for
- * example a YAML block `password: |` whose value holds a marker and another secret. `REDACT_RUNS=100000 REDACT_SEED=7` shows
- * it. Remove the seed when that is fixed.
+ * Each run tries other texts. A failure shows its seed: `REDACT_SEED` repeats it, with the same `REDACT_RUNS`, which also
+ * tries more texts than a run of all tests has time for.
  */
-const { REDACT_RUNS = "1500", REDACT_SEED = "20261116" } = process.env;
-const RUNS = { numRuns: Number(REDACT_RUNS), seed: Number(REDACT_SEED) };
+const { REDACT_RUNS = "1500", REDACT_SEED } = process.env;
+const numRuns = Number(REDACT_RUNS);
+const RUNS = REDACT_SEED === undefined ? { numRuns } : { numRuns, seed: Number(REDACT_SEED) };
+const LIMIT = { timeout: 180_000 + 10 * numRuns };
 
-test("however a text is cut, the pieces redacted are the whole redacted", () => {
+test("however a text is cut, the pieces redacted are the whole redacted", LIMIT, () => {
   const cuts = fc.array(fc.nat(20_000), { maxLength: 40 });
   fc.assert(
     fc.property(anyText, cuts, (text, places) => {
@@ -79,7 +84,7 @@ test("however a text is cut, the pieces redacted are the whole redacted", () => 
   );
 });
 
-test("a text that comes character by character is redacted the same", () => {
+test("a text that comes character by character is redacted the same", LIMIT, () => {
   fc.assert(
     fc.property(anyText, (text) => {
       const short = text.slice(0, 3000);
@@ -90,11 +95,11 @@ test("a text that comes character by character is redacted the same", () => {
         ),
       ).toBe(redactor.redact(short).text);
     }),
-    { ...RUNS, numRuns: RUNS.numRuns / 5 },
+    { ...RUNS, numRuns: Math.ceil(numRuns / 5) },
   );
 });
 
-test("redacting twice changes nothing more", () => {
+test("redacting twice changes nothing more", LIMIT, () => {
   fc.assert(
     fc.property(anyText, (text) => {
       const once = redactor.redact(text).text;
@@ -138,6 +143,10 @@ const AGAIN = [
   { title: "a key that a marker follows",                            text: `a ${pem}${REDACTION_MARKER}` },
   { title: "a token between a known value and the name of a block",  text: `passsecond-known-value${joined("S", "K", "0123456789abcdef".repeat(2))}password: |\n  endless` },
   { title: "half a marker behind a known value",                     text: "known value/1 and moreREDACTED***passwd:ne o" },
+  { title: "a block with a marker and a quoted secret in it",         text: `password: |\n  endless${REDACTION_MARKER}MY_TOKEN="abc def"${REDACTION_MARKER}` },
+  { title: "a block with an address in it",                          text: `password: |\n  endlesspostgres://bob:hunter2@db/app\\${REDACTION_MARKER}` },
+  { title: "a token within the value of an address",                 text: `postgres://bob:hunter2@db/appapi_key=a1b2c3d4e5${telegram}{"args":["--token","abcdef"]}` },
+  { title: "commands within a quoted value",                         text: '"password":"hunter2-----BEGIN echo hunter2 | sudo -S password: hunter2\n' },
 ] as const;
 
 test.each(AGAIN)("redacting twice changes nothing more behind $title", ({ text }) => {
@@ -145,6 +154,18 @@ test.each(AGAIN)("redacting twice changes nothing more behind $title", ({ text }
   expect(once.redacted).toBe(true);
   expect(redactor.redact(once.text)).toEqual({ text: once.text, redacted: false });
   expect(inPieces(once.text, [once.text.length >> 1])).toBe(once.text);
+});
+
+const twilio = joined("S", "K", "0123456789abcdef".repeat(2));
+
+// oxfmt-ignore
+const ONE_PUSH = [
+  { title: "a token of fixed length before one that is not over",    text: `${twilio}${telegram}known` },
+  { title: "the same before a word that may be a known value",       text: `${twilio}${telegram}${"a".repeat(40)}` },
+] as const;
+
+test.each(ONE_PUSH)("a stream redacts $title as the whole", ({ text }) => {
+  for (let cut = 0; cut <= text.length; cut++) expect(inPieces(text, [cut])).toBe(redactor.redact(text).text);
 });
 
 test("every piece is redacted at every single cut", () => {

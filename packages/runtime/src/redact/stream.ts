@@ -24,10 +24,38 @@ export interface StreamRedactor {
 }
 
 export function createStream(known: KnownValues | undefined): StreamRedactor {
-  return new Stream(known);
+  return new TwoPasses(known);
 }
 
-class Stream implements StreamRedactor {
+/**
+ * What one pass gives back is read once more. A rule that judges a value with another secret in it, or right behind it,
+ * may judge the marker of that secret otherwise. The second pass has to wait for as much text as the first.
+ */
+class TwoPasses implements StreamRedactor {
+  readonly #first: Pass;
+  readonly #second: Pass;
+
+  constructor(known: KnownValues | undefined) {
+    this.#first = new Pass(known);
+    this.#second = new Pass(known);
+  }
+
+  push(chunk: string): string {
+    const text = this.#first.push(chunk);
+    return text === "" ? "" : this.#second.push(text);
+  }
+
+  end(): string {
+    const text = this.#first.end();
+    return (text === "" ? "" : this.#second.push(text)) + this.#second.end();
+  }
+
+  get redacted(): boolean {
+    return this.#first.redacted || this.#second.redacted;
+  }
+}
+
+class Pass implements StreamRedactor {
   readonly #known: KnownValues | undefined;
   /** Some text that is already out, for rules that look back; then what is held. */
   #text = "";
@@ -73,7 +101,7 @@ class Stream implements StreamRedactor {
   #isWorthALook(chunk: string): boolean {
     const pending = this.#text.length - this.#out;
     if (pending >= this.#held + 64 + (this.#held >> 3)) return true;
-    return this.#held < 4096 && chunk.includes("\n");
+    return this.#held < 4096 && (chunk.includes("\n") || chunk.endsWith(REDACTION_MARKER));
   }
 
   #advance(final: boolean): string {
@@ -118,6 +146,8 @@ class Stream implements StreamRedactor {
 
   /** What is a token only if a secret follows it stays until that is known. */
   #beforeGlued(found: readonly Span[], settled: number): number {
+    // A token that ends within a secret is part of it.
+    if (found.some(({ start, end }) => start < settled && settled < end)) return settled;
     const floor = found.findLast(({ end }) => end <= settled)?.end ?? this.#lastEnd;
     const next = found.find(({ start }) => start > settled)?.start ?? settled;
     const limit = Math.min(gluedStart(this.#text, settled, floor), gluedStart(this.#text, next, floor));
