@@ -11,8 +11,9 @@ import type { View } from "./view.ts";
 
 /**
  * Redacts a text that comes in pieces. What comes out, put together, is what the whole text redacted would be,
- * wherever the pieces were cut. At most 80 KiB are held back, while the end of a private key or of a very long cookie
- * header is awaited; otherwise 8 KiB, and as a rule the last word. A secret of any length is swallowed, not held.
+ * wherever the pieces were cut. Each of two passes holds back at most 80 KiB, while the end of a private key or of a very
+ * long cookie header is awaited; otherwise 8 KiB, and as a rule the last word. A secret of any length is swallowed, not
+ * held.
  */
 export interface StreamRedactor {
   /** Gives back what is settled. Ends of lines settle most. */
@@ -28,8 +29,8 @@ export function createStream(known: KnownValues | undefined): StreamRedactor {
 }
 
 /**
- * What one pass gives back is read once more. A rule that judges a value with another secret in it, or right behind it,
- * may judge the marker of that secret otherwise. The second pass has to wait for as much text as the first.
+ * The second pass reads what the first one gives back. A rule may judge a value with another secret in it otherwise once
+ * a marker stands there; what it finds then is redacted now, not when the output is redacted again.
  */
 class TwoPasses implements StreamRedactor {
   readonly #first: Pass;
