@@ -110,9 +110,9 @@ async function plant({ roots, home, state_dir }: SelfCheckOptions): Promise<Gard
   };
   const files = [planted.state_file, planted.key_file, planted.home_file];
   for (const file of files) writeFileSync(file, planted.secret, { mode: 0o600 });
-  // It reads from a pipe that only this process holds, so that it ends with it, however that ends. Not a program by its
-  // name: a workspace may have one of that name.
-  const neighbour = spawn(process.execPath, ["-e", "process.stdin.resume()"], {
+  // It reads from a pipe that only this process holds, so that it ends with it, however that ends, and at once: a program
+  // that takes long to start would end late on a busy machine. By its path: a workspace may have a program of that name.
+  const neighbour = spawn("/bin/sh", ["-c", "read -r line"], {
     argv0: planted.process_word,
     stdio: ["pipe", "ignore", "ignore"],
   });
