@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createLogger, logFile } from "./logger.ts";
 import { Supervisor } from "./supervisor.ts";
@@ -138,6 +138,17 @@ test.each(HANGING)("a worker that $title is ended and replaced", async ({ progra
   expect(lines[0]).toContain("The worker hangs");
   expect(lines[1]).toBe("The worker ended (SIGKILL); the next one starts at once");
   expect(ended[0]).not.toContain("blameless");
+});
+
+test("a worker that starts slowly is not taken for hung", async () => {
+  const started = join(mkdtempSync(join(tmpdir(), "autonous-slow-")), "started");
+  onTestFinished(() => rmSync(dirname(started), { recursive: true }));
+  const program = `import { appendFileSync } from "node:fs"; appendFileSync(${JSON.stringify(started)}, "x");
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2000); ${ALIVE}`; // fifty checks
+  const { supervisor, lines } = watch(program);
+  await until(() => supervisor.status().state === "working");
+  expect(lines).toEqual([]);
+  expect(readFileSync(started, "utf8")).toBe("x");
 });
 
 test("a supervisor that was asleep itself does not take its worker for hung", async () => {

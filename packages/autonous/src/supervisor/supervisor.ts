@@ -49,6 +49,8 @@ const CHECK_MS = 1000;
  * is not blamed for the time in which this process itself, or the whole machine, was asleep.
  */
 const HUNG_CHECKS = 15;
+/** For one that was not heard of since its start: on a busy machine that takes long, and would for the next one too. */
+const STARTING_CHECKS = 120;
 /** A worker that lived so long did not fail by starting. */
 const STABLE_MS = 30_000;
 /** How many of a worker's last lines are told when it is given up. */
@@ -228,13 +230,14 @@ export class Supervisor {
     const running = this.#running;
     if (running === undefined) return;
     if (this.#state === "working" && Date.now() - running.startedAt > STABLE_MS) this.#prove();
-    if (++this.#silentChecks >= HUNG_CHECKS) this.#endHung(running);
+    const allowed = this.#state === "starting" ? STARTING_CHECKS : HUNG_CHECKS;
+    if (++this.#silentChecks >= allowed) this.#endHung(running, allowed);
   }
 
-  #endHung(running: Running): void {
+  #endHung(running: Running, checks: number): void {
     this.#silentChecks = 0;
     const { worker } = running.child;
-    const seconds = Math.round((HUNG_CHECKS * (this.#options.checkMs ?? CHECK_MS)) / 1000);
+    const seconds = Math.round((checks * (this.#options.checkMs ?? CHECK_MS)) / 1000);
     this.#options.logger.warn(
       `The worker hangs: nothing was heard of it for ${seconds} seconds. It is ended and started again`,
       { worker },
