@@ -280,3 +280,27 @@ test("on a full disk a run ends with a clear error", async () => {
   const last = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "") as unknown;
   expect(last).toMatchObject({ ok: false, error: { code: "RecordFailed" } });
 });
+
+test("without bubblewrap every start reports it, its effect and the command that installs it", async () => {
+  const { path, make } = await scratchFolder();
+  await make({ "root/": "", "bin/bash": "-> /bin/bash" });
+  const cwd = join(path, "root");
+  const env = { PATH: join(path, "bin"), AUTONOUS_MODEL: "direct", AUTONOUS_HTTP_PORT: "0" };
+  const notice = (effect: string): string =>
+    `No sandbox: bubblewrap is not installed, so ${effect}. Install it: autonous doctor --fix\n`;
+  const [run, required, off, chat] = await Promise.all([
+    autonous(["run", "/ls ."], { cwd, env }),
+    autonous(["run", "/ls ."], { cwd, env: { ...env, AUTONOUS_SANDBOX: "required" } }),
+    autonous(["run", "/ls ."], { cwd, env: { ...env, AUTONOUS_SANDBOX: "off" } }),
+    autonous(["chat"], { cwd, env }),
+  ]);
+  expect(run.stderr).toContain(notice("every command needs approval"));
+  expect(required.stderr).toContain(notice("no command can run"));
+  expect(off.stderr).not.toContain("No sandbox");
+  expect(chat.stderr).toContain(notice("every command needs approval"));
+
+  const service = start(["serve", "--root", "."], { cwd, env });
+  await service.lines(1);
+  service.child.kill("SIGTERM");
+  expect((await service.ended).stderr).toContain(notice("every command needs approval"));
+});

@@ -14,6 +14,7 @@ import { findWorkplace } from "../open-runtime.ts";
 import type { Workplace } from "../open-runtime.ts";
 import { readLimits } from "../options.ts";
 import { findRecordedRun, historyOf } from "../recorded-tasks.ts";
+import { noteMissingSandbox } from "../sandbox-notice.ts";
 import { pipedLines } from "../standard-input.ts";
 import { usageText } from "../usage.ts";
 import { showResult } from "./call.ts";
@@ -39,6 +40,7 @@ export async function chat(input: CommandInput): Promise<ExitCode> {
   const before = await findBefore(place, input.options["resume"] as string | undefined);
   // The whole chat is one run: a yes for the session and one for the run would be the same.
   const { run_id } = before;
+  await noteMissingSandbox(place, input.print.note);
   const about = { place, provider, limits, scopes: ["session"], firstStops: "task" } as const;
   const session = await openSession(input, { ...about, ...(run_id === undefined ? {} : { run_id }) });
   try {

@@ -14,6 +14,7 @@ import { readLimits } from "../options.ts";
 import { readPiped, withContext } from "../piped-input.ts";
 import type { Print } from "../print.ts";
 import { findRecordedRun, historyOf } from "../recorded-tasks.ts";
+import { noteMissingSandbox } from "../sandbox-notice.ts";
 import { count, usageText } from "../usage.ts";
 
 /** `autonous run`: one task in the current folder. What happens as it happens, then the answer. */
@@ -26,6 +27,7 @@ export async function run(input: CommandInput): Promise<ExitCode> {
   const provider = await chooseProvider(input, place);
   const wanted = resume === undefined ? await newTask(input, provider) : await recordedTask(place, resume);
   const { task, run_id, before } = wanted;
+  await noteMissingSandbox(place, print.note);
   const session = await openSession(input, {
     place,
     provider,

@@ -11,6 +11,7 @@ import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { findWorkplace } from "../open-runtime.ts";
 import type { Workplace } from "../open-runtime.ts";
+import { noteMissingSandbox } from "../sandbox-notice.ts";
 import { checkService } from "../service-checks.ts";
 import { showChecks } from "./doctor.ts";
 
@@ -46,6 +47,7 @@ function tellFailed(checks: readonly CheckResult[], print: CommandInput["print"]
 async function serveUntilStopped(place: Workplace, { print, signal }: CommandInput): Promise<ExitCode> {
   const stopped = whenStopped(signal);
   const service = await start(place, print);
+  await noteMissingSandbox(place, print.note);
   announce(service, place, print);
   if (!hasTerminal()) process.on("SIGHUP", () => service.restartWorker());
   await stopped;
