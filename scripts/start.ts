@@ -13,7 +13,7 @@ Put files here, then ask for them:
     /ls .
     /ls {"path": ".", "recursive": true}
 
-Every call is on record: \`npm run autonous -- audit show\`, \`npm run autonous -- events tail\`.
+Every call is on record: \`npx autonous audit show\`, \`npx autonous events tail\`.
 To serve another folder: AUTONOUS_TOOL_ALLOWED_ROOTS=/absolute/path npm start
 `;
 

@@ -146,6 +146,7 @@ const RUNNERS: Readonly<Record<string, (text: string) => Promise<void>>> = {
   ts: runProgram,
   sh: runShell,
   json: runJson,
+  bash: async () => {}, // what installs the program: test/install.test.ts
 };
 
 const PAGES = [

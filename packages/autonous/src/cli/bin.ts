@@ -8,7 +8,7 @@ import { dirname, isAbsolute, join } from "node:path";
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 24 || (major === 24 && minor < 15)) {
   process.stderr.write(
-    `autonous needs Node.js 24.15 or newer; this is ${process.versions.node}. Install a newer one from https://nodejs.org\n`,
+    `autonous needs Node.js 24.15 or newer; this is ${process.versions.node}. Install a newer one, or start bin/autonous.js, which finds the one that came with it\n`,
   );
   process.exit(1);
 }
