@@ -33,13 +33,13 @@ function events(): string {
 
 function settings(): string {
   const rows = Object.entries(SETTINGS).map(([name, row]) => [
-    code(row.variable),
+    code(row.variable) + ("also" in row ? ` or ${code(row.also)}` : ""),
     row.kind.type === "secret" ? "no" : code(name),
     "fits" in row ? row.fits.to : row.default === undefined ? "none" : code(String(row.default)),
     FROM_PROJECT[row.project],
     row.meaning,
   ]);
-  return `# Settings\n\nThe environment comes first, then the user's \`$XDG_CONFIG_HOME/autonous/config.json\`, then the default; a project's \`.agent/config.json\` may narrow what comes out of that ([configuration.md](configuration.md)). \`autonous doctor\` shows what is in force and where it came from.\n\n${table(["variable", "in the file", "default", "from a project", "meaning"], rows)}\n\nThe files may also hold \`tools\`, \`rules\`, \`quotas\`, \`network\`, \`approve\` and \`reverse_thinking\`: see [policy.md](policy.md).\n`;
+  return `# Settings\n\nThe environment comes first (of two variables the one that begins with \`AUTONOUS_\`), then the user's \`$XDG_CONFIG_HOME/autonous/config.json\`, then the default; a project's \`.agent/config.json\` may narrow what comes out of that ([configuration.md](configuration.md)). \`autonous doctor\` shows what is in force and where it came from.\n\n${table(["variable", "in the file", "default", "from a project", "meaning"], rows)}\n\nThe files may also hold \`tools\`, \`rules\`, \`quotas\`, \`network\`, \`approve\` and \`reverse_thinking\`: see [policy.md](policy.md).\n`;
 }
 
 function commands(): string {

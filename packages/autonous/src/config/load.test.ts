@@ -76,6 +76,26 @@ test("roots come from the environment as text and from the file as a list", asyn
   expect(loadConfiguration(other).settings.tool_allowed_roots).toEqual([path]);
 });
 
+// oxfmt-ignore
+const OLDER = [
+  { env: { TOOL_TIMEOUT_SECONDS: "7" },                                      seconds: 7,  source: "TOOL_TIMEOUT_SECONDS" },
+  { env: { TOOL_TIMEOUT_SECONDS: "7", AUTONOUS_TOOL_TIMEOUT_SECONDS: "9" },  seconds: 9,  source: "AUTONOUS_TOOL_TIMEOUT_SECONDS" },
+  { env: { TOOL_TIMEOUT_SECONDS: "x", AUTONOUS_TOOL_TIMEOUT_SECONDS: "9" },  seconds: 9,  source: "AUTONOUS_TOOL_TIMEOUT_SECONDS" },
+];
+
+test.each(OLDER)("of two variables the one with our name counts: $env", async ({ env, seconds, source }) => {
+  const { env: without } = await withFile({ tool_timeout_seconds: 5 });
+  const { settings, sources } = loadConfiguration({ ...without, ...env });
+  expect([settings.tool_timeout_seconds, sources.tool_timeout_seconds]).toEqual([seconds, source]);
+});
+
+test("a mistake in an older variable is named by it", async () => {
+  const { env } = await withFile(undefined);
+  const read = (): unknown => loadConfiguration({ ...env, TOOL_MAX_OUTPUT_LINES: "many", TOOL_MAX_OUTPUT_BYTES: "0" });
+  expect(read).toThrow(/TOOL_MAX_OUTPUT_LINES has to be a whole number, not "many"/);
+  expect(read).toThrow(/TOOL_MAX_OUTPUT_BYTES has to be a whole number from 256/);
+});
+
 test("a configuration folder that is no absolute path is not looked at", () => {
   const { files } = loadConfiguration({ XDG_CONFIG_HOME: "relative" });
 

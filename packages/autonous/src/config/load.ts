@@ -12,7 +12,7 @@ import { layerOf } from "./policy.ts";
 import type { PriceTable } from "./price-table.ts";
 import { parseConfiguration, readOwnText } from "./read-file.ts";
 import type { ReadFile } from "./read-file.ts";
-import { defaultOf, readText, SETTINGS } from "./settings.ts";
+import { defaultOf, givenBy, readText, SETTINGS } from "./settings.ts";
 import type { Settings, SettingName, SettingValue } from "./settings.ts";
 
 export interface Configuration {
@@ -83,13 +83,12 @@ export function loadConfiguration(
   const values: Partial<Record<SettingName, SettingValue>> = {};
   const sources: Partial<Record<SettingName, string>> = {};
   for (const name of Object.keys(SETTINGS) as SettingName[]) {
-    const { variable } = SETTINGS[name];
-    const given = environment[variable];
-    const found = given === undefined ? { value: read?.named.get(name) } : readText(name, given);
-    if ("problem" in found) problems.push(`${variable} ${found.problem}`);
+    const given = givenBy(name, environment);
+    const found = given === undefined ? { value: read?.named.get(name) } : readText(name, given.text);
+    if ("problem" in found) problems.push(`${given?.variable} ${found.problem}`);
     const value = "value" in found ? found.value : undefined;
     values[name] = value ?? defaultOf(name);
-    sources[name] = value === undefined ? "default" : given === undefined ? path : variable;
+    sources[name] = value === undefined ? "default" : (given?.variable ?? path);
   }
   if (values.tool_allowed_roots !== undefined) {
     const { problems: wrong } = checkRoots(values.tool_allowed_roots as readonly string[]);

@@ -37,7 +37,7 @@ const CASES = [
 
 for (const { name, inForce, value, gives, trusted, ...rest } of CASES) {
   test(`${name}: ${value} from a project where ${String(inForce)} is in force`, () => {
-    const given: ProjectValue = { name, value, inForce, folder: "/", trusted: false, fixed: false };
+    const given: ProjectValue = { name, value, inForce, folder: "/", trusted: false, fixed: undefined };
 
     expect(applyProject(given).value).toBe(gives);
     expect(applyProject(given).refused).toBe("why" in rest ? rest.why : undefined);
@@ -46,7 +46,7 @@ for (const { name, inForce, value, gives, trusted, ...rest } of CASES) {
 }
 
 test("what the environment says is not widened by a trusted project, and still narrowed by any", () => {
-  const given = { name: "max_turns", inForce: 50, folder: "/", trusted: true, fixed: true } as const;
+  const given = { name: "max_turns", inForce: 50, folder: "/", trusted: true, fixed: "AUTONOUS_MAX_TURNS" } as const;
 
   expect(applyProject({ ...given, value: 500 })).toEqual({
     value: 50,
@@ -60,7 +60,7 @@ test("a project keeps tools to some of its folders and opens no others, trusted 
   const { path, make } = await scratchFolder();
   await make({ "work/src/": "", "work/docs/": "", "work/out": "-> ../other", "other/": "", "work/file": "" });
   const folder = join(path, "work");
-  const given = { name: "tool_allowed_roots", inForce: [folder], folder, fixed: false } as const;
+  const given = { name: "tool_allowed_roots", inForce: [folder], folder, fixed: undefined } as const;
   const rootsFor = (value: readonly string[], trusted: boolean) => applyProject({ ...given, value, trusted });
 
   for (const trusted of [true, false]) {
@@ -96,7 +96,7 @@ test("whatever a project says that is not trusted, what comes of it is never wid
   };
   const cases = fc
     .constantFrom(...names)
-    .chain((name) => fc.tuple(fc.constant(name), value(name), value(name), fc.boolean()));
+    .chain((name) => fc.tuple(fc.constant(name), value(name), value(name), fc.constantFrom(undefined, "AUTONOUS_X")));
   const rank = (name: SettingName, each: unknown): number => {
     const { kind } = SETTINGS[name];
     return kind.type === "choice" ? (kind.of as readonly unknown[]).indexOf(each) : Number(each);

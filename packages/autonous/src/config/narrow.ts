@@ -11,8 +11,8 @@ export interface ProjectValue {
   /** The folder that the project's file speaks for. */
   readonly folder: string;
   readonly trusted: boolean;
-  /** The environment has set it, which outweighs any file. */
-  readonly fixed: boolean;
+  /** The variable of the environment that has set it, which outweighs any file. */
+  readonly fixed: string | undefined;
 }
 
 export interface Narrowed {
@@ -44,7 +44,7 @@ export function applyProject(given: ProjectValue): Narrowed {
   if (from !== "trusted" && isNarrower(name, value, inForce)) return { value, counts: true };
   if (from === "lower")
     return refuse(inForce, `${show(value)} is higher than ${show(inForce)}, and a project's file only lowers it`);
-  if (fixed) return refuse(inForce, `${SETTINGS[name].variable} says ${show(inForce)}`);
+  if (fixed !== undefined) return refuse(inForce, `${fixed} says ${show(inForce)}`);
   if (trusted) return { value, counts: true };
   const why = from === "trusted" ? `${show(value)} needs trust` : `${show(value)} is wider than ${show(inForce)}`;
   return { ...refuse(inForce, why), until_trusted: true };

@@ -4,7 +4,7 @@ import { applyProject } from "./narrow.ts";
 import { applyPolicy, refusedPolicy } from "./policy.ts";
 import { parseConfiguration, projectPath, readProjectText } from "./read-file.ts";
 import type { ReadFile } from "./read-file.ts";
-import { SETTINGS } from "./settings.ts";
+import { givenBy, SETTINGS } from "./settings.ts";
 import type { Settings, SettingName, SettingValue } from "./settings.ts";
 import { TrustStore } from "./trust.ts";
 import type { Thing } from "./trust.ts";
@@ -89,7 +89,7 @@ function applyFile({ settings, sources }: Values, file: ProjectFile, refused: Re
   const values: Partial<Record<SettingName, SettingValue>> = { ...settings };
   const from: Record<SettingName, string> = { ...sources };
   for (const [name, value] of read.named) {
-    const fixed = environment[SETTINGS[name].variable] !== undefined;
+    const fixed = givenBy(name, environment)?.variable;
     const narrowed = applyProject({ name, value, inForce: values[name], folder, trusted, fixed });
     values[name] = narrowed.value;
     const isAdded = SETTINGS[name].project === "adds" && from[name] !== "default";

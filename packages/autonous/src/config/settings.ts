@@ -34,6 +34,8 @@ export type FromProject = keyof typeof FROM_PROJECT;
 interface SettingRow {
   /** The environment variable. */
   readonly variable: string;
+  /** An older name of the variable. `variable` outweighs it. */
+  readonly also?: string;
   readonly kind: Kind;
   /** Undefined: there is none; what needs the setting says so. */
   readonly default: string | number | undefined;
@@ -52,9 +54,9 @@ const MEBIBYTE = 1_048_576;
 // oxfmt-ignore
 export const SETTINGS = {
   tool_allowed_roots:       { variable: "AUTONOUS_TOOL_ALLOWED_ROOTS",       kind: { type: "folders" },                               default: undefined,                           project: "inside",   meaning: "Folders that tools may touch: absolute, separated by commas. `serve` needs it; the command line takes the current folder" },
-  tool_timeout_seconds:     { variable: "AUTONOUS_TOOL_TIMEOUT_SECONDS",     kind: { type: "number", min: 1, max: 3600 },             default: DEFAULTS.timeout_ms / 1000,          project: "less",     meaning: "How long one call may take" },
-  tool_max_output_lines:    { variable: "AUTONOUS_TOOL_MAX_OUTPUT_LINES",    kind: { type: "number", min: 1, max: 1_000_000 },        default: DEFAULTS.lines,                      project: "less",     meaning: "How many lines of output a caller gets to see at once" },
-  tool_max_output_bytes:    { variable: "AUTONOUS_TOOL_MAX_OUTPUT_BYTES",    kind: { type: "number", min: 256, max: 100_000_000 },    default: DEFAULTS.bytes,                      project: "less",     meaning: "How many bytes of output a caller gets to see at once" },
+  tool_timeout_seconds:     { variable: "AUTONOUS_TOOL_TIMEOUT_SECONDS", also: "TOOL_TIMEOUT_SECONDS", kind: { type: "number", min: 1, max: 3600 },             default: DEFAULTS.timeout_ms / 1000,          project: "less",     meaning: "How long one call may take" },
+  tool_max_output_lines:    { variable: "AUTONOUS_TOOL_MAX_OUTPUT_LINES", also: "TOOL_MAX_OUTPUT_LINES", kind: { type: "number", min: 1, max: 1_000_000 },        default: DEFAULTS.lines,                      project: "less",     meaning: "How many lines of output a caller gets to see at once" },
+  tool_max_output_bytes:    { variable: "AUTONOUS_TOOL_MAX_OUTPUT_BYTES", also: "TOOL_MAX_OUTPUT_BYTES", kind: { type: "number", min: 256, max: 100_000_000 },    default: DEFAULTS.bytes,                      project: "less",     meaning: "How many bytes of output a caller gets to see at once" },
   bash_timeout_seconds:     { variable: "AUTONOUS_BASH_TIMEOUT_SECONDS",     kind: { type: "number", min: 1, max: 600 },              default: DEFAULTS.bash_timeout_ms / 1000,     project: "less",     meaning: "How long a command may take where the call does not say" },
   command_memory_megabytes: { variable: "AUTONOUS_COMMAND_MEMORY_MEGABYTES", kind: { type: "number", min: 16, max: 16_777_216 },      default: undefined,                           project: "lower",    meaning: "Memory limit of a command with all its processes, in MiB; files in its /tmp count", fits: { to: "half of the memory, 256 to 8192", value: () => machineLimits().memory_bytes / MEBIBYTE } },
   command_file_megabytes:   { variable: "AUTONOUS_COMMAND_FILE_MEGABYTES",   kind: { type: "number", min: 1, max: 1_073_741_824 },    default: undefined,                           project: "lower",    meaning: "Largest file that a command can write, in MiB", fits: { to: "a quarter of the disk, 256 to 8192", value: () => machineLimits().file_bytes / MEBIBYTE } },
@@ -99,6 +101,16 @@ type ValueOf<K extends Kind> = K extends { type: "number" }
         ? C
         : string;
 type OrUndefined<D> = D extends undefined ? undefined : never;
+
+/** What the environment says of a setting, and by which variable. */
+export function givenBy(
+  name: SettingName,
+  environment: NodeJS.ProcessEnv,
+): { readonly variable: string; readonly text: string } | undefined {
+  const { variable, also }: SettingRow = SETTINGS[name];
+  const [given] = [variable, also ?? variable].filter((each) => environment[each] !== undefined);
+  return given === undefined ? undefined : { variable: given, text: environment[given] ?? "" };
+}
 
 /** What holds where nobody says otherwise; undefined: nothing does. */
 export function defaultOf(name: SettingName): SettingValue {
