@@ -25,6 +25,22 @@ function compileName(pattern: string): (name: string) => boolean {
   return (name) => glob.matches(name);
 }
 
+/** A user or a chat: a name, or a glob in which a slash is a character like any other, since names are no paths. */
+export function compilePerson(pattern: string): {
+  readonly isName: boolean;
+  matches(name: string | undefined): boolean;
+} {
+  const isName = !WILDCARD.test(pattern);
+  const glob = isName ? undefined : compileGlob(withoutSlashes(pattern));
+  const matches = (name: string | undefined): boolean =>
+    name === pattern || (name !== undefined && glob?.matches(withoutSlashes(name)) === true);
+  return { isName, matches };
+}
+
+function withoutSlashes(text: string): string {
+  return text.replaceAll("/", "\u0001");
+}
+
 /** Which server a tool comes from. A rule that refuses or asks takes any reading of the name, one that allows all. */
 export function compileServer(pattern: string, effect: RuleEffect): { matches(toolName: string): boolean } {
   const isMeant = compileName(pattern);

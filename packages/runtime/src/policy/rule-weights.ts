@@ -4,13 +4,13 @@
  */
 // oxfmt-ignore
 export const WEIGHTS = {
-  character:  128, // for each literal character of a path, command or domain; a path is counted from "/"
-  close:      128, // a path, command or domain
-  tool:        64, // a name
-  tools:       32, // a glob over names
-  mcp_server:  16,
-  permission:   8,
-  risk:         4,
-  user:         1,
-  chat:         1,
+  character:  256, // for each literal character of a path, command or domain; a path is counted from "/"
+  close:      256, // a path, command or domain
+  tool:       128, // a name
+  tools:       64, // a glob over names
+  mcp_server:  32,
+  permission:  16,
+  risk:         8,
+  person:       3, // the name of a user or a chat
+  persons:      1, // a glob over them
 } as const;

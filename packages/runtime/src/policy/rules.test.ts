@@ -70,6 +70,16 @@ const MATCHING: readonly { rule: PolicyRule; given: Given; matches: boolean }[] 
   { rule: { effect: "deny",  user: "ann" },                        given: {},                                                        matches: false },
   { rule: { effect: "deny",  chat: "1" },                          given: { chat: "1" },                                             matches: true },
   { rule: { effect: "deny",  chat: "1" },                          given: { chat: "2" },                                             matches: false },
+  { rule: { effect: "deny",  chat: "telegram:*" },                 given: { chat: "telegram:-1001" },                                matches: true },
+  { rule: { effect: "deny",  chat: "telegram:*" },                 given: { chat: "http:telegram:1" },                               matches: false },
+  { rule: { effect: "deny",  chat: "http:*" },                     given: { chat: "http:team/a" },                                   matches: true },
+  { rule: { effect: "allow", chat: "telegram:500?" },              given: { chat: "http:x/telegram:5001" },                          matches: false },
+  { rule: { effect: "deny",  chat: "http:team/*" },                given: { chat: "http:team/a/b" },                                 matches: true },
+  { rule: { effect: "deny",  chat: "telegram:*" },                 given: {},                                                        matches: false },
+  { rule: { effect: "deny",  user: "{ann,bob}" },                  given: { user: "bob" },                                           matches: true },
+  { rule: { effect: "deny",  user: "{ann,bob}" },                  given: { user: "bobby" },                                         matches: false },
+  { rule: { effect: "deny",  user: "[1-3]*" },                     given: { user: "200" },                                           matches: true },
+  { rule: { effect: "allow", user: "ann[1]" },                     given: { user: "ann[1]" },                                        matches: true },
   { rule: { effect: "deny",  tool: "ls", risk: "high" },           given: {},                                                        matches: false },
   { rule: { effect: "deny",  mcp_server: "github" },               given: { tool: "mcp__github__search" },                           matches: true },
   { rule: { effect: "deny",  mcp_server: "g*" },                   given: { tool: "mcp__github__search" },                           matches: true },
@@ -141,7 +151,10 @@ for (const { rule, given, matches } of MATCHING) {
 
 // Each rule is more specific than all before it, so whichever of them stand together, the last one decides.
 const FROM_GENERAL_TO_SPECIFIC: readonly PolicyRule[] = [
-  { effect: "deny", user: "ann" },
+  { effect: "allow", user: "a*" },
+  { effect: "deny", user: "a*", chat: "?" },
+  { effect: "allow", user: "ann" },
+  { effect: "deny", user: "ann", chat: "?" },
   { effect: "allow", user: "ann", chat: "1" },
   { effect: "deny", risk: "medium" },
   { effect: "allow", risk: "medium", user: "ann", chat: "1" },
@@ -194,7 +207,7 @@ for (const pattern of UNREADABLE) {
   test(`a rule with the unreadable pattern "${pattern.slice(0, 10)}…" opens nothing and refuses everything`, () => {
     const reads = ["/work/a"];
     const deny: PolicyRule = { effect: "deny", tool: "ls", reason: "Readable" };
-    for (const condition of [{ path: pattern }, { tool: `*${pattern}` }]) {
+    for (const condition of [{ path: pattern }, { tool: `*${pattern}` }, { user: `*${pattern}` }]) {
       expect(ruleFor([{ effect: "allow", ...condition }], { reads })).toBeUndefined();
       expect(ruleFor([deny, { effect: "confirm", ...condition }], { reads })).toMatch(/^rule:2 \(confirm /);
       const rules: PolicyRule[] = [{ effect: "confirm", ...condition }];

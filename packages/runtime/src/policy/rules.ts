@@ -11,6 +11,7 @@ import {
   compileCommand,
   compileDomain,
   compilePath,
+  compilePerson,
   compileServer,
   compileTool,
   literalPath,
@@ -120,7 +121,8 @@ function compileRule(rule: PolicyRule, index: number): CompiledRule {
 }
 
 function compileReadable(rule: PolicyRule, index: number): CompiledRule {
-  const { effect, reason, risk, permission, user, chat } = rule;
+  const { effect, reason, risk, permission } = rule;
+  const [user, chat] = [rule.user, rule.chat].map((each) => (each === undefined ? undefined : compilePerson(each)));
   const tool = rule.tool === undefined ? undefined : compileTool(rule.tool);
   const server = rule.mcp_server === undefined ? undefined : compileServer(rule.mcp_server, effect);
   const close = [
@@ -133,11 +135,10 @@ function compileReadable(rule: PolicyRule, index: number): CompiledRule {
     (server === undefined ? 0 : WEIGHTS.mcp_server) +
     (permission === undefined ? 0 : WEIGHTS.permission) +
     (risk === undefined ? 0 : WEIGHTS.risk) +
-    (user === undefined ? 0 : WEIGHTS.user) +
-    (chat === undefined ? 0 : WEIGHTS.chat);
+    weightOfPerson(user) +
+    weightOfPerson(chat);
   function isMeant(call: CallFacts, riskOf: () => Risk): boolean {
-    if (user !== undefined && user !== call.user) return false;
-    if (chat !== undefined && chat !== call.chat) return false;
+    if (user?.matches(call.user) === false || chat?.matches(call.chat) === false) return false;
     if (risk !== undefined && risk !== riskOf()) return false;
     return tool?.matches(call.tool.name) !== false && server?.matches(call.tool.name) !== false;
   }
@@ -166,6 +167,11 @@ function compileReadable(rule: PolicyRule, index: number): CompiledRule {
       return specificity;
     },
   };
+}
+
+function weightOfPerson(person: { readonly isName: boolean } | undefined): number {
+  if (person === undefined) return 0;
+  return person.isName ? WEIGHTS.person : WEIGHTS.persons;
 }
 
 function idOf(rule: PolicyRule, index: number): string {
