@@ -108,8 +108,11 @@ export function givenBy(
   environment: NodeJS.ProcessEnv,
 ): { readonly variable: string; readonly text: string } | undefined {
   const { variable, also }: SettingRow = SETTINGS[name];
-  const [given] = [variable, also ?? variable].filter((each) => environment[each] !== undefined);
-  return given === undefined ? undefined : { variable: given, text: environment[given] ?? "" };
+  for (const each of [variable, also ?? variable]) {
+    const text = environment[each];
+    if (text !== undefined) return { variable: each, text };
+  }
+  return undefined;
 }
 
 /** What holds where nobody says otherwise; undefined: nothing does. */
