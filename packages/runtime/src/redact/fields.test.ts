@@ -95,3 +95,18 @@ test("a listing without a secret is the same reference, and lines of two places 
   ];
   expect(redactValue(apart).value).toBe(apart);
 });
+
+// oxfmt-ignore
+const AGAIN = [
+  { title: "a known value within a password",         data: { password: "wordknown value/1token=***REDACTED***" } },
+  { title: "a known value within an address",         data: { password: '"postgres://bob:hunknown value/1{"args":["--token","abcdef"]}\'***REDACTED***' } },
+  { title: "a password within the value of a token",  data: { args: ["--token", "passknown value/1token=***REDACTED***<password>hunter2</password>"] } },
+  { title: "an address within a named value",         data: { name: "X_TOKEN", value: "-----BEGIN CERTIFICATE-----\npostgres://bob:hunter2@db/app\\***REDACTED***" } },
+] as const;
+
+test.each(AGAIN)("redacting data twice changes nothing more: $title", ({ data }) => {
+  const { redactValue } = createRedactor({ known: ["known value/1"] });
+  const once = redactValue(data);
+  expect(once.redacted).toBe(true);
+  expect(redactValue(once.value)).toEqual({ value: once.value, redacted: false });
+});

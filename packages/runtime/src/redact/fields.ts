@@ -44,8 +44,7 @@ function redactItems(given: readonly unknown[], depth: number, redactText: Redac
   let changed: unknown[] | undefined = items === given ? undefined : [...items];
   for (const [index, item] of items.entries()) {
     const claim = claimBefore(items, index);
-    const secret = claim === undefined ? undefined : redactSecret(item, claim);
-    const { value, redacted } = secret ?? redactAt(item, depth + 1, redactText);
+    const { value, redacted } = redactClaimed(item, claim, { depth, redactText });
     if (!redacted) continue;
     changed ??= [...items];
     changed[index] = value;
@@ -95,12 +94,25 @@ function redactEntries(object: Record<string, unknown>, depth: number, redactTex
   for (const [key, field] of Object.entries(object)) {
     const name = redactText(key);
     const claim = isNamed && /^value$/i.test(key) ? NAMED : secretClaim(key);
-    const secret = claim === undefined ? undefined : redactSecret(field, claim);
-    const { value, redacted } = secret ?? redactAt(field, depth + 1, redactText);
+    const { value, redacted } = redactClaimed(field, claim, { depth, redactText });
     isChanged ||= redacted || name.redacted;
     entries.push([name.text, value]);
   }
   return isChanged ? { value: Object.fromEntries(entries), redacted: true } : { value: object, redacted: false };
+}
+
+interface Inside {
+  readonly depth: number;
+  readonly redactText: RedactText;
+}
+
+/** With markers in it a value may be a secret that it was not with the secrets that stood there. */
+function redactClaimed(value: unknown, claim: Claim | undefined, { depth, redactText }: Inside): Result {
+  const secret = claim === undefined ? undefined : redactSecret(value, claim);
+  if (secret !== undefined) return secret;
+  const parts = redactAt(value, depth + 1, redactText);
+  if (claim === undefined || !parts.redacted) return parts;
+  return redactSecret(parts.value, claim) ?? parts;
 }
 
 /** `{ name: "DB_PASSWORD", value: "x" }`, as containers are told their environment. */

@@ -109,6 +109,21 @@ test("redacting twice changes nothing more", LIMIT, () => {
   );
 });
 
+test("redacting data twice changes nothing more", LIMIT, () => {
+  fc.assert(
+    fc.property(anyText, anyText, (one, two) => {
+      const lines = [
+        { path: "a", line: 1, text: one },
+        { path: "a", line: 2, text: two },
+      ];
+      const data = { password: one, note: two, args: ["--token", one, two], lines, name: "X_TOKEN", value: two };
+      const once = redactor.redactValue(data).value;
+      expect(redactor.redactValue(once)).toEqual({ value: once, redacted: false });
+    }),
+    { ...RUNS, numRuns: Math.ceil(numRuns / 5) },
+  );
+});
+
 const line64 = body.slice(-64);
 const word80 = "a1B2c3D4".repeat(10);
 const ATE = "ATE";
@@ -160,7 +175,7 @@ const twilio = joined("S", "K", "0123456789abcdef".repeat(2));
 
 // oxfmt-ignore
 const ONE_PUSH = [
-  { title: "a token of fixed length before one that is not over",    text: `${twilio}${telegram}known` },
+  { title: "a token of fixed length before one that is not over",    text: `${twilio}${telegram}known ` },
   { title: "the same before a word that may be a known value",       text: `${twilio}${telegram}${"a".repeat(40)}` },
 ] as const;
 
