@@ -8,6 +8,7 @@ import { FROM_PROJECT, SETTINGS } from "../packages/autonous/src/config/settings
 import { METRICS } from "../packages/autonous/src/telemetry/metric-table.ts";
 import { schemaOf } from "../packages/runtime/src/contract/tool.ts";
 import { memoryOf } from "../packages/autonous/src/store/tool-memory.ts";
+import { RUN_LATER } from "../packages/runtime/src/policy/run-later.ts";
 import { BUILT_IN } from "../packages/runtime/src/tools/all.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -101,6 +102,13 @@ async function tools(): Promise<string> {
   return `# Tools\n\n${parts.join("\n")}`;
 }
 
+function runLater(): string {
+  const rows = RUN_LATER.map(({ why, reader, source, paths }) => [paths.map(code).join(" "), reader, why, source]);
+  const about =
+    "Files that a program runs or obeys later, without a person asking for it. [policy.md](policy.md) says what that means for a call. A name without a leading `/` counts at any depth, in any case; `**` stands for any number of folders, and what lies below a folder belongs to it. A source is a manual page by its name and section, or other documentation by its title.";
+  return `# Files that run later\n\n${about}\n\n${table(["names", "who reads them, and when", "what the caller is told", "source"], rows)}\n`;
+}
+
 function argsSchemas(): string {
   const rows = BUILT_IN.map(({ name, args }) => `  ${name}: ${JSON.stringify(schemaOf(args))},`);
   const about =
@@ -115,6 +123,7 @@ const pages: Readonly<Record<string, string>> = {
   "docs/settings.md": settings(),
   "docs/commands.md": commands(),
   "docs/metrics.md": metrics(),
+  "docs/run-later.md": runLater(),
   "docs/tools.md": await tools(),
   "packages/runtime/src/tools/schemas.ts": argsSchemas(),
   "packages/autonous/schema/config.schema.json": `${JSON.stringify(makeConfigurationSchema(), null, 2)}\n`,

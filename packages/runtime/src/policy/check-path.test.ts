@@ -11,8 +11,9 @@ import {
   runsLater,
   mayRunLater,
 } from "./check-path.ts";
-import { RUN_LATER, SENSITIVE_PLACES } from "./dangers.ts";
+import { SENSITIVE_PLACES } from "./dangers.ts";
 import { foldPath } from "./fold-name.ts";
+import { RUN_LATER } from "./run-later.ts";
 
 const HOME = "/home/ann";
 const everywhere = { roots: ["/"], home: HOME, state_dirs: ["/work/.agent", "/home/ann/.local/state/autonous"] };

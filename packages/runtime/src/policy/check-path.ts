@@ -1,9 +1,10 @@
 import { isInside } from "../paths/inside.ts";
-import { RUN_LATER, SENSITIVE_PLACES } from "./dangers.ts";
+import { SENSITIVE_PLACES } from "./dangers.ts";
 import type { GitPlaces, Places } from "./facts.ts";
 import { foldPath } from "./fold-name.ts";
 import { compilePlaces } from "./places.ts";
 import type { Place, PlaceRow, PlaceTable } from "./places.ts";
+import { RUN_LATER } from "./run-later.ts";
 
 const sensitivePlaces = compilePlaces(SENSITIVE_PLACES);
 /** Compiled when something is first to be changed. */

@@ -89,6 +89,10 @@ function judgeDd(command: SimpleCommand, ground: CommandGround): readonly Remark
   return judgeWrites(command, ground, targets);
 }
 
+const PLAIN_PATH = /^[./~\w-]+$/;
+/** A relative path with other characters in it. A script that stands where a file is expected has one of these, or begins like `s/` or `/`. */
+const ODD_PATH = /^(?![sy]?[/|#,;])[^,;{}|#\\()^&"'`<>\n]+$/;
+
 function judgeInPlace(command: SimpleCommand, ground: CommandGround): readonly Remark[] {
   const isSed = command.words.some(({ value }, index) => index === 0 && value.endsWith("sed"));
   const table = { short: isSed ? "efl" : "efE", long: ["expression", "file", "line-length"] };
@@ -101,7 +105,7 @@ function judgeInPlace(command: SimpleCommand, ground: CommandGround): readonly R
     ? judgeWrites(
         command,
         ground,
-        operands.slice(isScript ? 1 : 0).filter(({ value }) => /^[./~\w-]+$/.test(value)),
+        operands.slice(isScript ? 1 : 0).filter(({ value }) => PLAIN_PATH.test(value) || ODD_PATH.test(value)),
       )
     : [];
 }

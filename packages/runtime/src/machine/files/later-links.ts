@@ -1,9 +1,10 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { runsLater } from "../../policy/check-path.ts";
-import { FIXED_FOLDERS, RUN_LATER } from "../../policy/dangers.ts";
+import { FIXED_FOLDERS } from "../../policy/dangers.ts";
 import { foldPath } from "../../policy/fold-name.ts";
 import type { PlaceRow } from "../../policy/places.ts";
+import { RUN_LATER } from "../../policy/run-later.ts";
 
 /** A link that stands where a file that runs later is looked for: what it leads to runs later too. */
 interface LaterLink {

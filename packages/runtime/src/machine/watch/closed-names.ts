@@ -1,10 +1,10 @@
 import { isInside } from "../../paths/inside.ts";
 import { findLaterPlace, isHiddenName, isInPackages, runsLater } from "../../policy/check-path.ts";
-import { RUN_LATER } from "../../policy/dangers.ts";
 import type { WorkspaceContext } from "../../policy/decide.ts";
 import type { GitPlaces } from "../../policy/facts.ts";
 import { foldPath } from "../../policy/fold-name.ts";
 import { compilePlaces } from "../../policy/places.ts";
+import { RUN_LATER } from "../../policy/run-later.ts";
 import { isNamed } from "../sandbox/named-places.ts";
 import type { Place, TreeFolder } from "./tree-entry.ts";
 
