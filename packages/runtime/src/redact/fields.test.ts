@@ -101,6 +101,7 @@ const AGAIN = [
   { title: "a known value within a password",         data: { password: "wordknown value/1token=***REDACTED***" } },
   { title: "a known value within an address",         data: { password: '"postgres://bob:hunknown value/1{"args":["--token","abcdef"]}\'***REDACTED***' } },
   { title: "a password within the value of a token",  data: { args: ["--token", "passknown value/1token=***REDACTED***<password>hunter2</password>"] } },
+  { title: "a line that begins with a line end",      data: [{ path: "a", line: 1, text: "a secret: " }, { path: "a", line: 2, text: '\n"password: |\n  endlessx' }] },
   { title: "an address within a named value",         data: { name: "X_TOKEN", value: "-----BEGIN CERTIFICATE-----\npostgres://bob:hunter2@db/app\\***REDACTED***" } },
 ] as const;
 
@@ -109,4 +110,13 @@ test.each(AGAIN)("redacting data twice changes nothing more: $title", ({ data })
   const once = redactValue(data);
   expect(once.redacted).toBe(true);
   expect(redactValue(once.value)).toEqual({ value: once.value, redacted: false });
+});
+
+test("a line of a listing keeps the line end that it begins with", () => {
+  const listing = (text: string): unknown => [
+    { path: "a", line: 1, text: "\nkey" },
+    { path: "a", line: 2, text: `\n${text}` },
+    { path: "a", line: 9, text: `\n${text}` },
+  ];
+  expect(redactValue(listing(token)).value).toEqual(listing(REDACTION_MARKER));
 });

@@ -64,7 +64,11 @@ function redactListing(items: readonly unknown[], redactText: RedactText): reado
   const lines = items.map(({ text }, index) => (isNext(items[index - 1], items[index] as Line) ? text : `\n${text}`));
   const redacted = redactText.lines(lines);
   if (redacted.every((text, index) => text === lines[index])) return items;
-  return items.map((item, index) => ({ ...item, text: (redacted[index] ?? "").replace(/^\n/, "") }));
+  return items.map((item, index) => {
+    const text = redacted[index] ?? "";
+    // Only the line end that was put before the text: it may have one of its own.
+    return { ...item, text: lines[index] === item.text ? text : text.replace(/^\n/, "") };
+  });
 }
 
 function isLine(item: unknown): item is Line {
