@@ -29,6 +29,14 @@ test.each(COMMANDS.map((command) => [command.name, command] as const))(
   },
 );
 
+const GROUPS = new Set(COMMANDS.flatMap(({ name }) => name.split(" ").slice(0, -1)));
+
+test.each([...GROUPS])("%s --help says what its commands are about", async (group) => {
+  const { path: cwd } = await scratchFolder();
+  const { stdout } = await autonous([group, "--help"], { cwd });
+  expect(stdout).toMatch(new RegExp(`^Usage: autonous ${group} \\[options\\] \\[command\\]\n\n[A-Z].{10}`));
+});
+
 const ABOUT = [
   { words: ["--help"], says: /Commands:[^]*policy[^]*To begin:/ },
   { words: ["help"], says: /Commands:/ },

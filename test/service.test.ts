@@ -9,6 +9,7 @@ import { buildTree } from "@autonous/runtime";
 import type { EventNode } from "@autonous/runtime";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { curlLine } from "../packages/autonous/src/service/token.ts";
+import { autonous } from "./support/cli.ts";
 import { parseStream, scratchPlace, startService, until, writeScript } from "./support/service.ts";
 import type { Place, Served, Told } from "./support/service.ts";
 
@@ -102,6 +103,17 @@ test("the events of a task are one tree", async () => {
       ],
     ],
   ]);
+});
+
+test("events tree shows a task that is over as over, with its start as a step of it", async () => {
+  const { reply } = await service.ask({ text: "/ls ." });
+  const { stdout } = await autonous(["events", "tree", reply?.task_id ?? "", "--state-dir", place.state_dir], {
+    cwd: place.root,
+  });
+  const lines = stdout.replaceAll(/\d+ ms/g, "N ms").split("\n");
+  expect(lines[1]).toMatch(/^└─ task .*completed · N ms/);
+  expect(lines[2]).toMatch(/^ {3}├─ task\.started/);
+  expect(stdout).not.toContain("not over");
 });
 
 const hasCurl = await promisify(execFile)("curl", ["--version"]).then(

@@ -64,21 +64,26 @@ function oneLine(text: string): string {
 }
 
 /** A tree as lines: what, how long it took, how it ended. */
-export function treeLines(nodes: readonly EventNode[], indent = ""): string[] {
+export function treeLines(nodes: readonly EventNode[]): string[] {
+  return linesOf(nodes, "", undefined);
+}
+
+function linesOf(nodes: readonly EventNode[], indent: string, parent: EventNode | undefined): string[] {
   return nodes.flatMap((node, i) => {
     const last = i === nodes.length - 1;
     return [
-      `${indent}${last ? "└─ " : "├─ "}${nodeLine(node)}`,
-      ...treeLines(node.children, indent + (last ? "   " : "│  ")),
+      `${indent}${last ? "└─ " : "├─ "}${nodeLine(node, parent)}`,
+      ...linesOf(node.children, indent + (last ? "   " : "│  "), node),
     ];
   });
 }
 
 /** What can be cut at the end of a line comes last. */
-function nodeLine({ event, end }: EventNode): string {
+function nodeLine({ event, end }: EventNode, parent: EventNode | undefined): string {
   const [name = "", stage] = event.type.split(".");
-  if (end === undefined && stage !== "started")
-    return `${event.type} ${cutTo(detailOf(event), DETAIL_LENGTH)}`.trimEnd();
+  // The start of a task is a step of the task, which ends it.
+  const isStep = stage !== "started" || parent?.event.type.split(".")[0] === name;
+  if (end === undefined && isStep) return `${event.type} ${cutTo(detailOf(event), DETAIL_LENGTH)}`.trimEnd();
   const { tool_name } = event.payload;
   const isCall = typeof tool_name === "string";
   const ending = end === undefined ? "not over" : (end.type.split(".")[1] ?? "");

@@ -1,6 +1,7 @@
 import { createRuntime } from "@autonous/runtime";
 import { loadConfiguration } from "../config/load.ts";
 import { withProject } from "../config/project.ts";
+import { toolMemory } from "../store/tool-memory.ts";
 import type { OpenChannel } from "./channels.ts";
 import { CannotServe } from "./context.ts";
 import type { ServiceContext } from "./context.ts";
@@ -32,7 +33,7 @@ export async function openTelegramChannel(context: ServiceContext): Promise<Open
 }
 
 /** What a task is offered, as it would be now. */
-async function listTools({ roots, state_dir, environment }: ServiceContext): Promise<readonly string[]> {
+async function listTools({ roots, state_dir, environment, store }: ServiceContext): Promise<readonly string[]> {
   const own = loadConfiguration(environment);
   const { configuration, roots: narrowed } = withProject(own, { roots, cwd: roots[0] ?? "/", environment });
   const { policy } = configuration;
@@ -42,6 +43,7 @@ async function listTools({ roots, state_dir, environment }: ServiceContext): Pro
     looking: true,
     profile: policy.profile,
     config: policy.configuration,
+    memory: toolMemory((work) => work(store.memory)),
     ...(policy.projects === undefined ? {} : { projects: policy.projects }),
   });
   try {
