@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseConfiguration } from "../packages/autonous/src/config/read-file.ts";
@@ -147,6 +147,7 @@ const RUNNERS: Readonly<Record<string, (text: string) => Promise<void>>> = {
   sh: runShell,
   json: runJson,
   bash: async () => {}, // what installs the program: test/install.test.ts
+  jsonl: async () => {}, // expected decisions: test/cookbook.test.ts
 };
 
 const PAGES = [
@@ -174,9 +175,30 @@ for (const page of PAGES) {
     }
     test("its links lead somewhere", () => {
       const text = readFileSync(join(root, page), "utf8");
-      for (const [, target = ""] of text.matchAll(/\]\((?!https?:)([^)#]+)\)/g)) {
-        expect(() => readdirSync(join(root, page, "..", target)), target).not.toThrow(/ENOENT/);
+      for (const [, path = "", anchor] of text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
+        const target = path === "" ? join(root, page) : join(root, page, "..", path);
+        expect(existsSync(target), path).toBe(true);
+        if (anchor !== undefined) expect(anchorsOf(target), `${path}#${anchor}`).toContain(anchor);
       }
     });
   });
 }
+
+/** The anchors that a page's headings get: lower case, without punctuation, with a hyphen for each space. */
+function anchorsOf(page: string): readonly string[] {
+  return Array.from(readFileSync(page, "utf8").matchAll(/^#+ (.+)$/gm), ([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{Letter}\p{Number}_ -]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+test("docs/README.md lists every page and every decision", () => {
+  const index = readFileSync(join(root, "docs/README.md"), "utf8");
+  const pages = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" });
+  const unlisted = pages.filter(
+    (page) => page.endsWith(".md") && page !== "README.md" && !index.includes(`](${page})`),
+  );
+  expect(unlisted).toEqual([]);
+});
