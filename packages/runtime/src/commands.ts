@@ -41,6 +41,7 @@ interface CommandsOptions {
   /** See `RuntimeOptions.session`. */
   readonly session?: string;
   readonly bash_timeout_ms?: number;
+  readonly script_timeout_ms?: number;
   readonly command_limits?: Partial<CommandLimits>;
 }
 
@@ -117,6 +118,7 @@ export class Commands {
     const background = async () => await (await this.#load()).background();
     return {
       timeout_ms: this.#options.bash_timeout_ms ?? DEFAULTS.bash_timeout_ms,
+      script_timeout_ms: this.#options.script_timeout_ms ?? DEFAULTS.script_timeout_ms,
       run: (command, options) => this.#runForCall(placed(command), options, call),
       start: (command) => this.#start(placed(command), call),
       output: async (...given) => await (await background()).output(...given),

@@ -5,5 +5,6 @@ export const DEFAULTS = {
   bytes:               51_200,
   timeout_ms:          30_000,
   bash_timeout_ms:     120_000,
+  script_timeout_ms:   120_000,
   approval_timeout_ms: 3_600_000,
 } as const;

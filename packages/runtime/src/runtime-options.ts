@@ -61,6 +61,8 @@ export interface RuntimeOptions {
   readonly sandbox?: SandboxMode;
   /** How long a command may take where a call does not say. */
   readonly bash_timeout_ms?: number;
+  /** How long a script of a skill may take where a call does not say. */
+  readonly script_timeout_ms?: number;
   /** What a command may take of the machine. Default: what fits the machine (`machineLimits`). */
   readonly command_limits?: Partial<CommandLimits>;
   /** Patterns of words that no command may match, between commas or line breaks. */

@@ -118,6 +118,7 @@ export function runtimeOptions({ configuration, roots, cwd, state_dir }: Workpla
     timeout_ms: settings.tool_timeout_seconds * 1000,
     sandbox: settings.sandbox,
     bash_timeout_ms: settings.bash_timeout_seconds * 1000,
+    script_timeout_ms: settings.script_timeout_seconds * 1000,
     command_limits: commandLimits(settings),
     ...(settings.tool_bash_denylist === undefined ? {} : { bash_denylist: settings.tool_bash_denylist }),
     approval_timeout_ms: settings.approval_timeout_seconds * 1000,

@@ -178,4 +178,6 @@ export interface CallProcesses {
   list(): Promise<readonly BackgroundFacts[]>;
   /** How long a command may take where the call does not say. */
   readonly timeout_ms: number;
+  /** The same for a script of a skill. */
+  readonly script_timeout_ms: number;
 }

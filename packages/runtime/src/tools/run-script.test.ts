@@ -41,7 +41,7 @@ function plainTranscript(): Transcript {
 }
 
 /** A person's skill "kit" with these scripts; those that begin with "#!" are executable. */
-async function kit(scripts: Readonly<Record<string, string>>, run: RunProgram = runBare) {
+async function kit(scripts: Readonly<Record<string, string>>, run: RunProgram = runBare, script_timeout_ms = 60_000) {
   const folder = await scratchFolder();
   const { path } = folder;
   const base = "home/.agents/skills/kit";
@@ -56,7 +56,11 @@ async function kit(scripts: Readonly<Record<string, string>>, run: RunProgram = 
   const workspace = { roots: [join(path, "root")], home: join(path, "home"), state_dirs: [join(path, "state")] };
   const skills = createSkills({ workspace, cwd: join(path, "root"), environment: { PATH: process.env["PATH"] } });
   const call = { run_folder: join(path, "state/run"), signal: new AbortController().signal, run };
-  const context = { skills: skills.forCall(call), openTranscript: plainTranscript } satisfies Partial<ToolContext>;
+  const context = {
+    skills: skills.forCall(call),
+    openTranscript: plainTranscript,
+    processes: { script_timeout_ms },
+  };
   return {
     ...folder,
     /** Checks the arguments and what comes back as the gate does. */
@@ -156,6 +160,17 @@ for (const { title, text, exit_code, code, says } of FAILED) {
     expect(await readdir(join(path, "state/run/skills"))).toEqual([]);
   });
 }
+
+test("a script may take as long as the host says where the call does not say", async () => {
+  const { call } = await kit({ "scripts/a.sh": "exec sleep 600" }, runBare, 1000);
+
+  const { failure } = await call({ relative_path: "scripts/a.sh" });
+
+  expect(failure).toMatchObject({
+    code: "Timeout",
+    message: expect.stringMatching(/stopped after 1 seconds/) as string,
+  });
+});
 
 test("nothing is left of the copy where the script could not be started", async () => {
   const { call, path } = await kit({ "scripts/a": "#!/no/such/interpreter\n" });

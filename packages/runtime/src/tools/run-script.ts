@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { TranscriptEnd } from "../contract/context.ts";
 import { SCRIPT_FOLDERS, SKILL_SOURCES } from "../contract/skills.ts";
-import type { ReadyScript, ScriptEnd, ScriptOptions, SkillReference } from "../contract/skills.ts";
+import type { ReadyScript, ScriptEnd, SkillReference } from "../contract/skills.ts";
 import { defineTool } from "../contract/tool.ts";
 import type { ToolOutput } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
@@ -16,7 +16,7 @@ const LIMITS = {
   all_bytes: 131_072,
 } as const;
 
-const TIMEOUT = { usual_seconds: 120, most_seconds: 600 } as const;
+const MAX_SECONDS = 600;
 
 const args = () =>
   z.strictObject({
@@ -28,7 +28,7 @@ const args = () =>
       .describe("Name of the skill, or its name and source"),
     relative_path: z.string().min(1).max(4096).describe("The script, relative to the skill's folder: scripts/fill.py"),
     args: argumentList().default([]).describe("Arguments of the script, each as it is: no shell reads them"),
-    timeout_seconds: z.int().min(1).max(TIMEOUT.most_seconds).default(TIMEOUT.usual_seconds),
+    timeout_seconds: z.int().min(1).max(MAX_SECONDS).optional().describe("Timeout in seconds (default 120)"),
     workdir: z
       .enum(SCRIPT_FOLDERS)
       .default("sandbox")
@@ -78,15 +78,20 @@ export const runScript = defineTool({
   permission_class: "bash",
   audit_operation: "execute",
   runs_script: (given) => ({ skill: referenceOf(given), path: given.relative_path }),
-  deadline_ms: TIMEOUT.most_seconds * 1000 + 30_000, // it is copied first, and ended by its own limit
+  deadline_ms: MAX_SECONDS * 1000 + 30_000, // it is copied first, and ended by its own limit
   search_hint: "run execute skill script program",
 
-  async execute(given, { skills, openTranscript, display }) {
+  async execute(given, { skills, processes, openTranscript, display }) {
     const script = await skills.openScript(referenceOf(given), given.relative_path);
+    const { timeout_seconds = processes.script_timeout_ms / 1000 } = given;
+    const options = { workdir: given.workdir, timeout_ms: timeout_seconds * 1000 };
     try {
-      const { end, printed } = await keepOutput(openTranscript(), async (keep) => await runTo(keep, script, given));
+      const { end, printed } = await keepOutput(
+        openTranscript(),
+        async (onOutput) => await script.run(given.args, { ...options, onOutput }),
+      );
       await tellSetAside(end.changes, { display });
-      return present({ given, script, end, printed });
+      return present({ given, timeout_seconds, script, end, printed });
     } finally {
       script.close();
     }
@@ -97,12 +102,9 @@ function referenceOf({ skill }: Args): SkillReference {
   return typeof skill === "string" ? { name: skill } : skill;
 }
 
-function runTo(onOutput: ScriptOptions["onOutput"], script: ReadyScript, given: Args): Promise<ScriptEnd> {
-  return script.run(given.args, { workdir: given.workdir, timeout_ms: given.timeout_seconds * 1000, onOutput });
-}
-
 interface Ended {
   readonly given: Args;
+  readonly timeout_seconds: number;
   readonly script: ReadyScript;
   readonly end: ScriptEnd;
   readonly printed: TranscriptEnd;
@@ -130,11 +132,10 @@ function present(ended: Ended): ToolOutput<Data> {
   };
 }
 
-function failureOf({ given, script: { skill, script }, end }: Ended): ToolError | undefined {
+function failureOf({ timeout_seconds, script: { skill, script }, end }: Ended): ToolError | undefined {
   const what = `"${script.path}" of the skill "${skill.name}"`;
   const { exit_code, signal, limit_reached: reached } = end;
   if (end.ended_by === "timeout") {
-    const { timeout_seconds } = given;
     return new ToolError("Timeout", `${what} was stopped after ${timeout_seconds} seconds`, { timeout_seconds });
   }
   if (end.unprotected !== undefined) return unprotectedError(what, end.unprotected);
