@@ -5,7 +5,7 @@ import type { Runtime, ToolCallResult } from "@autonous/runtime";
 import { expect, onTestFinished, test } from "vitest";
 import { scratchFolder } from "../../../test/support/scratch.ts";
 
-/** Files of our own state that somebody, or a disk, has changed: a plain refusal of what needs them, and of nothing else. */
+/** Files of our own state that were changed or damaged: calls that need them are refused, and no others. */
 
 async function place() {
   const { path, make } = await scratchFolder();

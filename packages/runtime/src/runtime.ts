@@ -157,7 +157,7 @@ async function closeInOrder(opened: readonly { close(): Promise<void> }[]): Prom
   }
 }
 
-/** Loaded when it is asked for: most processes decide nothing again. */
+/** Loaded on demand: most processes never replay a decision. */
 function decidingAgain(shared: DecidingParts): Runtime["decideAgain"] {
   let replay: Replay | undefined;
   return async (record) => {

@@ -13,7 +13,7 @@ export interface Print {
   note(text: string): void;
   /** One JSON document, or one line of JSON Lines, on stdout. */
   document(value: unknown): void;
-  /** When stdout has taken all of that, or will not: then the signal of the command is aborted. */
+  /** Resolves when stdout has accepted everything, or never will: then the signal of the command is aborted. */
   flushed(): Promise<void>;
 }
 

@@ -101,7 +101,7 @@ test("a last line that a crash has torn is made whole", async () => {
   expect(await setting.verify()).toMatchObject({ ok: true });
 });
 
-test("a file that cannot be written holds up no other, is told of once, and gets everything when it can be", async () => {
+test("a file that cannot be written delays no other, is reported once, and gets everything once it can be written", async () => {
   const setting = await setUp();
   const blocked = await setting.record();
   const file = setting.fileOf(blocked);

@@ -12,11 +12,11 @@ export interface MirrorOptions {
   /** Where the heads of the chains are kept. */
   readonly heads: string;
   readonly clock: () => number;
-  /** Told of every event once, in the order of recording; those since the last start's end come again after a crash. */
+  /** Called for every event once, in the order of recording; events since the last shutdown come again after a crash. */
   readonly onEvents?: (events: readonly RuntimeEvent[]) => void;
   /** Takes events that this user did not write, for a copy. */
   readonly is_copy?: boolean;
-  /** Told when a run's file cannot be written, and when it can again. */
+  /** Called when a run's file cannot be written, and when it can again. */
   readonly log: (line: string) => void;
 }
 

@@ -123,7 +123,7 @@ function readable(rows: readonly Row[]): readonly Approval[] {
 async function open(queries: Queries, request: ApprovalRequest, now: number): Promise<Approval> {
   const { approval_id, run_id, tool_call_id, digest, expires_at } = request;
   for (const row of await queries.all<Row>(OF_CALL, [run_id, tool_call_id])) {
-    const known = readApproval(row); // damaged: it is withdrawn, and asked for again
+    const known = readApproval(row); // damaged: it is withdrawn, and approval is requested again
     if (known?.request.digest === digest && known.state !== "used" && known.state !== "withdrawn") return known;
     await move(queries, row, { state: "withdrawn", now });
   }
@@ -176,7 +176,7 @@ function find(queries: Queries, approval_id: string): Promise<Row | undefined> {
   return queries.one<Row>(BY_ID, [approval_id]);
 }
 
-/** Undefined where the row was damaged: it allows nothing, and nobody can be asked by it. */
+/** Undefined where the row was damaged: it allows nothing and cannot be answered. */
 function readApproval({ request_json, state, answer_json, answered_at }: Row): Approval | undefined {
   const request = parseKept(request_json, isRequest);
   const answer = answer_json === null ? null : parseKept(answer_json, isAnswer);

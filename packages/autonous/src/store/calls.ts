@@ -75,7 +75,7 @@ export function createCalls(database: Database): Calls {
       database.read("read the result of a call", async (queries) => {
         const row = await queries.one<{ readonly output_text: string | null }>(RESULT, [run_id, tool_call_id]);
         const text = row?.output_text;
-        // Damaged, it is as one that was not kept; its hash is on record, and `audit verify` reports it.
+        // A damaged result counts as missing; its hash is on record, and `audit verify` reports it.
         return typeof text === "string" ? parseKept(text, isResult) : undefined;
       }),
   };

@@ -57,7 +57,7 @@ function recordedRow(row: EventRow): RecordedRow {
   return { position, run_id, seq, event: readRow(row) };
 }
 
-/** For one who cannot go on without it: the record of a run is all of its events. */
+/** For readers that need every event: throws where one is damaged. */
 export function requireEvent({ run_id, event }: RecordedRow): RuntimeEvent {
   if (!("unreadable" in event)) return event;
   throw new StoreError("DamagedRow", { doing: `read the record of run "${run_id}"`, why: event.unreadable });

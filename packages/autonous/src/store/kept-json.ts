@@ -15,7 +15,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A row that was changed by others, or by a disk: what belongs to it fails in words, and nothing else does. */
+/** A row that was changed from outside or damaged: what depends on it fails with a message, and nothing else does. */
 export function damagedRow(doing: string, row: string): StoreError {
   return new StoreError("DamagedRow", { doing, why: `${row} is not valid` });
 }

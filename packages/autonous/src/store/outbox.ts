@@ -128,7 +128,7 @@ function contentOf(kind: Outgoing["kind"], body: string): Outgoing {
   return parseKept(body, isOutgoing) ?? { kind: "text", text: DAMAGED[kind] };
 }
 
-/** What is said in the place of something that cannot be read from the store: the chat behind it goes on. */
+/** Sent instead of an entry that cannot be read from the store, so that the chat continues. */
 const DAMAGED = {
   file: "A file of this task cannot be sent: its entry in the store is damaged.",
   approval:

@@ -48,7 +48,7 @@ const CONTRADICTIONS = [
             and json_valid(payload) and exists (select 1 from inbox where inbox.run_id = events.run_id and ${KEPT})
             and not exists (select 1 from tool_calls where tool_calls.run_id = events.run_id
               and tool_calls.id = case when json_valid(payload) then json_extract(payload, '$.tool_call_id') end)` },
-  { problem: "an approval of this run is not valid JSON: it allows nothing, and nobody can answer it",
+  { problem: "an approval of this run is not valid JSON: it allows nothing and cannot be answered",
     sql: "select distinct run_id from approvals where not json_valid(request_json) or not json_valid(coalesce(answer_json, '{}'))" },
   { problem: "a grant of this run is not valid JSON: it allows nothing",
     sql: "select distinct run_id from grants where not json_valid(grant_json)" },

@@ -266,7 +266,7 @@ export interface Events {
   read(filter: EventFilter & { readonly after?: number }): Promise<readonly RecordedEvent[]>;
   /** The last `limit` of them, oldest first. */
   last(filter: EventFilter): Promise<readonly RecordedEvent[]>;
-  /** Both for one who reads several runs: a damaged row says so, and takes nothing from the others. */
+  /** Both are for readers of several runs: a damaged row is reported in its place, and the others follow. */
   rows(filter: EventFilter & { readonly after?: number }): Promise<readonly RecordedRow[]>;
   lastRows(filter: EventFilter): Promise<readonly RecordedRow[]>;
   /** The audit records of calls, newest first. */

@@ -49,7 +49,7 @@ const CHECK_MS = 1000;
  * is not blamed for the time in which this process itself, or the whole machine, was asleep.
  */
 const HUNG_CHECKS = 15;
-/** For one that was not heard of since its start: on a busy machine that takes long, and would for the next one too. */
+/** For a child that has not reported since its start: on a busy machine that takes long, and a new one would not be faster. */
 const STARTING_CHECKS = 120;
 /** A worker that lived so long did not fail by starting. */
 const STABLE_MS = 30_000;

@@ -53,7 +53,7 @@ export class BreakerBoard {
 
 /** As the service wrote them down last. They mean something only while it runs. */
 export async function readBreakers(kv: KeyValues): Promise<readonly BreakerState[]> {
-  // Damaged, they are as if none were known: the service writes them down again with the next change.
+  // If damaged, none are known: the service writes them again with the next change.
   return parseKept((await kv.get(KEY)) ?? "[]", areBreakers) ?? [];
 }
 

@@ -162,7 +162,7 @@ async function describe(
   }
   const runs = tails.length;
   const { last } = await wholeLines(pruningsFile(partial));
-  const chain = last === undefined ? undefined : parseEvent(last); // damaged: then its problem is in the verdict
+  const chain = last === undefined ? undefined : parseEvent(last); // damaged: the verdict reports it
   if (chain !== undefined) tails.push([chain.run_id, chain.seq, chain.hash]);
   const problems = verdict.problems.map(problemLine);
   const report = { made_at, runs, records: verdict.records, problems, left_out: LEFT_OUT };

@@ -21,11 +21,11 @@ interface Origin {
 export interface EvidenceVerdict extends AuditVerdict {
   /** Of the key that signed, where the seal is there and right. */
   readonly key?: string;
-  /** By run and number, for one who has the original record. */
+  /** By run and number, to compare with the original record. */
   readonly origins: ReadonlyMap<string, ReadonlyMap<number, Origin>>;
 }
 
-/** Lines that are looked at to know what a file is: the first of them may be damaged. */
+/** Lines read to find out what a file is: the first of them may be damaged. */
 const MOST_LOOKED_AT = 100;
 
 /** export: a line of it is linked as those of an export are. record: a line is an event. neither: nothing says what it is. */
@@ -110,7 +110,8 @@ class EvidenceCheck {
   verdict(wanted: string | undefined): EvidenceVerdict {
     if (this.#records === 0)
       this.#report(0, "the export holds no records: it was emptied, or there was nothing to export");
-    else if (this.#sealed === undefined) this.#report(this.#seq + 1, "the export has no seal at its end: it was cut");
+    else if (this.#sealed === undefined)
+      this.#report(this.#seq + 1, "the export has no seal at its end: it was cut");
     else this.#checkSeal(this.#sealed, wanted);
     const more = this.#more === 0 ? [] : [{ seq: 0, problem: `and ${this.#more} more problems in this export` }];
     const problems = [...this.#problems, ...more];
@@ -136,7 +137,7 @@ function isOfHash(record: Fields, own: Omit<Link, "hash">, claimed: string): boo
   try {
     return hashOfLine(record, own) === claimed;
   } catch (error) {
-    if (error instanceof RangeError) return false; // nested deeper than any record of ours
+    if (error instanceof RangeError) return false; // nested deeper than any record that we write
     throw error;
   }
 }

@@ -97,13 +97,13 @@ export function fingerprintOf(public_key: string): string {
   return hash("sha256", Buffer.from(public_key, "base64"), "hex").slice(0, 32);
 }
 
-/** The key of this user that signs exports, beside the key of the record; created at first use. */
+/** The key of this user that signs exports, stored next to the key of the record; created at first use. */
 function openSigningKey(): KeyObject {
   const file = join(dirname(headsFolder()), "export.key");
   const text = readText(file);
   if (text !== undefined) return parseKey(text, file);
   createKeyFile(file, generateKeyPairSync("ed25519").privateKey.export({ format: "pem", type: "pkcs8" }).toString());
-  return parseKey(readOwnText(file), file); // of whoever was faster
+  return parseKey(readOwnText(file), file); // another process created it first
 }
 
 function readText(file: string): string | undefined {

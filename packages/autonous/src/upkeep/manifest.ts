@@ -45,7 +45,9 @@ export function readManifest(folder: string): Manifest {
   }
   const { format } = Object(value) as { readonly format?: unknown };
   if (typeof format === "number" && format !== FORMAT)
-    throw new CannotBackUp(`Cannot use the backup "${folder}": its format is ${format}, and ${FORMAT} is known`);
+    throw new CannotBackUp(
+      `Cannot use the backup "${folder}": its format is ${format}, but only ${FORMAT} is supported`,
+    );
   if (isManifest(value)) return value;
   throw new CannotBackUp(`Cannot use the backup "${folder}": its ${NAME} is damaged; use another backup`);
 }

@@ -113,7 +113,7 @@ export class Quotas {
   /** One after the other, in the order of asking; what one throws is no other's. */
   async #inLine<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#line.then(work, work);
-    this.#line = turn.catch(() => undefined); // told to whose turn it is
+    this.#line = turn.catch(() => undefined); // reported to the caller of this turn
     return await turn;
   }
 }

@@ -96,7 +96,7 @@ function headText(head: Head | undefined): string {
 
 function* eventsOf(path: string): Iterable<RuntimeEvent> {
   for (const { text, whole } of readLinesSync(path)) {
-    if (!whole) continue; // torn, and taken off by who opens the file
+    if (!whole) continue; // incomplete: removed when the file is opened for writing
     const event = parseEvent(text);
     if (event === undefined) throw refusal(path, "a line of it is not a valid event");
     yield event;

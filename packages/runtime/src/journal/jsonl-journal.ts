@@ -171,7 +171,7 @@ export class JsonlJournal implements Journal {
     let number = 0;
     for await (const lines of readLines(this.path)) {
       for (const { text, whole } of lines) {
-        if (!whole) return; // half a line is one that is being written
+        if (!whole) return; // an incomplete line is still being written
         const event = parseEvent(text);
         number++;
         if (event === undefined) throw damagedLine(this.path, number);

@@ -6,7 +6,7 @@ export interface Line {
   readonly text: string;
   /** False for a last line that no line end follows. */
   readonly whole: boolean;
-  /** Its length, where it is longer than any line of ours. */
+  /** Its length, where it is longer than any line that we write. */
   readonly too_long?: number;
 }
 
@@ -24,7 +24,7 @@ export async function* readLines(path: string, longest: number = LONGEST): Async
   yield* splitter.end();
 }
 
-/** The same for one who cannot wait. */
+/** The same, synchronously. */
 export function* readLinesSync(path: string, longest: number = LONGEST): Iterable<Line> {
   const splitter = new Splitter(longest);
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });

@@ -36,7 +36,7 @@ export function lookIntoBook(path: string): RunApprovals {
   return book instanceof DamagedBook ? NOTHING : book;
 }
 
-/** For a person who asks what is granted: a pipe or a folder in the place of the file is an error, not "nothing". */
+/** For listing grants: a pipe or a folder in the place of the file is an error, not an empty list. */
 export function requireFile(path: string): void {
   try {
     closeSync(openOwnFile(path));

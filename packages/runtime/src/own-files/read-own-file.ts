@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs
 import type { Stats } from "node:fs";
 import { ToolError } from "../protocol/errors.ts";
 
-/** What stands in the place of a file of our own and is none. Reading it could wait, or go on, for ever. */
+/** Something other than a regular file at the path of one of our own files. Reading it could block or never end. */
 export class NotAFileError extends ToolError {
   /** A clause about the path: "it is a pipe, not a regular file". */
   readonly reason: string;

@@ -99,7 +99,7 @@ export function isHiddenName(folderReal: string, name: string, workspace: Places
   return judgeSensitivity(folderReal === "/" ? `/${name}` : `${folderReal}/${name}`, workspace) !== undefined;
 }
 
-/** Why the file runs later unasked, e.g. ".git/hooks: git runs it"; undefined where it does not. */
+/** Why the file runs later, e.g. ".git/hooks: git runs it"; undefined where it does not. */
 export function runsLater(real: string, ground: LaterGround): string | undefined {
   const place = findLaterPlace(real, ground);
   return place && `${place.path}: ${place.why}`;

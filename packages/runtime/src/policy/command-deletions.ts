@@ -78,7 +78,7 @@ function judgeDeleted(
     return [destructive(`it deletes ${whole} (${shown()})`)];
   if (isWhole && isContents) return [risky(`it deletes every file in a folder (${shown()})`)];
   if (place === "outside" || isWhole) return [risky(`it deletes outside the workspace (${shown()})`)];
-  if (findLaterPlace(path, ground) !== undefined) return [risky(`it deletes what runs later unasked (${shown()})`)];
+  if (findLaterPlace(path, ground) !== undefined) return [risky(`it deletes a file that runs later (${shown()})`)];
   if (!isDeep || (isOneFile(full) && !isContents)) return [];
   if (isMadeAgainBelow(ground.roots, path) && (folder.isCertain || !/^[.*/]*$/.test(word.value))) return [];
   if (place === "scratch" && !isContents) return [];

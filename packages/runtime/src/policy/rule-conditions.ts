@@ -25,7 +25,7 @@ function compileName(pattern: string): (name: string) => boolean {
   return (name) => glob.matches(name);
 }
 
-/** A user or a chat: a name, or a glob in which a slash is a character like any other, since names are no paths. */
+/** A user or a chat: a name, or a glob in which a slash is a character like any other, since names are not paths. */
 export function compilePerson(pattern: string): {
   readonly isName: boolean;
   matches(name: string | undefined): boolean;

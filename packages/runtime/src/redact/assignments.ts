@@ -39,7 +39,7 @@ export function findAssignment(view: View, anchor: Span): Found | undefined {
   const claim = claimIn(view, name, place);
   if (claim === undefined) return undefined;
   const found = findValue(view, { name, place, claim }) ?? findTypedValue(view, { name, place, claim });
-  // The marker of a known value in the name parts it, and what stands behind the marker is looked at.
+  // The marker of a known value splits the name; the text after the marker is examined.
   const isParted = found !== undefined && found.tail === undefined && hasValue(view, anchor.end, name.end);
   return isParted ? { ...found, isBeside: true } : found;
 }

@@ -117,7 +117,7 @@ function tryGiven(command: PlainCommand, scope: Scope, walker: Walker): void {
   const { words } = command;
   const name = words[0]?.value ?? "";
   const base = plainName(nameOf(words[0]));
-  // Of a program that keeps its hands to itself only long options are looked at.
+  // For a program known to be harmless only long options are examined.
   if (isPlainProgram(base) && !words.some(({ value }) => value.startsWith("--"))) return;
   const prober: Prober = { ...walker, run: runCommand };
   const readsCode = CODE_READERS.has(base);

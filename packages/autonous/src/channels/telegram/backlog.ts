@@ -48,7 +48,7 @@ export class Backlog {
   static async open(options: BacklogOptions): Promise<Backlog> {
     const backlog = new Backlog(options);
     const text = await options.store.kv.get(backlog.#key);
-    // Damaged, it is as if nothing was kept: what Telegram still has is given again, and each message is taken once.
+    // A damaged entry counts as missing: Telegram sends what it still has again, and each message is handled once.
     const kept = text === undefined || text === "" ? undefined : parseKept(text, isKept);
     if (kept !== undefined) {
       const { last, incoming, left } = kept;

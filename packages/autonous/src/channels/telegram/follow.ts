@@ -42,7 +42,7 @@ async function hearAll(after: number, { store, progress }: FollowOptions): Promi
   for (;;) {
     const recorded = await store.events.rows({ after: position, limit: A_READ });
     for (const { position: at, event } of recorded) {
-      if (!("unreadable" in event)) await progress.hear(event); // the files of the runs tell what is damaged
+      if (!("unreadable" in event)) await progress.hear(event); // damage is reported from the files of the runs
       position = at;
     }
     if (recorded.length < A_READ) return position;

@@ -82,7 +82,7 @@ export class Progress {
   /** Removes what an earlier process left standing. */
   async open(): Promise<void> {
     const { store } = this.#options;
-    // Damaged, the messages stay where they are: they are of tasks that are over.
+    // If damaged, the messages stay as they are: their tasks have ended.
     const left = parseKept((await store.kv.get(KEPT)) ?? "{}", areMessages) ?? {};
     this.#leaving = Object.entries(left).flatMap(([chat, ids]) =>
       [ids].flat().map((message_id) => ({ chat: Number(chat), message_id })),

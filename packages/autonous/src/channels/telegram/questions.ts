@@ -193,7 +193,7 @@ export class Questions {
   async #opened(): Promise<readonly OpenQuestion[]> {
     if (this.#open !== undefined) return this.#open;
     const text = await this.#parts.store.kv.get(KEPT);
-    // Damaged, the messages keep their buttons: a press is judged by the approval, whatever the message says.
+    // If damaged, the messages keep their buttons: a press is judged by the approval, whatever the message says.
     return (this.#open ??= text === undefined ? [] : (parseKept(text, areQuestions) ?? []));
   }
 

@@ -210,8 +210,8 @@ export async function exportRecords(input: CommandInput): Promise<ExitCode> {
   const about = { filter: Object.fromEntries(chosen) as Record<string, string>, host: hostname() };
   const key = writer.end({ ...about, exported_at: new Date().toISOString() });
   await input.print.flushed();
-  input.signal.throwIfAborted(); // who reads it went away: what is there was cut, and no key is said to have signed it
-  if (key === undefined) input.print.note("There is no such record: nothing was exported");
+  input.signal.throwIfAborted(); // the reader went away: the output is incomplete, so no signature is reported
+  if (key === undefined) input.print.note("No matching record; nothing was exported");
   else input.print.note(`Signed with key ${key}; check with: autonous audit verify --key ${key} <file>`);
   return EXIT.done;
 }

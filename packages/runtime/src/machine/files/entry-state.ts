@@ -82,7 +82,7 @@ interface StateOptions extends StateAtOptions {
   readonly folders: Pick<KeyFolders, "at" | "lockedMode">;
 }
 
-/** The same by key. A folder that had to be opened to be looked at counts with the mode that it gets back. */
+/** The same by key. A folder whose mode was changed to read it counts with the mode that is restored. */
 export async function stateOf(key: string, { folders, ...options }: StateOptions): Promise<EntryState> {
   const at = folders.at(key);
   if (at === undefined) return NOTHING;

@@ -126,7 +126,7 @@ export function findPruned(state_dir: string, id: string): readonly FoundPruned[
   return [...found.values()].sort((one, other) => (one.undo_id < other.undo_id ? 1 : -1));
 }
 
-/** Damaged, it tells of nothing: the change is one that is not known, and there is nothing to undo either way. */
+/** A damaged note names no change: the change is unknown then, and cannot be undone either way. */
 function parsePruned(text: string): PrunedLog {
   const none: PrunedLog = { pruned_at: "", setting: "", changes: [] };
   try {

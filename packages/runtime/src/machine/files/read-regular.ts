@@ -1,10 +1,10 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 
-/** Without waiting for the other end of a pipe, and without becoming anybody's terminal. */
+/** Opening never waits for the other end of a pipe, and a terminal does not become ours. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /**
- * The content of a file that somebody else may have put there. Undefined where it is larger than the limit, or not a
+ * The content of a file that a command or a repository may have created. Undefined where it is larger than the limit, or not a
  * regular file: a pipe would make the reader wait, a device may never end. Throws system errors such as ENOENT.
  */
 export function readRegular(path: string | Buffer, limitBytes: number, flags = 0): Buffer | undefined {

@@ -128,7 +128,7 @@ export class HeldFiles {
   /** One after the other: looks of commands that run side by side hold the same. */
   async hold(options: HoldOptions): Promise<boolean> {
     const result = this.#turn.then(() => this.#hold(options));
-    this.#turn = result.catch(() => {}); // told to whose turn it is
+    this.#turn = result.catch(() => {}); // reported to the caller of this turn
     return await result;
   }
 

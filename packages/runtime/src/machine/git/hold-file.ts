@@ -15,7 +15,7 @@ export function holdFile(source: string | Buffer, target: string): boolean {
     if (code !== "EXDEV" && code !== "EPERM" && code !== "EMLINK") throw error;
     return copyFile(source, target);
   }
-  // A pipe or a link has a second name now: whoever opened it could wait for ever.
+  // A pipe or a link has a second name now: opening it could block for ever.
   if (lstatSync(target).isFile()) return true;
   unlinkSync(target);
   return false;

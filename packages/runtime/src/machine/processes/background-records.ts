@@ -29,7 +29,7 @@ export function writeRecord(folder: string, record: BackgroundRecord): void {
   renameSync(aside, path);
 }
 
-/** By the order of their start. One whose worker is gone is `lost`; one that cannot be read is left out. */
+/** In order of start. A command whose worker is gone is `lost`; an unreadable record is skipped. */
 export function readRecords(folder: string): readonly BackgroundRecord[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith(".json") && ID.test(name.slice(0, -".json".length)))

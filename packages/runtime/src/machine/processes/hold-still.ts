@@ -86,7 +86,7 @@ function isStill(pid: number, stopped: ReadonlySet<number>): boolean {
 
 function resume(mover: Mover): void {
   const { gate, stopped } = mover;
-  if (movers.has(mover)) gate.open(); // of one that has ended it is gone
+  if (movers.has(mover)) gate.open(); // the gate of a command that has ended is gone
   for (const pid of stopped) signalProcess(pid, "SIGCONT");
   stopped.clear();
 }

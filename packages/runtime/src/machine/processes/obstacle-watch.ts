@@ -61,10 +61,10 @@ interface Usage {
   readonly pages: number;
 }
 
-/** Threads without work wake up now and then: this many ticks (10 ms each) between two looks are no work. */
+/** Idle threads wake up now and then: up to this many ticks (10 ms each) between two looks count as idle. */
 const IDLE_TICKS = 8;
 
-/** What it has said and nobody has read yet makes it wait, too. */
+/** An engine also waits while its output is unread. */
 function isStill({ stdout }: ChildProcess, before: Usage | undefined, { state, cpu }: Usage): boolean {
   return before !== undefined && state === "S" && cpu - before.cpu <= IDLE_TICKS && stdout?.readableLength === 0;
 }

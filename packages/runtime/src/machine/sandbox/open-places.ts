@@ -98,7 +98,7 @@ function pathOutside({ environment, roots }: OpenOptions): string {
     .join(":");
 }
 
-/** Of a file that git obeys; one that is larger is not judged. */
+/** Size limit of a file that git obeys; larger files are not judged. */
 const MOST_BYTES = 1 << 20;
 
 /** Whether git, in every repository below the roots, runs no program but itself. */

@@ -4,7 +4,7 @@ import { pointedTo } from "../../policy/git-pointers.ts";
 import { readRegular } from "../files/read-regular.ts";
 import { decodeKey, folderOf, keyOf, systemPath } from "./keys.ts";
 
-/** Files that fd or rg opens in every folder that it enters, and in those above. What stands there is not looked at first. */
+/** Files that fd and rg open in every folder that they enter, and in those above, without checking what they are. */
 const IGNORE_FILES: ReadonlySet<string> = new Set([".gitignore", ".ignore", ".rgignore", ".fdignore"]);
 const MOST_POINTER_BYTES = 8192;
 
@@ -16,7 +16,7 @@ export interface EndlessFile {
   readonly reason: string;
 }
 
-/** In a folder and those above it, up to the top of the machine: rg opens them even where it is told not to use them. */
+/** In a folder and those above it, up to `/`: rg opens them even with --no-ignore-parent. */
 export function endlessFrom(top: string): EndlessFile | undefined {
   for (let folder = top === "/" ? "" : top; ; folder = folderOf(folder)) {
     const found =

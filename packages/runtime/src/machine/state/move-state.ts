@@ -25,7 +25,7 @@ export function stateNamesIn(folder: string): readonly string[] {
   }
 }
 
-/** Made again by whoever needs them: `doctor` alone leaves them in a folder in which nothing was ever recorded. */
+/** Recreated when needed: only `doctor` leaves them in a folder in which nothing was ever recorded. */
 const REMADE: ReadonlySet<string> = new Set(["sandbox", "locks", "running"]);
 
 /** Whether something in a folder would be lost with it. */

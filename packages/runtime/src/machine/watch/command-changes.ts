@@ -27,7 +27,7 @@ interface CommandWatchOptions {
   readonly state_dir: string;
   readonly changer: FileChanger;
   readonly workspace: WorkspaceContext;
-  /** What paths are told relative to. */
+  /** Paths are shown relative to it. */
   readonly cwd: string;
   /** Whose commands may learn of each other's files, such as those of a chat. Default: those of a run. */
   readonly session?: string | undefined;
@@ -183,7 +183,7 @@ class Watch implements CommandWatch {
 
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#turn.then(work);
-    this.#turn = result.catch(() => {}); // told to whose turn it is
+    this.#turn = result.catch(() => {}); // reported to the caller of this turn
     return await result;
   }
 

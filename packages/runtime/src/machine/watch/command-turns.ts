@@ -21,7 +21,7 @@ export interface Interval {
 export interface CommandNote {
   readonly run_id: string;
   readonly tool_call_id: string;
-  /** What paths are told relative to. */
+  /** Paths are shown relative to it. */
   readonly cwd: string;
   readonly roots: readonly string[];
   readonly sandbox: string;
@@ -52,7 +52,7 @@ interface TurnOptions {
   readonly agreed: readonly string[];
 }
 
-/** Of a command that names more, files that run later may be set aside by one of another session. */
+/** If a command names more, another session may set aside files that run later and that it made. */
 const MOST_AGREED = 200;
 
 /** How long a command waits for the one before it. Most take less, and then each change is surely its own. */

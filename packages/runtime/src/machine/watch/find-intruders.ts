@@ -116,7 +116,7 @@ export function describeTaken(
       : (runsLater(real, workspace) ?? laterBehind(real, workspace) ?? RUNS_IN_REPOSITORY);
   const change = intruder.before === undefined ? "added" : "changed";
   const told = problem === undefined ? {} : { problem };
-  // One session never learns names of another one's files: it is told what kind of file it was.
+  // A session never learns the names of another session's files, only their kind.
   const path = isOwn ? pathFor(real, cwd) : `**/${findLaterPlace(real, workspace)?.path ?? "*"}`;
   return { path, real, why: why ?? "", change, outcome, ...told };
 }

@@ -48,7 +48,7 @@ export async function recoverCommands(place: RecoverPlace): Promise<void> {
   if (findKilled(state_dir).length === 0) removeLooks(stateFolders(state_dir).looks);
 }
 
-/** Several that start at once wait for the one that is at it. */
+/** Processes that start at the same time wait for the one that recovers. */
 async function recoverOnce(killed: KilledCommand, options: RecoverOptions): Promise<void> {
   const lock = join(stateFolders(options.state_dir).locks, `recover-${killed.id}`);
   const isLeft = (): boolean => findKilled(options.state_dir).some(({ id }) => id === killed.id);
@@ -91,26 +91,26 @@ async function isRecorded(
   }
 }
 
-/** Why it cannot be told what the command changed, as a clause. */
+/** Why the changes of the command cannot be determined, as a clause. */
 async function tryToSettle(
   killed: KilledCommand,
   command: CommandNote,
   options: RecoverOptions,
 ): Promise<string | undefined> {
   const { state_dir, workspace } = options;
-  if (command.look === undefined) return "what was there before could not be stored";
-  if (command.roots.join("\0") !== workspace.roots.join("\0")) return "the roots are other ones by now";
+  if (command.look === undefined) return "the earlier content could not be stored";
+  if (command.roots.join("\0") !== workspace.roots.join("\0")) return "the roots have changed since";
   const git = new GitTrees(state_dir, workspace.home);
   let stored: StoredLook | undefined;
   try {
     stored = readStoredLook({ state_dir, name: command.look, id: killed.id, git });
-    if (stored === undefined) return "what was there before is not stored any more";
+    if (stored === undefined) return "the earlier content is no longer stored";
     await settle({ killed, command, stored, git }, options);
     return undefined;
   } catch (error) {
     if (error instanceof ToolError) return error.message;
-    if (isSystemError(error)) return `what was there before cannot be compared (${reasonOf(error)})`;
-    if (error instanceof SyntaxError || error instanceof TypeError) return "what was stored of it is damaged";
+    if (isSystemError(error)) return `the earlier content cannot be compared (${reasonOf(error)})`;
+    if (error instanceof SyntaxError || error instanceof TypeError) return "its stored content is damaged";
     throw error;
   } finally {
     stored?.contents.release();
@@ -147,7 +147,7 @@ async function settle({ killed, command, stored, git }: Settling, options: Recov
       signal: new AbortController().signal,
       opened,
     });
-    // Whatever else is on record since is not its own: also what calls of its run did beside it.
+    // Other changes recorded since are not its own, including those of parallel calls of its run.
     const others = new Map(changesOfOthers(state_dir, { from: killed.from, run_id: "" }));
     await settleCommand(
       { changer, workspace, cwd, contents, limits: TREE_LIMITS },
@@ -166,7 +166,7 @@ async function settle({ killed, command, stored, git }: Settling, options: Recov
   }
 }
 
-/** What rules closed to the command when it began. What they hid was not looked at. */
+/** Paths that rules closed to the command when it began. Hidden ones were not examined. */
 function judgeOf({ closed, look }: StoredLook): PlaceJudge {
   const isSeen = (key: string, isFolder: boolean): boolean => {
     if (isFolder) return look.folders.has(key);

@@ -58,7 +58,7 @@ export async function settleCommand(parts: SettleParts, command: EndedCommand): 
   const { request, before, after } = command;
   const found = compareLooks(before, after);
   const touched = command.touched(found.entries.length);
-  // What another call did is told by that one.
+  // Changes of another call are reported by that call.
   const reach = { request, workspace, looks: { before, after } };
   const differences = found.entries.filter(
     (each) => !isDoneBy(touched, decodeKey(each.key), each.after) && !isOutOfReach(each, reach),

@@ -17,7 +17,7 @@ import type { Facts, GitSource, TreeEntry, TreeFolder, TreeLook } from "./tree-e
 const BATCH_CHARACTERS = 1 << 20;
 /** Others get a turn this often. */
 const TURN_MS = 8;
-/** Beyond the size of one whole look, before it is written again. */
+/** Bytes beyond the size of a complete look before the file is rewritten. */
 const SPARE_BYTES = 64 << 20;
 
 /** The order of kinds and places in stored entries. */
@@ -96,10 +96,10 @@ export class StoredLooks {
     this.#contents = contents;
   }
 
-  /** The name of the file that has it. Undefined where it cannot be stored: a full disk is no reason not to run a command. */
+  /** The name of the file that has it. Undefined where it cannot be stored: commands run even when the disk is full. */
   async store(look: TreeLook, options: ToStore): Promise<string | undefined> {
     const result = this.#turn.then(() => this.#tryToStore(look, options));
-    this.#turn = result.catch(() => {}); // told to whose turn it is
+    this.#turn = result.catch(() => {}); // reported to the caller of this turn
     return await result;
   }
 

@@ -207,7 +207,7 @@ sandboxed(`of three commands side by side, none undoes or names what another one
   expect(readFileSync(join(root, "shared.txt"), "utf8").split("\n").sort()).toEqual(["", "a", "b", "c", "old"]);
 });
 
-/** What a command in the background of another chat is told of files that run later, made while it ran. */
+/** The note to a background command of another chat about files that run later and were made while it ran. */
 async function toldBeside(first: string, made: string) {
   const { root, runtimes } = await chats("a", "b");
   writeFileSync(join(root, "make.sh"), "mkdir -p secret-name && echo a > secret-name/.envrc");
