@@ -110,8 +110,7 @@ class EvidenceCheck {
   verdict(wanted: string | undefined): EvidenceVerdict {
     if (this.#records === 0)
       this.#report(0, "the export holds no records: it was emptied, or there was nothing to export");
-    else if (this.#sealed === undefined)
-      this.#report(this.#seq + 1, "the export has no seal at its end: it was cut");
+    else if (this.#sealed === undefined) this.#report(this.#seq + 1, "the export has no seal at its end: it was cut");
     else this.#checkSeal(this.#sealed, wanted);
     const more = this.#more === 0 ? [] : [{ seq: 0, problem: `and ${this.#more} more problems in this export` }];
     const problems = [...this.#problems, ...more];

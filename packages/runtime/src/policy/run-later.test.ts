@@ -64,7 +64,7 @@ test("files of the whole machine count only at the top of it", () => {
 // oxfmt-ignore
 const NOT_READ = [
   ".local.zshrc", ".nvim.vim", ".bash_prompt", ".bash_functions", ".config/bash/a", ".kakrc", ".gptme.toml", ".vsts/a.yml", "darcs/prefs/defaults", "prefs/defaults", "pijul/config", "vercel.md", "src/render.ts", "render.yml", "netlify/functions/a.ts", "railway.ts",
-  "lsp.json", "irbrc", "docs/pylintrc.md", "atlantis.tf", "specify/a.md", "qmail", ".config/hyper.js", ".github/lsp.md", "muse/settings.json", "rusty-hook.rs",
+  "lsp.json", "irbrc", "docs/pylintrc.md", "atlantis.tf", "specify/a.md", "qmail", ".config/hyper.js", ".github/lsp.md", "muse/settings.json", "rusty-hook.rs", ".github/pull_request_review_instructions.md",
 ] as const;
 
 for (const path of NOT_READ) {

@@ -238,5 +238,5 @@ export const RUN_LATER = [
   { why: "agents take orders from it",
     reader: "agents, when they start or touch a file beside it: taken for the person's word",
     source: "docs of Cursor, Cline, Windsurf, Roo Code, Kilo Code, Zed, Goose, Augment, Continue, OpenHands: rules; GitHub Copilot docs and VS Code docs, custom instructions, prompt files, chat modes, agents, skills",
-    paths: [".cursorrules", ".clinerules*", ".windsurfrules", ".roorules*", ".kilocoderules*", ".rules", ".goosehints", ".augment-guidelines", ".continuerules", ".openhands_instructions", ".github/copilot-instructions.md", ".github/instructions", ".github/prompts", ".github/chatmodes", ".github/agents", ".github/skills", ".github/git-commit-instructions.md", ".github/pull_request_review_instructions.md"] },
+    paths: [".cursorrules", ".clinerules*", ".windsurfrules", ".roorules*", ".kilocoderules*", ".rules", ".goosehints", ".augment-guidelines", ".continuerules", ".openhands_instructions", ".github/copilot-instructions.md", ".github/instructions", ".github/prompts", ".github/chatmodes", ".github/agents", ".github/skills", ".github/git-commit-instructions.md"] },
 ] as const satisfies readonly LaterRow[];

@@ -98,19 +98,19 @@ async function tryToSettle(
   options: RecoverOptions,
 ): Promise<string | undefined> {
   const { state_dir, workspace } = options;
-  if (command.look === undefined) return "the earlier content could not be stored";
-  if (command.roots.join("\0") !== workspace.roots.join("\0")) return "the roots have changed since";
+  if (command.look === undefined) return "what was there before could not be stored";
+  if (command.roots.join("\0") !== workspace.roots.join("\0")) return "the roots are other ones by now";
   const git = new GitTrees(state_dir, workspace.home);
   let stored: StoredLook | undefined;
   try {
     stored = readStoredLook({ state_dir, name: command.look, id: killed.id, git });
-    if (stored === undefined) return "the earlier content is no longer stored";
+    if (stored === undefined) return "what was there before is not stored any more";
     await settle({ killed, command, stored, git }, options);
     return undefined;
   } catch (error) {
     if (error instanceof ToolError) return error.message;
-    if (isSystemError(error)) return `the earlier content cannot be compared (${reasonOf(error)})`;
-    if (error instanceof SyntaxError || error instanceof TypeError) return "its stored content is damaged";
+    if (isSystemError(error)) return `what was there before cannot be compared (${reasonOf(error)})`;
+    if (error instanceof SyntaxError || error instanceof TypeError) return "what was stored of it is damaged";
     throw error;
   } finally {
     stored?.contents.release();
