@@ -1,12 +1,13 @@
 /** The reference pages in `docs/` and the published schema are made from the tables in the code. `--write` makes them; without it they are compared. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ERRORS, EVENTS, createRuntime } from "@autonous/runtime";
+import { ERRORS, EVENTS, createRuntime, runtimeEvent } from "@autonous/runtime";
 import { COMMANDS } from "../packages/autonous/src/cli/all.ts";
 import { makeConfigurationSchema } from "../packages/autonous/src/config/schema.ts";
 import { FROM_PROJECT, SETTINGS } from "../packages/autonous/src/config/settings.ts";
 import { METRICS } from "../packages/autonous/src/telemetry/metric-table.ts";
 import { schemaOf } from "../packages/runtime/src/contract/tool.ts";
+import { EVENT_PAYLOADS } from "../packages/runtime/src/protocol/event-payloads.ts";
 import { memoryOf } from "../packages/autonous/src/store/tool-memory.ts";
 import { RUN_LATER } from "../packages/runtime/src/policy/run-later.ts";
 import { BUILT_IN } from "../packages/runtime/src/tools/all.ts";
@@ -29,7 +30,18 @@ function errors(): string {
 
 function events(): string {
   const rows = Object.entries(EVENTS).map(([name, meaning]) => [code(name), meaning]);
-  return `# Events\n\nOne append-only chain a run; [ARCHITECTURE.md](../ARCHITECTURE.md) says how it is kept.\n\n${table(["type", "what happened"], rows)}\n`;
+  const envelope = Object.keys(runtimeEvent.shape).map(code).join(", ");
+  const parts = Object.entries(EVENT_PAYLOADS).map(([name, fields]) => {
+    const payload = Object.entries(fields).map(([field, meaning]) => [
+      code(field.replace(/\?$/, "")),
+      field.endsWith("?") ? "no" : "yes",
+      meaning,
+    ]);
+    const about =
+      payload.length === 0 ? "Not recorded in this version." : table(["field", "always", "meaning"], payload);
+    return `### ${name}\n\n${about}\n`;
+  });
+  return `# Events\n\nOne append-only chain per run; [ARCHITECTURE.md](../ARCHITECTURE.md) says how it is kept. Each event has ${envelope}.\n\n${table(["type", "what happened"], rows)}\n\n## Payloads\n\nWhat \`payload\` holds. Texts are redacted before they are recorded.\n\n${parts.join("\n")}`;
 }
 
 function settings(): string {
