@@ -9,8 +9,8 @@ interface LaterRow extends PlaceRow {
 
 /**
  * Files that a program runs or obeys later, without a person asking for it: changing them needs approval, also inside the
- * workspace (spec 3, Paths). Each row was compared with the documentation or the source code of the programs named in it; a
- * name that no source supports is not here, so add a name together with its source.
+ * workspace (spec 3, Paths). Each row names the documentation that describes its files: add a name together with its
+ * source, and remove one that no source supports.
  *
  * Left out: files that people run on purpose (package.json, Makefile, tests, sources, settings of linters that are code),
  * files that programs write at each run (`*.pth`, `.bsp`, `.merlin`), and `.gitmodules`, from which git takes no command.
@@ -195,7 +195,7 @@ export const RUN_LATER = [
   { why: "CI runs what it says",
     reader: "CI services, at each push or pull request",
     source: "docs of GitLab CI/CD, Salsa CI, Bamboo Specs, JetBrains Space, Scrutinizer, Zuul, Prow (inrepoconfig), Packit, Copr, Open Build Service (workflows), Evergreen, Taskcluster, OneDev, Agola, CloudBees, EAS Workflows, Xcode Cloud, Atlantis (repo-level atlantis.yaml), Spacelift (runtime configuration): configuration file",
-    paths: [".gitlab-ci*", "debian/salsa-ci.yml", "bamboo-specs", ".space.kts", ".scrutinizer.yml", "shippable.yml", ".zuul.d", ".zuul.yaml", "zuul.d", "zuul.yaml", ".prow.yaml", ".packit.yaml", ".packit.yml", ".copr", ".obs", ".kokoro", ".evergreen", ".evergreen.yml", ".yamato", ".vsts-ci.yml", "vsts-ci.yml", ".taskcluster.yml", ".onedev-buildspec.yml", ".agola", ".cloudbees", ".eas", "ci_scripts", "atlantis.yaml", ".spacelift"] },
+    paths: [".gitlab-ci*", "debian/salsa-ci.yml", "bamboo-specs", ".space.kts", ".scrutinizer.yml", "shippable.yml", ".zuul.d", ".zuul.yaml", "zuul.d", "zuul.yaml", ".prow.yaml", ".packit.yaml", ".packit.yml", ".packit.json", "packit.yaml", "packit.yml", "packit.json", ".copr", ".obs", ".kokoro", ".evergreen", ".evergreen.yml", ".yamato", ".vsts-ci.yml", "vsts-ci.yml", ".taskcluster.yml", ".onedev-buildspec.yml", ".agola", ".cloudbees", ".eas", "ci_scripts", "atlantis.yaml", ".spacelift"] },
   { why: "a bot or a host obeys it",
     reader: "bots that merge or change settings, and hosts that build and deploy, at each push",
     source: "docs of Mergify, probot/settings, Platform.sh, Elastic Beanstalk (.ebextensions), CodeDeploy (AppSpec), Heroku, Nixpacks, Amplify, Netlify (file-based configuration), Vercel (project configuration), Render (Blueprints), Railway (config as code)",
@@ -221,7 +221,7 @@ export const RUN_LATER = [
   { why: "it configures an agent",
     reader: "agents and review bots, when they start in the folder or at a pull request",
     source: "Rulesync docs, Supported tools; GitHub Copilot CLI docs, settings, hooks, language servers; docs of OpenHands, Sourcegraph, Tabnine, CodeBuddy, Qoder, gptme, Firebender, Ruler, CodeRabbit, Greptile, PR-Agent, Spec Kit",
-    paths: [".ai", ".aiassistant", ".copilot", ".github/copilot", ".github/hooks", ".devin", ".grok", ".kimi", ".kimi-code", ".hermes", ".deepagents", ".rovodev", ".pi", ".vibe", ".reasonix", "reasonix.toml", ".takt", ".openhands", ".sourcegraph", ".tabnine", ".codebuddy", ".qoder", "gptme.toml", "firebender.json", ".firebender", ".rulesync", "rulesync.jsonc", ".ruler", ".coderabbit.yaml", ".coderabbit.yml", "greptile.json", ".pr_agent.toml", ".github/lsp.json", ".specify"] },
+    paths: [".ai", ".aiassistant", ".copilot", ".github/copilot", ".github/hooks", ".devin", ".grok", ".kimi", ".kimi-code", ".hermes", ".deepagents", ".rovodev", ".pi", ".vibe", ".reasonix", "reasonix.toml", ".takt", ".openhands", ".sourcegraph", ".tabnine", ".codebuddy", ".qoder", "gptme.toml", "firebender.json", ".firebender", ".rulesync", "rulesync.jsonc", ".ruler", ".coderabbit.yaml", ".coderabbit.yml", "greptile.json", ".greptile", ".pr_agent.toml", ".github/lsp.json", ".specify"] },
   { why: "it configures an agent",
     reader: "agents, when they start in the folder: skills and settings",
     source: "vercel-labs/skills README, Supported agents; PromptScript docs",
