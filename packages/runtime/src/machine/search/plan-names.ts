@@ -77,7 +77,7 @@ function planFd({ program, abilities }: Fd, { top, query, walk, roots }: FdOptio
   // Nobody else sees links, so here they are listed even though some may be left out by a .gitignore.
   if (query.kind === "link") {
     const notes = [
-      "What .gitignore leaves out is listed too: this fd cannot heed it outside of repositories; a newer one can",
+      "What .gitignore leaves out is listed too: this fd cannot apply it outside of repositories; a newer one can",
     ];
     plans.push({ ...plan, args: fdArguments({ ...plain, ignoreFile }, abilities), notes });
   }
@@ -95,7 +95,7 @@ function planDerived(rg: string, query: NamesQuery, walk: NamesWalk, hasFd: bool
   const ordered = query.order === "path" && hint === undefined ? "path" : undefined;
   const deeper = { ...walk, hint: undefined, max_depth: max_depth === undefined ? undefined : max_depth + 1 };
   const why = hasFd
-    ? "this fd cannot heed .gitignore outside of repositories; a newer one can"
+    ? "this fd cannot apply .gitignore outside of repositories; a newer one can"
     : `fd is missing; "${PROGRAMS.fd.install}" installs it`;
   return {
     ...PLAIN,
