@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 /** Between two looks at a running engine. */
 const LOOK_MS = 250;
@@ -54,8 +54,8 @@ export function watchForObstacles(child: ChildProcess, find: () => Promise<Error
 }
 
 interface Usage {
-  /** A letter: `S` where it waits. */
-  readonly state: string;
+  /** Whether every thread sleeps: one that waits for a processor or a disk does not. */
+  readonly isAsleep: boolean;
   /** In ticks of the clock. */
   readonly cpu: number;
   readonly pages: number;
@@ -65,18 +65,25 @@ interface Usage {
 const IDLE_TICKS = 8;
 
 /** An engine also waits while its output is unread. */
-function isStill({ stdout }: ChildProcess, before: Usage | undefined, { state, cpu }: Usage): boolean {
-  return before !== undefined && state === "S" && cpu - before.cpu <= IDLE_TICKS && stdout?.readableLength === 0;
+function isStill({ stdout }: ChildProcess, before: Usage | undefined, { isAsleep, cpu }: Usage): boolean {
+  return before !== undefined && isAsleep && cpu - before.cpu <= IDLE_TICKS && stdout?.readableLength === 0;
 }
 
 /** Of all its threads. Undefined once it is gone. */
 function usageOf({ pid }: ChildProcess): Usage | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // After the name, which may hold anything: state is field 3, times are 14 and 15, resident pages 24.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return { state: fields[0] ?? "", cpu: Number(fields[11]) + Number(fields[12]), pages: Number(fields[21]) };
+    const threads = readdirSync(`/proc/${pid}/task`);
+    const isAsleep = threads.every((thread) => fieldsOf(`/proc/${pid}/task/${thread}/stat`)[0] === "S");
+    // Times are fields 14 and 15, resident pages 24.
+    const fields = fieldsOf(`/proc/${pid}/stat`);
+    return { isAsleep, cpu: Number(fields[11]) + Number(fields[12]), pages: Number(fields[21]) };
   } catch {
     return undefined;
   }
+}
+
+/** From the third on, the state: those before it are the number and the name, which may hold anything. */
+function fieldsOf(path: string): readonly string[] {
+  const stat = readFileSync(path, "latin1");
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
