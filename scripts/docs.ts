@@ -1,5 +1,5 @@
 /** The reference pages in `docs/` and the published schema are made from the tables in the code. `--write` makes them; without it they are compared. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ERRORS, EVENTS, createRuntime, runtimeEvent } from "@autonous/runtime";
 import { COMMANDS } from "../packages/autonous/src/cli/all.ts";
@@ -11,6 +11,7 @@ import { EVENT_PAYLOADS } from "../packages/runtime/src/protocol/event-payloads.
 import { memoryOf } from "../packages/autonous/src/store/tool-memory.ts";
 import { RUN_LATER } from "../packages/runtime/src/policy/run-later.ts";
 import { BUILT_IN } from "../packages/runtime/src/tools/all.ts";
+import { libraryPage } from "./library-reference.ts";
 
 const root = join(import.meta.dirname, "..");
 
@@ -129,7 +130,21 @@ function argsSchemas(): string {
   return `${head}\nexport const ARGS_SCHEMAS: Readonly<Record<string, JsonSchema>> = {\n${rows.join("\n")}\n};\n`;
 }
 
+/** The index as it is, with the list of decisions made from their headings. */
+function index(): string {
+  const [head = ""] = readFileSync(join(root, "docs/README.md"), "utf8").split(/^- \d+: /m);
+  const folder = join(root, "docs/decisions");
+  const decisions = readdirSync(folder)
+    .toSorted()
+    .map((file) => {
+      const [, number = "", title = ""] = /^# (\d+)\. (.+)$/m.exec(readFileSync(join(folder, file), "utf8")) ?? [];
+      return `- ${number}: [${title}](decisions/${file})\n`;
+    });
+  return `${head}${decisions.join("")}`;
+}
+
 const pages: Readonly<Record<string, string>> = {
+  "docs/README.md": index(),
   "docs/errors.md": errors(),
   "docs/events.md": events(),
   "docs/settings.md": settings(),
@@ -137,11 +152,18 @@ const pages: Readonly<Record<string, string>> = {
   "docs/metrics.md": metrics(),
   "docs/run-later.md": runLater(),
   "docs/tools.md": await tools(),
+  "docs/library.md": libraryPage(join(root, "packages/runtime/src/index.ts"), table),
   "packages/runtime/src/tools/schemas.ts": argsSchemas(),
   "packages/autonous/schema/config.schema.json": `${JSON.stringify(makeConfigurationSchema(), null, 2)}\n`,
 };
 
 let wrong = 0;
+const listed = pages["docs/README.md"] ?? "";
+for (const page of readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md") && name !== "README.md")) {
+  if (listed.includes(`](${page})`)) continue;
+  console.error(`docs/README.md does not list docs/${page}: add a row for it`);
+  wrong++;
+}
 for (const [name, text] of Object.entries(pages)) {
   const path = join(root, name);
   if (process.argv.includes("--write")) {

@@ -193,12 +193,3 @@ function anchorsOf(page: string): readonly string[] {
       .replaceAll(" ", "-"),
   );
 }
-
-test("docs/README.md lists every page and every decision", () => {
-  const index = readFileSync(join(root, "docs/README.md"), "utf8");
-  const pages = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" });
-  const unlisted = pages.filter(
-    (page) => page.endsWith(".md") && page !== "README.md" && !index.includes(`](${page})`),
-  );
-  expect(unlisted).toEqual([]);
-});

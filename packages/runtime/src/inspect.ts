@@ -19,6 +19,7 @@ interface InspectOptions {
   readonly sandbox?: SandboxMode;
 }
 
+/** What `inspectSandbox` found. */
 export interface SandboxReport {
   /** The name of the sandbox in force, or "none". */
   readonly level: string;

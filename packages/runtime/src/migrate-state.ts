@@ -18,6 +18,7 @@ import { openOwnFile, readOwnText } from "./own-files/read-own-file.ts";
 /** Where earlier versions kept the state of a workspace: in it. */
 const OLD_NAME = ".agent";
 
+/** A state folder that was moved, or why it was not. */
 export interface Migration {
   readonly from: string;
   readonly to: string;

@@ -20,6 +20,7 @@ import type { ToolCallResult } from "./protocol/result.ts";
 import type { OnEvent } from "./run-journals.ts";
 import type { ToolInfo } from "./tool-info.ts";
 
+/** What `createRuntime` takes. Only `roots` is required. */
 export interface RuntimeOptions {
   /** Absolute paths of the folders that tools may touch. */
   readonly roots: readonly string[];
@@ -29,7 +30,9 @@ export interface RuntimeOptions {
   readonly state_dir?: string;
   /** For `tools()` and `explain()` only: makes no state folder, puts nothing in order, and refuses calls. */
   readonly looking?: boolean;
+  /** The defaults of the policy. Default: `guarded`. */
   readonly profile?: ProfileName;
+  /** Rules, tools, quotas, network and approvals of the policy. Default: none. */
   readonly config?: Partial<PolicyConfiguration>;
   /** Where each rule of `config` stands, in their order, to be told with what it decides. */
   readonly origins?: readonly (RuleOrigin | undefined)[];
@@ -37,8 +40,11 @@ export interface RuntimeOptions {
   readonly projects?: readonly PolicyLayer[];
   /** Narrows this runtime to some of the tools that the configuration and the profile leave in force. */
   readonly tools?: readonly string[];
+  /** Asks a person. Left out: a call that needs approval is refused with `ApprovalRequired`, and its request stays. */
   readonly onApproval?: OnApproval;
+  /** Decides on calls of checkpoint tools. Left out: they are refused. */
   readonly onCheckpoint?: OnCheckpoint;
+  /** Challenges calls of tools that ask for it. */
   readonly onReverseThinking?: OnReverseThinking;
   /** Values that never leave, beside those of the environment's secret-named variables. */
   readonly known_secrets?: readonly string[];
@@ -49,7 +55,9 @@ export interface RuntimeOptions {
    * made again under their ids; `close()` ends those that were not. Default: the start ends them as `Interrupted`.
    */
   readonly resumes?: boolean;
+  /** How much of a call's output is returned; the rest is stored. Default: those of `DEFAULTS`. */
   readonly limits?: Partial<OutputLimits>;
+  /** How long a call may take. Default: 30 seconds. */
   readonly timeout_ms?: number;
   /** Names that may be asked over the network: `example.com`, `*.example.com`, `example.com:8443`. Default: none. */
   readonly network?: { readonly allow: readonly string[] };
@@ -67,6 +75,7 @@ export interface RuntimeOptions {
   readonly command_limits?: Partial<CommandLimits>;
   /** Patterns of words that no command may match, between commas or line breaks. */
   readonly bash_denylist?: string;
+  /** How long a request for approval waits. Default: one hour. */
   readonly approval_timeout_ms?: number;
   /** Where requests and grants are kept. Default: files in the state folder, which other processes share. */
   readonly approvals?: ApprovalKeeper;
@@ -78,6 +87,7 @@ export interface RuntimeOptions {
   readonly memory?: MemoryKeeper;
   /** Where the record goes instead of a file. */
   readonly openJournal?: OpenJournal;
+  /** Default: `Date.now`. */
   readonly clock?: Clock;
   /** Told of each event right after it was recorded, for live views; with the result of the call that it ends. */
   readonly onEvent?: OnEvent;
@@ -89,6 +99,7 @@ export interface RuntimeOptions {
   readonly replay_options?: readonly string[];
 }
 
+/** Which events `Runtime.events` returns. Default: all of the runtime's own run. */
 export interface EventFilter {
   readonly run_id?: string;
   /** Only events with a higher `seq`. */
@@ -101,8 +112,11 @@ export interface Explanation extends Decision {
   readonly suggestions: readonly Suggestion[];
 }
 
+/** A governed runtime, made by `createRuntime`. Every call goes through the same steps, whoever makes it. */
 export interface Runtime {
+  /** The run that calls belong to when they name none. */
   readonly run_id: string;
+  /** Where the record is kept. */
   readonly state_dir: string;
   /** Who asks where a call does not say. */
   readonly actor: Actor;
@@ -120,6 +134,7 @@ export interface Runtime {
   interruptedChange(tool_call_id: string): Promise<InterruptedChange | undefined>;
   /** The tools in force. */
   tools(): readonly ToolInfo[];
+  /** Adds a tool of the host's own. It is governed like the built-in ones. */
   register(tool: Tool): void;
   /** What is on record of a run so far. */
   events(filter?: EventFilter): AsyncIterable<RuntimeEvent>;
@@ -131,6 +146,8 @@ export interface Runtime {
   charge(counts: Counts, holder?: Partial<QuotaHolder>): Promise<void>;
   /** The redactor that everything of this runtime passes; it knows the runtime's secrets. */
   redact(text: string): { readonly text: string; readonly redacted: boolean };
+  /** The same for every text in a JSON value. */
   redactValue(value: unknown): { readonly value: unknown; readonly redacted: boolean };
+  /** Ends everything that the runtime started. Nothing can be called afterwards. */
   close(): Promise<void>;
 }

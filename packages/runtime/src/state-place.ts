@@ -8,6 +8,7 @@ import { trackedIn, workTreesAbove } from "./machine/state/git-index.ts";
 import { hasMark } from "./machine/state/mark.ts";
 import { isInside } from "./paths/inside.ts";
 
+/** Which state folder is wanted. */
 export interface StateWish {
   /** The working folder: what the automatic folder is named after, and a relative name is relative to. */
   readonly workspace: string;
@@ -16,6 +17,7 @@ export interface StateWish {
   readonly environment?: NodeJS.ProcessEnv;
 }
 
+/** What `checkState` needs to know about a state folder before it is used. */
 export interface StateCheck extends StateWish {
   /** The real paths of the folders that tools may touch. */
   readonly roots: readonly string[];

@@ -1,6 +1,7 @@
 import type { ApprovalState } from "../protocol/approval-states.ts";
 import type { Approval, ApprovalAnswer, ApprovalRequest, Grant } from "../protocol/approval.ts";
 
+/** Which requests `ApprovalKeeper.list` returns. Default: all. */
 export interface ApprovalFilter {
   readonly state?: ApprovalState;
   readonly run_id?: string;

@@ -2,6 +2,7 @@ import type { Counts, QuotaHolder } from "./quotas.ts";
 import type { ToolCallResult } from "../protocol/result.ts";
 import type { EventDraft, RuntimeEvent } from "../protocol/event-record.ts";
 
+/** How events are appended to a journal. */
 export interface AppendOptions {
   /** Survives a power cut, not only kill -9. */
   readonly durable?: boolean;
@@ -21,6 +22,7 @@ export interface StartCommit {
   readonly quota?: { readonly holder: QuotaHolder; readonly counts: Counts };
 }
 
+/** Whether a recorded call has ended. */
 export type CallState = "open" | "ended";
 
 /** The record of one run. Makers: a file (library), a table (service). */
@@ -75,4 +77,5 @@ export interface RunFolder {
   pathOf(storage_ref: string): string;
 }
 
+/** Opens the journal of a run, for hosts that keep the record elsewhere. */
 export type OpenJournal = (run_id: string) => Promise<Journal>;

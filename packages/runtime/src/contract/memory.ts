@@ -8,6 +8,7 @@ export interface MemoryEntry {
   readonly updated_at: number;
 }
 
+/** One page of memory entries; `more` says whether another one follows. */
 export interface MemoryPage {
   readonly entries: readonly MemoryEntry[];
   readonly more: boolean;

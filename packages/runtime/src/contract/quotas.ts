@@ -1,5 +1,6 @@
 import type { Counted } from "../protocol/counted.ts";
 
+/** How much was used, by what is counted. */
 export type Counts = Readonly<Partial<Record<Counted, number>>>;
 
 /** Whose use it is. */
@@ -16,6 +17,7 @@ export interface QuotaKeeper {
   add(holder: QuotaHolder, counts: Counts, now_ms: number): Promise<void>;
 }
 
+/** How much of a quota's window is used. */
 export interface QuotaUse {
   readonly counts: Readonly<Record<Counted, number>>;
   /** When the oldest of it was used, which is when the window begins to empty. Null: nothing was. */

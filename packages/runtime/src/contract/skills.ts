@@ -54,6 +54,7 @@ export interface BrokenSkill {
   readonly problems: readonly string[];
 }
 
+/** The skills of a workspace and its user. */
 export interface SkillIndex {
   /** In the order of the places, then by name. */
   readonly skills: readonly SkillEntry[];
@@ -99,7 +100,7 @@ export interface ToolSkills {
 /** `sandbox`: the run's own folder for what scripts make. `skill`: the copy of the skill, to be read only. */
 export const SCRIPT_FOLDERS = ["sandbox", "skill"] as const;
 
-export interface ScriptOptions {
+interface ScriptOptions {
   readonly workdir: (typeof SCRIPT_FOLDERS)[number];
   readonly timeout_ms: number;
   readonly onOutput: (stream: "stdout" | "stderr", piece: Buffer) => void;

@@ -81,17 +81,27 @@ type Schema = z.ZodObject;
 
 /** What a tool declares (spec 1, Tool). It never decides who may call it. */
 export interface ToolDeclaration<Args extends Schema, Returns extends Schema> {
+  /** Letters, digits, `_` and `-`, beginning with a letter; unique in a runtime. */
   readonly name: string;
+  /** Semantic version. */
   readonly version: string;
+  /** What models read. */
   readonly description: string | ((context: { readonly roots: readonly string[] }) => string);
   /** A schema, or what makes it when it is first needed: most processes use few of many tools. */
   readonly args: Args | (() => Args);
+  /** The same for `data` of the result. */
   readonly returns: Returns | (() => Returns);
+  /** What a call needs in any case. */
   readonly required_permissions: readonly Permission[];
+  /** What a call may change. */
   readonly side_effects: readonly SideEffect[];
+  /** Other names, with how their arguments are translated. */
   readonly aliases?: readonly Alias[];
+  /** Earlier versions that callers may still ask for. */
   readonly old_versions?: readonly OldVersion[];
+  /** Default: `high`. */
   readonly risk?: Risk | ((args: z.output<Args>) => Risk);
+  /** The paths, commands and addresses of a call, for the policy to judge. */
   readonly touches?: (args: z.output<Args>) => readonly (Touch | CommandTouch | AddressTouch)[];
   /** Which recorded changes the call takes back: the gate looks up what they touch and judges that too. */
   readonly undoes?: (args: z.output<Args>) => UndoWish;
@@ -100,11 +110,17 @@ export interface ToolDeclaration<Args extends Schema, Returns extends Schema> {
    * one that looks; the tool is offered wherever those may be made.
    */
   readonly only_looks?: (args: z.output<Args>) => boolean;
+  /** Default: `generic`, which needs approval unless a rule allows it. */
   readonly permission_class?: PermissionClass;
+  /** The operation in the audit record. Default: `invoke`. */
   readonly audit_operation?: string;
+  /** May run in parallel with others. Default: false. */
   readonly concurrency_safe?: boolean;
+  /** Changes nothing. Default: false. */
   readonly read_only?: boolean;
+  /** Removes what it is given. Default: false. */
   readonly destructive?: boolean;
+  /** May be repeated after a crash. Default: false. */
   readonly idempotent?: boolean;
   /**
    * It changes nothing but through `files.change`, which waits itself until the start of the call is on the disk. So
@@ -120,14 +136,19 @@ export interface ToolDeclaration<Args extends Schema, Returns extends Schema> {
   readonly runs_script?: (args: z.output<Args>) => ScriptTouch;
   /** How long a call may take at most, where that is not what the runtime allows a call in general. */
   readonly deadline_ms?: number;
+  /** Asks `onCheckpoint` before each call. Default: false. */
   readonly requires_checkpoint?: boolean;
+  /** Asks `onReverseThinking` before each call. Default: false. */
   readonly requires_reverse_thinking?: boolean;
+  /** Words by which `tool_search` finds it. */
   readonly search_hint?: string;
+  /** Does the work, with files, processes and network from the context. */
   execute(args: z.output<Args>, context: ToolContext): Promise<ToolOutput<z.input<Returns>>>;
   /** Takes back what `execute` gave as `undo`; for tools whose changes are not files. */
   revert?(undo: unknown, context: ToolContext): Promise<void>;
 }
 
+/** A JSON Schema, as a plain object. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** A tool as the runtime keeps it: every default filled in, argument types erased. */

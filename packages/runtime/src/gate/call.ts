@@ -107,16 +107,23 @@ interface HandleOptions {
 /** The steps up to the decision need nothing of a run: they can be asked without one. */
 export type DecidingParts = Omit<GateParts, "journal" | "folder">;
 
+/** What a caller can say beside the request of a call. */
 export interface CallOptions {
+  /** Cancels the call. */
   readonly signal?: AbortSignal;
+  /** Told how far the call is. */
   readonly onProgress?: (progress: Progress) => void;
+  /** The chat that asks: rules, quotas and grants may name it. */
   readonly chat?: string;
+  /** The user who asks: rules and quotas may name them. */
   readonly user?: string;
-  /** The way that the request came by, such as `telegram`, and the model that asked: for the record. */
+  /** The channel that the request came by, such as `telegram`: for the record. */
   readonly channel?: string;
+  /** The model that asks: for the record. */
   readonly model?: string;
 }
 
+/** How far a call is; `fraction` is null where that is not known. */
 export interface Progress {
   readonly tool_call_id: string;
   readonly fraction: number | null;

@@ -19,6 +19,7 @@ export class Parked extends ToolError {
   }
 }
 
+/** Whether a call waits for a person and stays open. */
 export function isParked({ error }: ToolCallResult): boolean {
   return error?.details?.["parked"] === true;
 }

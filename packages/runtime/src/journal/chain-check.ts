@@ -12,6 +12,7 @@ import type { RecordKey } from "./record-key.ts";
  */
 export type ProblemKind = "damaged" | "unproven";
 
+/** One problem in a record, with its place. */
 export interface AuditProblem {
   /** Where the chain stops being right; 0 where a whole run is meant. */
   readonly seq: number;

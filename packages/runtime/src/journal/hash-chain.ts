@@ -62,6 +62,7 @@ function addMac(plain: string, mac: string): string {
  */
 export type Seal = "ours" | "forged" | "foreign" | "none";
 
+/** Who wrote an event, by its mac. */
 export function sealOf(event: RuntimeEvent, key: RecordKey | undefined): Seal {
   const { hash: _, mac, ...unsealed } = event;
   if (mac === undefined) return "none";

@@ -50,6 +50,7 @@ function pruningsFolder(state_dir: string): string {
   return join(state_dir, "pruned");
 }
 
+/** The path of the record of prunings in a state folder. */
 export function pruningsFile(state_dir: string): string {
   return join(pruningsFolder(state_dir), "events.jsonl");
 }

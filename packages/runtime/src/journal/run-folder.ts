@@ -18,6 +18,7 @@ import { isStorageRef } from "../protocol/storage-ref.ts";
 /** Names of folders come from run ids, so a run id may hold nothing that a path could make use of. */
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$/;
 
+/** Whether a text has the form of a run id. */
 export function isRunId(text: string): boolean {
   return RUN_ID.test(text);
 }

@@ -12,6 +12,7 @@ import { readRecordKey } from "./record-key.ts";
 import { isRunId, runPath } from "./run-folder.ts";
 import { checkApprovals, StoredFiles } from "./stored-files.ts";
 
+/** What `verifyAudit` found. */
 export interface AuditVerdict {
   readonly ok: boolean;
   readonly records: number;

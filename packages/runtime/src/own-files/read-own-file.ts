@@ -45,6 +45,7 @@ export function readOwnFile(path: string): Buffer {
   }
 }
 
+/** Reads a file of the runtime's own as UTF-8. Throws `NotAFileError` where it is not a regular file. */
 export function readOwnText(path: string): string {
   return readOwnFile(path).toString("utf8");
 }

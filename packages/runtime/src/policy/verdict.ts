@@ -25,6 +25,7 @@ export interface Verdict {
   readonly origin?: RuleOrigin;
 }
 
+/** What the policy says to a call, with the verdict of every check. */
 export interface Decision extends Verdict {
   /** Every check in order, also those after the one that decided. */
   readonly checks: readonly CheckVerdict[];

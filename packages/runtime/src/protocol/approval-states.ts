@@ -13,8 +13,10 @@ export const APPROVAL_STATES = {
   expired:   { open: false, to: [] },
   withdrawn: { open: false, to: [] }, // the call was cancelled, or asks for something else by now
 } as const satisfies Record<string, { readonly open: boolean; readonly to: readonly string[] }>;
+/** The state of a request for approval. */
 export type ApprovalState = keyof typeof APPROVAL_STATES;
 
+/** Whether an approval may move from one state to another. */
 export function canBecome(from: ApprovalState, to: ApprovalState): boolean {
   const reachable: readonly string[] = APPROVAL_STATES[from].to;
   return reachable.includes(to);

@@ -97,6 +97,7 @@ export const approvalRequest = z.strictObject({
 });
 export type ApprovalRequest = z.infer<typeof approvalRequest>;
 
+/** A person's answer to a request for approval. */
 export const approvalAnswer = z.strictObject({
   answer: z.enum(["grant", "deny"]),
   /** With `grant`. Default: `call`. */

@@ -20,15 +20,21 @@ export function makeInputSchema() {
   // Ids come from anywhere and go into records and names of files: nothing that a path or a terminal could make use of.
   const id = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, 'has to be up to 128 letters, digits, "_" and "-"');
   return z.strictObject({
+    /** Default: a new one. */
     tool_call_id: id.optional(),
+    /** A tool's name or alias. */
     name: z.string().min(1).max(LONGEST_NAME),
+    /** Default: the newest. */
     version: z.string().max(50).optional(),
+    /** Checked against the tool's schema. */
     args: z.unknown(),
     requested_permissions: z.array(z.enum(PERMISSIONS)).optional(),
     trace_id: id.optional(),
     timestamp: z.number().optional(),
     task_id: id.optional(),
+    /** Default: the run of the runtime. */
     run_id: id.optional(),
+    /** The event that the call belongs to, in the tree of events. */
     parent_id: id.optional(),
   });
 }

@@ -5,6 +5,7 @@ import type { Counted } from "./counted.ts";
 
 /** From strict to lenient. */
 export const PROFILE_NAMES = ["readonly", "guarded", "autonomous"] as const;
+/** The name of a profile. */
 export type ProfileName = (typeof PROFILE_NAMES)[number];
 
 /**
@@ -12,6 +13,7 @@ export type ProfileName = (typeof PROFILE_NAMES)[number];
  * strict to lenient.
  */
 export const SANDBOX_MODES = ["required", "auto", "off"] as const;
+/** One of the modes of the sandbox. */
 export type SandboxMode = (typeof SANDBOX_MODES)[number];
 
 /**
@@ -19,6 +21,7 @@ export type SandboxMode = (typeof SANDBOX_MODES)[number];
  * checkpoint is never replaced.
  */
 export const REVERSE_THINKING_ORDERS = ["before", "after", "instead"] as const;
+/** One of the orders of reverse thinking. */
 export type ReverseThinkingOrder = (typeof REVERSE_THINKING_ORDERS)[number];
 
 /** A rule says yes, ask or no to the calls that all of its conditions match. */

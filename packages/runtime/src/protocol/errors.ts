@@ -1,5 +1,6 @@
 import { boundText } from "./bounds.ts";
 
+/** The class of an error code: who can do something about it. */
 export type ErrorClass = "validation" | "policy" | "timeout" | "tool_exec" | "unknown";
 
 interface ErrorRow {
@@ -50,6 +51,7 @@ export const ERRORS = {
   InternalError:          { class: "unknown", hint: "This is a fault of the runtime or of a tool, not of the call; please report it." },
 } as const satisfies Record<string, ErrorRow>;
 
+/** A code of `ERRORS`. */
 export type ErrorCode = keyof typeof ERRORS;
 
 export type ErrorDetails = Readonly<Record<string, unknown>>;

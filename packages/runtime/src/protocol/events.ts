@@ -31,6 +31,7 @@ export const EVENTS = {
   "upkeep.restored":      "the state folder was put back from a backup",
 } as const;
 
+/** A name of `EVENTS`. */
 export type EventType = keyof typeof EVENTS;
 
 /** `prev_hash` of the first event of a chain. */

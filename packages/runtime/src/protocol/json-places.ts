@@ -6,6 +6,7 @@ interface Place {
 
 type Step = string | number;
 
+/** Parsed JSON that knows the line and column of each of its parts. */
 export interface LocatedJson {
   readonly value: unknown;
   /** Where the member or element of that path begins; what is not there is told by what it would lie in. */

@@ -12,6 +12,7 @@ const callError = z.strictObject({
   hint: z.string().optional(),
   replay: z.string().optional(),
 });
+/** Why a call failed. */
 export type CallError = z.infer<typeof callError>;
 
 const payload = z.strictObject({
@@ -39,10 +40,14 @@ export type Artifacts = z.infer<typeof artifacts>;
 export const toolCallResult = z.strictObject({
   tool_call_id: z.string(),
   ok: z.boolean(),
+  /** The output: `stdout`, `stderr`, `exit_code`, `data`, whether it was truncated, and where all of it is. Null: it did not run. */
   payload: payload.nullable(),
+  /** Null where the call succeeded. */
   error: callError.nullable(),
+  /** Changed files, commands that ran, and the `undo_id`. */
   artifacts,
   duration_ms: z.number(),
+  /** Whether something secret was replaced. */
   redacted: z.boolean(),
 });
 export type ToolCallResult = z.infer<typeof toolCallResult>;

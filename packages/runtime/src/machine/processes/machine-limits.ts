@@ -14,6 +14,7 @@ export interface MachineFacts {
   readonly disk_bytes: number;
 }
 
+/** Memory and processors that this process may use. */
 export function machineFacts(): MachineFacts {
   const container = process.constrainedMemory();
   const memory = totalmem();

@@ -23,6 +23,7 @@ export const PROGRAMS = {
   bash: { use: "commands",                      names: ["bash"],                         needed: true,  install: "apt-get install bash" },
   bwrap: { use: "the sandbox of commands",      names: ["bwrap"],                        needed: false, install: "apt-get install bubblewrap" },
 } as const satisfies Record<string, ProgramRow>;
+/** A name of `PROGRAMS`. */
 export type ProgramName = keyof typeof PROGRAMS;
 
 export interface ProgramOptions {
