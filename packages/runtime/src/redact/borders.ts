@@ -1,38 +1,35 @@
 import type { Span } from "./find-shape.ts";
 
-interface Border extends Span {
-  readonly isKnown: boolean;
-}
-
 /**
  * Secrets that were found, but not by reading up to them: known values, words of a command, what was decoded. For the
  * rules that come to them later they are what the markers there will be.
  */
 export class Borders {
-  /** By their starts. */
-  readonly #spans: Border[];
-  #next = 0;
+  /** Both by their starts. They are apart since a text may have any number of known values ahead of a span that is added. */
+  readonly #known: readonly Span[];
+  readonly #beside: Span[];
+  #nextKnown = 0;
+  #nextBeside = 0;
   #floor = -1;
 
   constructor(known: readonly Span[], beside: readonly Span[]) {
-    this.#spans = [
-      ...known.map(({ start, end }) => ({ start, end, isKnown: true })),
-      ...beside.map(({ start, end }) => ({ start, end, isKnown: false })),
-    ].sort((a, b) => a.start - b.start);
+    this.#known = known.toSorted((a, b) => a.start - b.start);
+    this.#beside = beside.toSorted((a, b) => a.start - b.start);
   }
 
   /** Its end lies ahead of the word that was noticed: few others are behind it. */
-  add({ start, end }: Span): void {
-    let at = this.#spans.length;
-    while (at > this.#next && (this.#spans[at - 1] as Border).start > start) at--;
-    this.#spans.splice(at, 0, { start, end, isKnown: false });
+  add(span: Span): void {
+    let at = this.#beside.length;
+    while (at > this.#nextBeside && (this.#beside[at - 1] as Span).start > span.start) at--;
+    this.#beside.splice(at, 0, span);
   }
 
   /** The last end before a word's end, or -1. Words come in order. */
   floorAt(wordEnd: number): number {
-    for (let span = this.#spans[this.#next]; span !== undefined && span.end < wordEnd;) {
+    for (let span = this.#next(); span !== undefined && span.end < wordEnd; span = this.#next()) {
       this.#floor = Math.max(this.#floor, span.end);
-      span = this.#spans[++this.#next];
+      if (this.#isKnownNext()) this.#nextKnown++;
+      else this.#nextBeside++;
     }
     return this.#floor;
   }
@@ -42,7 +39,17 @@ export class Borders {
    * not count: one may be the beginning of a longer token.
    */
   hides(wordEnd: number): boolean {
-    const span = this.#spans[this.#next];
-    return span !== undefined && !span.isKnown && span.start < wordEnd;
+    const span = this.#next();
+    return span !== undefined && !this.#isKnownNext() && span.start < wordEnd;
+  }
+
+  #next(): Span | undefined {
+    return this.#isKnownNext() ? this.#known[this.#nextKnown] : this.#beside[this.#nextBeside];
+  }
+
+  #isKnownNext(): boolean {
+    const known = this.#known[this.#nextKnown];
+    const beside = this.#beside[this.#nextBeside];
+    return known !== undefined && (beside === undefined || known.start <= beside.start);
   }
 }

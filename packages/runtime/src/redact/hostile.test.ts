@@ -57,3 +57,10 @@ test("a long line holds as many secrets as it has", () => {
   const text = `{"password":"hunter2","id":1},`.repeat(10_000);
   expect(redact(text).text).toBe(`{"password":"${REDACTION_MARKER}","id":1},`.repeat(10_000));
 });
+
+test("a text holds as many commands with a known value as it has", () => {
+  const { redact: redactKnown } = createRedactor({ known: ["known value/1"] });
+  const count = 40_000;
+  const { text } = redactKnown("sshpass -p hunknown value/1 ".repeat(count));
+  expect(text).toBe(`sshpass -p ${REDACTION_MARKER} `.repeat(count));
+});
