@@ -31,6 +31,8 @@ const REPOSITORY = { "root/.git/HEAD": "ref: refs/heads/main\n", "root/.git/obje
 
 // oxfmt-ignore
 const ATTACKS: readonly Attack[] = [
+  { how: "keys in a folder that is read-only", files: { "root/.codex/auth.json": SECRET, "root/.claude/sub/.aws/credentials": SECRET, "root/.github/workflows/id_rsa": SECRET, "root/.vscode/server.pem": SECRET }, script: "grep -r planted . ; cat .codex/auth.json .claude/sub/.aws/* .github/workflows/id_rsa .vscode/server.pem; cp -r .vscode v; cat v/*" },
+  { how: "the folder above a place of several names is moved", files: { "root/w/.ethereum/keystore/k": SECRET }, script: "mv w/.ethereum w/e; mv w v; cat */*/keystore/k */.*/keystore/k", next: "cat w/e/keystore/k v/.ethereum/keystore/k v/e/keystore/k" },
   { how: "a folder that holds a hidden place is moved", files: { "root/a/b/.ssh/id_rsa": SECRET }, script: "mv a c; cat c/b/.ssh/id_rsa", next: "cat c/b/.ssh/id_rsa; mv c/b d; cat d/.ssh/id_rsa" },
   { how: "a hard link to a hidden file", files: { "root/server.pem": SECRET }, script: "ln server.pem plain; cat plain; cp -l server.pem plain2; cat plain2" },
   { how: "a hard link to a read-only file", files: { "root/.envrc": FIXED }, script: "ln .envrc plain && echo evil > plain; echo evil > .envrc", fixed: ["root/.envrc"] },

@@ -67,6 +67,68 @@ test("of git, hooks and configuration are read-only, and its folder cannot be re
   });
 });
 
+test("what has to be hidden is found in folders that are read-only too, of which nothing else is told", async () => {
+  const { find } = await workspace({
+    "root/.codex/auth.json": "",
+    "root/.codex/config.toml": "",
+    "root/.husky/pre-commit": "",
+    "root/.husky/.netrc": "",
+    "root/.husky/sub/.envrc": "",
+    "root/a/.claude/deep/.aws/credentials": "",
+    "root/generated/deep/server.pem": "",
+    "root/generated/deep/private/x": "",
+    "root/generated/deep/b.txt": "",
+  });
+  const judge = (path: string) =>
+    path.includes("/generated/deep/private") ? "hide" : path.includes("/generated") ? "read_only" : undefined;
+
+  expect(find({ key: "1", judge, forbids: () => false, mayCloseBelow: () => true })).toEqual({
+    hidden: [
+      "root/.codex/auth.json (file)",
+      "root/.husky/.netrc (file)",
+      "root/a/.claude/deep/.aws (folder)",
+      "root/generated/deep/private (folder)",
+      "root/generated/deep/server.pem (file)",
+      "state (folder)",
+    ],
+    read_only: ["root/.codex", "root/.husky", "root/a/.claude"],
+    ruled: ["root/generated"],
+    pinned: [],
+    left_out: 0,
+  });
+});
+
+test("what is hidden for the names above it cannot be moved to where it would not be", async () => {
+  const { find } = await workspace({ "root/a/.ethereum/keystore/k": "", "root/b/.ssh/id": "" });
+
+  expect(find()).toMatchObject({
+    hidden: ["root/a/.ethereum/keystore (folder)", "root/b/.ssh (folder)", "state (folder)"],
+    pinned: ["root/a", "root/a/.ethereum"],
+  });
+});
+
+test("an own folder in a root is made, hidden, and cannot be moved with those above it", async () => {
+  const folder = await scratchFolder();
+  await folder.make({ "root/cfg/": "", "home/": "" });
+  const at = (name: string): string => join(folder.path, name);
+  const own = [at("root/cfg/autonous"), at("root/var/state/autonous"), at("root/var/state/autonous/runs")];
+  const finder = new PlaceFinder({ roots: [at("root")], home: at("home"), state_dirs: own });
+
+  const { hidden, pinned } = finder.find();
+
+  expect(hidden.filter(({ path }) => path.startsWith(folder.path)).map(({ path }) => path)).toEqual(own.slice(0, 2));
+  expect(pinned).toEqual([at("root/cfg"), at("root/var"), at("root/var/state")]);
+});
+
+test("an own folder that cannot be made is not left to a command", async () => {
+  const folder = await scratchFolder();
+  await folder.make({ "root/cfg": "a file", "home/": "" });
+  const [root, own] = [join(folder.path, "root"), join(folder.path, "root/cfg/autonous")];
+  const finder = new PlaceFinder({ roots: [root], home: join(folder.path, "home"), state_dirs: [own] });
+
+  expect(() => finder.find()).toThrow(/cannot be made, and so not hidden from the command \(/);
+});
+
 test("a link in a root hides nothing of what it leads to", async () => {
   const { find } = await workspace({ "root/.ssh": "-> /", "root/.vscode": "-> ." });
 

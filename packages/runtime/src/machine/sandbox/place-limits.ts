@@ -28,3 +28,11 @@ export function unnamed(folder: string): ToolError {
     { path: folder, hint: "Rename it, or move it into a folder of its own." },
   );
 }
+
+export function notHidden(path: string, why: string): ToolError {
+  return new ToolError(
+    "SandboxUnavailable",
+    `Cannot run the command: the folder "${path}" of this program cannot be made, and so not hidden from the command (${why})`,
+    { path, hint: "Make it, or choose a root that does not hold it." },
+  );
+}

@@ -1,0 +1,145 @@
+import type { Dirent } from "node:fs";
+import type { PlaceJudge } from "../../contract/processes.ts";
+import { findLaterPlace, isHiddenName, isInPackages, isPublishedKey, mayRunLater } from "../../policy/check-path.ts";
+import { FIXED_FOLDERS, looksLikeRepository, REPOSITORY_SETTINGS } from "../../policy/dangers.ts";
+import type { Places } from "../../policy/facts.ts";
+import { foldPath } from "../../policy/fold-name.ts";
+import type { PlaceRow } from "../../policy/places.ts";
+import { RUN_LATER } from "../../policy/run-later.ts";
+import type { HiddenPlace } from "./bwrap.ts";
+import { lstat } from "./find-outside.ts";
+import { holdsNamed, isNamed } from "./named-places.ts";
+import { unnamed } from "./place-limits.ts";
+
+/** What a sandbox has to close in one folder. */
+export interface JudgedFolder {
+  readonly hidden: readonly HiddenPlace[];
+  readonly read_only: readonly string[];
+  readonly ruled: readonly string[];
+  readonly pinned: readonly string[];
+  /** To be looked into: also those that are read-only, for what has to be hidden in them. */
+  readonly folders: readonly string[];
+  /** Something in it is closed by a rule, or hidden for the names of the folders above it: elsewhere it would not be. */
+  readonly isTied: boolean;
+  /** A rule may close something in it that is not there yet. */
+  readonly mayBeRuled: boolean;
+}
+
+/** A machine's own programs and kernel, where the whole machine is a root. Private in the sandbox, or read-only by nature. */
+// oxfmt-ignore
+const MACHINE: ReadonlySet<string> = new Set([
+  "/proc", "/sys", "/dev", "/run", "/tmp", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/boot", "/nix", "/gnu", "/snap",
+]);
+
+/** Published packages: other people's files. Looked into for the sake of rules and of this program only. */
+const PACKAGES = "node_modules";
+/** What git keeps by content, in the folder of a repository. */
+const STORES: ReadonlySet<string> = new Set(["objects", "refs", "logs", "lfs"]);
+
+export type Judging = Pick<PlaceJudge, "judge" | "mayCloseBelow">;
+
+const NOTHING: readonly never[] = [];
+
+/** What is found in one folder. */
+interface Lists {
+  readonly hidden: HiddenPlace[];
+  readonly read_only: string[];
+  readonly ruled: string[];
+  readonly pinned: string[];
+  readonly folders: string[];
+}
+
+export function judgeEntries(
+  folder: string,
+  entries: readonly Dirent[],
+  workspace: Places,
+  { judge, mayCloseBelow }: Judging,
+): JudgedFolder {
+  const lists: Lists = { hidden: [], read_only: [], ruled: [], pinned: [], folders: [] };
+  let isUnnamed = false;
+  let isTied = false;
+  const isRepository = looksLikeRepository(new Set(entries.map(({ name }) => name)));
+  const start = folder === "/" ? "/" : `${folder}/`;
+  const isPackages = isInPackages(start, workspace);
+  for (const entry of entries) {
+    const { name } = entry;
+    // A link holds no secret: what it leads to is judged where it is.
+    if (entry.isSymbolicLink()) continue;
+    const path = start + name;
+    const isFolder = entry.isDirectory();
+    if (name.includes("\uFFFD") && lstat(path) === undefined) {
+      isUnnamed ||= isHiddenName(folder, name, workspace) || entry.isSocket() || isFolder;
+      continue;
+    }
+    const closed = judge(path, isFolder);
+    isTied ||= closed !== undefined;
+    const isLater = (): boolean =>
+      isPackages
+        ? isNamed(path, workspace)
+        : isFixed(path, entry, workspace) || (isRepository && REPOSITORY_SETTINGS.has(name));
+    const isPublished = (): boolean => !isFolder && isPublishedKey(path, workspace);
+    // Nothing keeps a pipe or a device from being written where a file is read-only.
+    const isUnkept = !isFolder && !entry.isFile() && (entry.isSocket() || closed !== undefined || isLater());
+    const isSensitive = isHiddenName(folder, name, workspace) && !isPublished();
+    if (closed === "hide" || isUnkept || isSensitive) {
+      lists.hidden.push({ path, kind: isFolder ? "folder" : "file" });
+      isTied ||= isSensitive && !isHiddenName(ANYWHERE, name, workspace);
+      continue;
+    }
+    const isOpen = closed === undefined && !isLater();
+    if (!isOpen) (closed === undefined ? lists.read_only : lists.ruled).push(path);
+    if (
+      isFolder &&
+      ((!isPackages && name !== PACKAGES) || mayCloseBelow(path) || (isOpen && holdsNamed(path, workspace))) &&
+      !(isRepository && STORES.has(name)) &&
+      !MACHINE.has(path)
+    ) {
+      lists.folders.push(path);
+      const leads = isOpen && (isPackages ? holdsNamed(path, workspace) : leadsToLater(path, workspace));
+      if (leads) lists.pinned.push(path);
+    }
+  }
+  const mayBeRuled = mayCloseBelow(folder);
+  if (!isUnnamed) return { ...keptOf(lists), isTied, mayBeRuled };
+  // What has a name that cannot be passed on cannot be hidden by itself. Its folder can.
+  if (workspace.roots.includes(folder)) throw unnamed(folder);
+  return { ...NO_LISTS, hidden: [{ path: folder, kind: "folder" }], isTied, mayBeRuled };
+}
+
+/** A folder that tells nothing. */
+const ANYWHERE = "/-";
+
+const NO_LISTS = { hidden: NOTHING, read_only: NOTHING, ruled: NOTHING, pinned: NOTHING, folders: NOTHING } as const;
+
+function keptOf({ hidden, read_only, ...more }: Lists): Omit<JudgedFolder, "isTied" | "mayBeRuled"> {
+  const [ruled, pinned, folders] = [kept(more.ruled), kept(more.pinned), kept(more.folders)];
+  return { hidden: kept(hidden), read_only: kept(read_only), ruled, pinned, folders };
+}
+
+/** Most folders of a large tree have nothing: they share one list. */
+function kept<T>(list: readonly T[]): readonly T[] {
+  return list.length === 0 ? NOTHING : list;
+}
+
+/** Whether some program runs it later. Of a folder that is so by its own name only (`.git`), just parts are. */
+function isFixed(path: string, entry: Dirent, workspace: Places): boolean {
+  const { roots } = workspace;
+  if (entry.isDirectory() && FIXED_FOLDERS.has(foldPath(entry.name)) && !roots.includes(path)) return true;
+  const isSuspicious = mayRunLater(entry.name) || isNamed(path, workspace);
+  const place = isSuspicious ? findLaterPlace(path, workspace) : undefined;
+  if (place === undefined || place.rewritten) return false;
+  return !entry.isDirectory() || findLaterPlace(`${path}/-`, workspace) !== undefined;
+}
+
+const LATER_FOLDERS: ReadonlySet<string> = new Set(
+  RUN_LATER.flatMap(({ paths }: PlaceRow) => paths)
+    .filter((path) => /^\.[^/]+\//.test(path))
+    .map((path) => foldPath(path.replace(/\/.*/, ""))),
+);
+
+/** Whether the name of a folder begins a place in the table: `.vscode` of `.vscode/tasks.json`. */
+function leadsToLater(path: string, workspace: Places): boolean {
+  if (holdsNamed(path, workspace)) return true;
+  const name = foldPath(path.slice(path.lastIndexOf("/") + 1));
+  return LATER_FOLDERS.has(name) && !workspace.roots.includes(path);
+}
