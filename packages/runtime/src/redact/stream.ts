@@ -30,11 +30,13 @@ export function createStream(known: KnownValues | undefined): StreamRedactor {
 
 /**
  * The second pass reads what the first one gives back. A rule may judge a value with another secret in it otherwise once
- * a marker stands there; what it finds then is redacted now, not when the output is redacted again.
+ * a marker stands there; what it finds then is redacted now, not when the output is redacted again. It begins with the
+ * first marker: before that it would read what the first one has read.
  */
 class TwoPasses implements StreamRedactor {
   readonly #first: Pass;
   readonly #second: Pass;
+  #hasBegun = false;
 
   constructor(known: KnownValues | undefined) {
     this.#first = new Pass(known);
@@ -42,19 +44,31 @@ class TwoPasses implements StreamRedactor {
   }
 
   push(chunk: string): string {
-    const text = this.#first.push(chunk);
-    return text === "" ? "" : this.#second.push(text);
+    return this.#readAgain(() => this.#first.push(chunk));
   }
 
   end(): string {
-    const text = this.#first.end();
-    return (text === "" ? "" : this.#second.push(text)) + this.#second.end();
+    const text = this.#readAgain(() => this.#first.end());
+    return this.#hasBegun ? text + this.#second.end() : text;
+  }
+
+  #readAgain(read: () => string): string {
+    const before = this.#hasBegun ? undefined : this.#first.save();
+    const text = read();
+    if (before !== undefined) {
+      if (!this.#first.redacted && !text.includes(REDACTION_MARKER)) return text;
+      this.#second.goOn(before);
+      this.#hasBegun = true;
+    }
+    return text === "" ? "" : this.#second.push(text);
   }
 
   get redacted(): boolean {
     return this.#first.redacted || this.#second.redacted;
   }
 }
+
+type Saved = Readonly<Pick<View, "text" | "floor" | "decodedTo" | "unquotedTo" | "plainEnd" | "keyEnd">>;
 
 class Pass implements StreamRedactor {
   readonly #known: KnownValues | undefined;
@@ -96,6 +110,24 @@ class Pass implements StreamRedactor {
   end(): string {
     this.#isEnded = true;
     return this.#advance(true);
+  }
+
+  /** What is out so far, and what rules know of it. */
+  save(): Saved {
+    const text = this.#text.slice(0, this.#out);
+    const [decodedTo, unquotedTo, plainEnd, keyEnd] = [this.#decodedTo, this.#unquotedTo, this.#plainEnd, this.#keyEnd];
+    return { text, floor: this.#floor, decodedTo, unquotedTo, plainEnd, keyEnd };
+  }
+
+  /** Begins where another pass stood that had found nothing by then. */
+  goOn({ text, floor, decodedTo, unquotedTo, plainEnd, keyEnd }: Saved): void {
+    this.#text = text;
+    this.#out = this.#ruled = this.#matched = text.length;
+    this.#floor = floor;
+    this.#decodedTo = decodedTo;
+    this.#unquotedTo = unquotedTo;
+    this.#plainEnd = plainEnd;
+    this.#keyEnd = keyEnd;
   }
 
   /** Looking again at all that is held for each character that comes would take quadratic time. */
