@@ -228,6 +228,16 @@ sandboxed(`every attempt of the self-check is stopped${needs}`, async () => {
   expect(readdirSync(at("state")).length).toBeLessThanOrEqual(before + 1);
 });
 
+sandboxed(`to write in a home that is a root is no escape${needs}`, async () => {
+  const { open, places, at } = await workspace();
+  const home = at("root");
+  const sandbox = await open({ workspace: { ...places, home } });
+  const attempts = await checkSandbox(sandbox, { ...places, home, state_dir: at("state"), limits });
+
+  expect(attempts.filter(({ outcome }) => outcome === "escaped")).toEqual([]);
+  expect(readdirSync(home)).toEqual([]);
+});
+
 test("the self-check sees an escape where there is no sandbox", async () => {
   const { open, places, at } = await workspace();
   const bare = await open({ mode: "off" });

@@ -93,6 +93,7 @@ async function plant({ roots, home, state_dir }: SelfCheckOptions): Promise<Gard
   const folder = handoverFolder(state_dir);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const keys = roots[0] ?? home;
+  const outside = [home, "/var/tmp", tmpdir()].filter((each) => !roots.some((root) => isInside(root, each)));
   const hiddenHome = isHiddenHome(home, roots) ? home : folder;
   sweepCanaries([folder, keys, hiddenHome, SOCKETS]);
   const planted = {
@@ -100,7 +101,7 @@ async function plant({ roots, home, state_dir }: SelfCheckOptions): Promise<Gard
     secret: newCanary(),
     key_file: join(keys, `${newCanary()}.pem`),
     home_file: join(hiddenHome, newCanary()),
-    new_files: [home, "/var/tmp", tmpdir(), state_dir].map((each) => join(each, newCanary())),
+    new_files: [...outside, state_dir].map((each) => join(each, newCanary())),
     process_word: newCanary(),
     abstract_socket: newCanary(),
     named_socket: join(SOCKETS, newCanary()),
