@@ -119,7 +119,12 @@ test("a command cannot change the program that governs it, where a project has i
   }
   const edited = call("write", { path: "node_modules/autonous/dist/index.js", content: "x" });
   expect(edited.stdout).toContain("this program runs it");
-  expect(call("bash", { cmd: "echo y > node_modules/own.txt && mkdir node_modules/other" }).status).toBe(0);
+  // It loads packages of the project's `node_modules`, and would load what is put there: installing is asked for.
+  writeFileSync(join(path, "install.sh"), "mkdir node_modules/other");
+  const installing = call("bash", { cmd: "bash install.sh" });
+  expect(installing.stdout).toMatch(/Read-only file system.*change_run_later/s);
+  expect(call("write", { path: "node_modules/other/index.js", content: "x" }).stdout).toContain("this program runs it");
+  expect(call("bash", { cmd: "echo y > own.txt && mkdir -p src dist && echo '{}' > package.json" }).status).toBe(0);
 });
 
 test("what is published holds the built code and nothing else", async () => {

@@ -81,6 +81,8 @@ export type GitPlaces = readonly {
   readonly path: string;
   readonly why: string;
   readonly is_program?: true;
+  /** Of a program: what a package manager writes. A yes to changing what runs later opens it, and not what is ours in it. */
+  readonly is_packages?: true;
   readonly is_linked?: true;
 }[];
 

@@ -9,6 +9,7 @@ test("a root that holds this program has its packages and its search program amo
   const places = programPlaces({ roots: [repository], home: "/nonexistent" });
   const paths = places.map(({ path }) => relative(repository, path));
   expect(paths).toContain("packages/runtime");
+  expect(paths).toEqual(expect.arrayContaining(["node_modules", "packages/node_modules", "package-lock.json"]));
   expect(paths.filter((path) => path.startsWith("node_modules/@vscode/ripgrep")).length).toBeGreaterThan(0);
   expect(places.every(({ why }) => why === "this program runs it")).toBe(true);
 });
@@ -22,4 +23,105 @@ test("so are the toolchains of a home that is a root, and nothing where neither 
     ".cargo/bin",
   ]);
   expect(programPlaces({ roots: [join(path, "work")], home })).toEqual([]);
+});
+
+const OWN = '{ "name": "autonous", "dependencies": { "a": "1", "@b/c": "1" } }';
+
+/** Places of a program that was started from a scratch folder, relative to its root. */
+async function placesOf(
+  files: Readonly<Record<string, string>>,
+  { file, root = "root", started_as, path = [], node_path }: Start,
+): Promise<readonly string[]> {
+  const folder = await scratchFolder();
+  await folder.make({ "root/": "", ...files });
+  const at = (name: string): string => join(folder.path, name);
+  const start = {
+    files: [at(file)],
+    node: process.execPath,
+    environment: { PATH: path.map(at).join(":"), ...(node_path === undefined ? {} : { NODE_PATH: at(node_path) }) },
+    ...(started_as === undefined ? {} : { started_as: at(started_as) }),
+  };
+  const places = programPlaces({ roots: [at(root)], home: "/nonexistent" }, start);
+  return places.map((place) => relative(at(root), place.path)).sort();
+}
+
+interface Start {
+  readonly file: string;
+  readonly root?: string;
+  readonly started_as?: string;
+  readonly path?: readonly string[];
+  readonly node_path?: string;
+}
+
+test("folders that packages are imported from are among them, there or not, and the user's own files are not", async () => {
+  const files = { "root/node_modules/autonous/package.json": OWN, "root/node_modules/autonous/dist/x.js": "" };
+  expect(await placesOf(files, { file: "root/node_modules/autonous/dist/x.js" })).toEqual([
+    "node_modules",
+    "node_modules/autonous",
+    "node_modules/autonous/node_modules",
+  ]);
+  const elsewhere = { "tool/package.json": OWN, "tool/x.js": "" };
+  expect(await placesOf(elsewhere, { file: "tool/x.js" })).toEqual([]);
+  expect(await placesOf(elsewhere, { file: "tool/x.js", node_path: "root/shared" })).toEqual(["shared"]);
+});
+
+test("of a root that lies in the program all is the program's", async () => {
+  const files = { "root/lib/autonous/package.json": OWN, "root/lib/autonous/src/x.ts": "" };
+  const start = { file: "root/lib/autonous/src/x.ts", root: "root/lib/autonous/src" };
+  expect(await placesOf(files, start)).toEqual([".."]);
+});
+
+test("a dependency that a link leads to is among them, with what it imports from, and other links are not", async () => {
+  const files = {
+    "tool/package.json": OWN,
+    "tool/x.js": "",
+    "tool/node_modules/a/package.json": '{ "peerDependencies": { "d": "1" } }',
+    "tool/node_modules/@b/c": "-> ../../../root/c",
+    "tool/node_modules/d": "-> ../../root/work/d",
+    "tool/node_modules/unused": "-> ../../root/unused",
+    "root/c/package.json": "{}",
+    "root/work/d/package.json": "not valid",
+    "root/unused/package.json": "{}",
+  };
+  expect(await placesOf(files, { file: "tool/x.js" })).toEqual([
+    "c",
+    "c/node_modules",
+    "node_modules",
+    "work/d",
+    "work/d/node_modules",
+    "work/node_modules",
+  ]);
+});
+
+test("so are links that a start goes through, each of them, and names that a PATH looks for in a root", async () => {
+  const files = {
+    "tool/package.json": OWN,
+    "tool/bin/autonous.js": "",
+    "root/first": "-> second",
+    "root/second": "-> ../tool",
+    "root/opt/bin/autonous": "-> ../../../tool/bin/autonous.js",
+    "root/other/bin/autonous": "a shim",
+    "root/loop": "-> loop",
+  };
+  const file = "tool/bin/autonous.js";
+  expect(await placesOf(files, { file, started_as: "root/first/bin/autonous.js" })).toEqual(["first", "second"]);
+  expect(await placesOf(files, { file, started_as: "root/loop" })).toContain("loop");
+  expect(await placesOf(files, { file, started_as: "root/opt/bin/autonous" })).toEqual(["opt/bin"]);
+  const path = ["root/opt/bin", "root/other/bin", "root/new", "elsewhere"];
+  expect(await placesOf(files, { file, path })).toEqual([
+    "new/autonous",
+    "new/node",
+    "opt/bin",
+    "other/bin/autonous",
+    "other/bin/node",
+  ]);
+});
+
+test("the folder of programs of a prefix is among them without a PATH", async () => {
+  const files = {
+    "root/opt/lib/node_modules/autonous/package.json": OWN,
+    "root/opt/lib/node_modules/autonous/bin/autonous.js": "",
+    "root/opt/bin/autonous": "-> ../lib/node_modules/autonous/bin/autonous.js",
+  };
+  expect(await placesOf(files, { file: "root/opt/lib/node_modules/autonous/bin/autonous.js" })).toContain("opt/bin");
 });

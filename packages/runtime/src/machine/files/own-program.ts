@@ -1,72 +1,147 @@
-import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { isInside } from "../../paths/inside.ts";
 import { HOME_TOOLS } from "../../policy/command-view.ts";
 import type { GitPlaces, Places } from "../../policy/facts.ts";
+import {
+  globalModules,
+  linkedDependencies,
+  modulesAbove,
+  ownPackage,
+  realOf,
+  searchPrograms,
+  targetOf,
+} from "./own-packages.ts";
 
-const OWN_PACKAGES: ReadonlySet<unknown> = new Set(["autonous", "@autonous/runtime"]);
+type ProgramPlace = GitPlaces[number];
+
+/** How this program was started: paths as they were given, links included. */
+export interface ProgramStart {
+  /** The files that it runs, its own packages found by them. */
+  readonly files: readonly string[];
+  readonly node: string;
+  /** The name that the launcher was started by. */
+  readonly started_as?: string | undefined;
+  /** Its variables: `PATH`, and those that say where Node.js looks for packages. */
+  readonly environment: NodeJS.ProcessEnv;
+}
 
 /**
  * What of this program and of the person's toolchains lies in the roots: the next start runs it outside of every sandbox.
- * A project that installs the program for itself has it in `node_modules`; a root that holds the home has all of it.
+ * A project that installs the program for itself has it in `node_modules`; a root that holds the home has all of it. Some
+ * of these places do not exist: what is put there would be found before, or beside, what the program loads now.
  */
-export function programPlaces({ roots, home }: Pick<Places, "roots" | "home">): GitPlaces {
-  const own = [process.execPath, import.meta.filename, process.argv[1] ?? ""].flatMap((path, at) => {
-    const real = realOf(path);
-    if (real === undefined) return [];
-    return at === 0 ? [real] : partsOf(real);
-  });
+export function programPlaces(
+  { roots, home }: Pick<Places, "roots" | "home">,
+  start: ProgramStart = thisStart(),
+): GitPlaces {
+  const isBelow = (path: string): boolean => roots.some((root) => root !== path && isInside(root, path));
+  // Of a root that lies in the program itself all is the program's.
+  const isNear = (path: string): boolean => isBelow(path) || roots.some((root) => isInside(path, root));
+  const packages = [...new Set(start.files.flatMap(ownPackage))];
+  const node = realOf(start.node) ?? start.node;
+  const programs = [node, ...packages, ...startLinks(start, roots), ...packages.flatMap(searchPrograms)];
+  const loaded = [
+    ...packages.flatMap(modulesAbove),
+    ...globalModules(start.environment, node),
+    ...packages.flatMap(cloneFiles),
+  ];
+  const linked = linkedDependencies(packages, isNear);
   const tools = roots.some((root) => isInside(root, home)) ? HOME_TOOLS.map((name) => join(home, name)) : [];
+  const why = "this program runs it";
   return [
-    ...[...new Set(own)].map((path) => ({ path, why: "this program runs it", is_program: true as const })),
+    ...[...new Set([...programs, ...startFolders(start, packages, roots)])]
+      .filter(isNear)
+      .map((path): ProgramPlace => ({ path, why, is_program: true })),
+    ...[...new Set([...loaded, ...linked])]
+      .filter(isNear)
+      .map((path): ProgramPlace => ({ path, why, is_program: true, is_packages: true })),
     ...tools
-      .filter((path) => existsSync(path))
-      .map((path) => ({ path, why: "it is a toolchain of the home", is_program: true as const })),
-  ].filter(({ path }) => roots.some((root) => root !== path && isInside(root, path)));
+      .filter((path) => existsSync(path) && isBelow(path))
+      .map((path): ProgramPlace => ({ path, why: "it is a toolchain of the home", is_program: true })),
+  ];
 }
 
-/** The package that a file of ours belongs to, and the search program that comes with it. */
-function partsOf(file: string): readonly string[] {
-  for (let folder = dirname(file); folder !== "/"; folder = dirname(folder)) {
-    const name = packageName(folder);
-    if (name === undefined) continue;
-    return OWN_PACKAGES.has(name) ? [folder, ...searchPrograms(folder)] : [];
-  }
-  return [];
+function thisStart(): ProgramStart {
+  return {
+    files: [import.meta.filename, process.argv[1] ?? ""],
+    node: process.execPath,
+    started_as: process.env["AUTONOUS_STARTED_AS"],
+    environment: process.env,
+  };
 }
 
-function packageName(folder: string): unknown {
-  try {
-    return (JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { name?: unknown }).name;
-  } catch {
-    return undefined; // no package here: it is looked for above
-  }
+/** In a clone: what its package manager installs, and what `npm start` runs. */
+const CLONE_FILES = ["package.json", "package-lock.json", "npm-shrinkwrap.json", "scripts/start.ts"];
+
+function cloneFiles(folder: string): readonly string[] {
+  const top = dirname(dirname(folder));
+  if (basename(dirname(folder)) !== "packages" || !existsSync(join(folder, "src"))) return [];
+  return CLONE_FILES.map((name) => join(top, name));
 }
 
-function searchPrograms(folder: string): readonly string[] {
+/** Names that a start looks for on the PATH. */
+const STARTED = ["autonous", "node"];
+
+/**
+ * Where those names are looked for in the roots, found there or not. A link cannot be mounted read-only, so the folder
+ * of one that leads here is closed as a whole, unless it is a root.
+ */
+function startFolders(
+  { environment, node }: ProgramStart,
+  packages: readonly string[],
+  roots: readonly string[],
+): readonly string[] {
+  const own = [...packages, realOf(node) ?? node];
+  const named = (environment["PATH"] ?? "").split(":").map((folder) => resolve(folder));
+  const folders = [...new Set([...named, ...packages.flatMap(prefixFolder)])].filter((folder) =>
+    roots.some((root) => isInside(root, folder) || isInside(root, realOf(folder) ?? folder)),
+  );
+  return folders.flatMap((folder) => {
+    const real = realOf(folder) ?? folder;
+    const paths = STARTED.map((name) => join(real, name));
+    const leadsHere = (link: string): boolean =>
+      targetOf(link) !== undefined && own.some((each) => isInside(each, realOf(link) ?? ""));
+    const isClosed = paths.some(leadsHere) && !roots.some((root) => isInside(real, root));
+    return [...linksOn(folder), ...(isClosed ? [real] : paths)];
+  });
+}
+
+/** `npm install --global` links programs of `lib/node_modules` in the `bin` of the same prefix. */
+function prefixFolder(folder: string): readonly string[] {
+  const [, prefix] = /^(.*)\/lib\/node_modules\/(?:[^/]+\/node_modules\/)?(?:@[^/]+\/)?[^/]+$/s.exec(folder) ?? [];
+  return prefix === undefined ? [] : [join(prefix, "bin")];
+}
+
+/** The links in the roots that the names lead through by which it was started. */
+function startLinks({ files, node, started_as }: ProgramStart, roots: readonly string[]): readonly string[] {
+  const names = [...files, node, ...(started_as === undefined ? [] : [started_as])].filter((name) => name !== "");
+  return names
+    .flatMap((name) => linksOn(resolve(name)))
+    .map((link) => {
+      const folder = dirname(link);
+      const isBin = basename(folder) === "bin" && !roots.some((root) => isInside(folder, root));
+      return isBin ? folder : link;
+    });
+}
+
+/** The most links that a path is followed through, as the kernel does it. */
+const MOST_LINKS = 40;
+
+/** Every link on the way to a path, each in its real folder. */
+function linksOn(path: string): readonly string[] {
   const found: string[] = [];
-  for (let above = folder; above !== "/"; above = dirname(above)) {
-    const scope = join(above, "node_modules", "@vscode");
-    for (const name of namesIn(scope)) {
-      const real = name.startsWith("ripgrep") ? realOf(join(scope, name)) : undefined;
-      if (real !== undefined) found.push(real);
+  let real = "/";
+  const names = path.split("/").filter((name) => name !== "");
+  for (let name = names.shift(); name !== undefined; name = names.shift()) {
+    const next = resolve(real, name);
+    const target = found.length < MOST_LINKS ? targetOf(next) : undefined;
+    if (target === undefined) real = next;
+    else {
+      found.push(next);
+      if (target.startsWith("/")) real = "/";
+      names.unshift(...target.split("/").filter((each) => each !== ""));
     }
   }
   return found;
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // nothing of it is installed there
-  }
-}
-
-function realOf(path: string): string | undefined {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return undefined; // not started from a file, as with --eval
-  }
 }

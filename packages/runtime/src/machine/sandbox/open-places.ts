@@ -43,7 +43,7 @@ export function openPlaces(found: FoundPlaces, opens: OpenedPlaces | undefined, 
   if (opens.git === undefined || opens.git === "all") {
     const isOpen = (path: string): boolean =>
       isGits(path, options) ? opens.git === "all" : opens.later === true && !isProgram(path, options);
-    const opened = without(found, opens.paths, isOpen);
+    const opened = withPrograms(without(found, opens.paths, isOpen), { before: found, paths: opens.paths, ...options });
     const isPinned = (path: string): boolean => nameOf(path) === ".git" || holdsNamed(path, options);
     return {
       found: opens.later === true ? { ...opened, pinned: opened.pinned.filter(isPinned) } : opened,
@@ -80,7 +80,47 @@ function isNamedByGit(path: string, { git_places = [] }: OpenOptions): boolean {
 }
 
 function isProgram(path: string, { git_places = [] }: OpenOptions): boolean {
-  return git_places.some((named) => named.is_program === true && isInside(named.path, path));
+  return git_places.some(
+    (named) => named.is_program === true && named.is_packages !== true && isInside(named.path, path),
+  );
+}
+
+/** Of folders of packages that were opened, what is this program's own stays closed unless a word of the command names it. */
+function withPrograms(
+  found: FoundPlaces,
+  { before, paths, git_places = [] }: OpenOptions & { readonly before: FoundPlaces; readonly paths: readonly string[] },
+): FoundPlaces {
+  const closed = new Set(found.read_only);
+  const opened = before.read_only.filter((path) => !closed.has(path));
+  const own = git_places.filter(({ is_program, is_packages }) => is_program === true && is_packages !== true);
+  const kept = opened.flatMap((folder) => {
+    const isGiven = (path: string): boolean => paths.some((each) => isInside(each, path) || isInside(path, each));
+    const inside = own.map(({ path }) => path).filter((path) => path !== folder && isInside(folder, path));
+    return inside.filter((path) => !isGiven(path) && isFileOrFolder(path)).map((path) => ({ folder, path }));
+  });
+  const outermost = kept.filter(({ path }) => !kept.some((other) => other.path !== path && isInside(other.path, path)));
+  const pinned = outermost.flatMap(({ folder, path }) => foldersBetween(folder, path));
+  return {
+    ...found,
+    read_only: [...found.read_only, ...outermost.map(({ path }) => path)],
+    pinned: [...new Set([...found.pinned, ...pinned])].sort(),
+  };
+}
+
+/** From the folder down to the one that the path lies in: renamed, they would take along what is mounted in them. */
+function foldersBetween(folder: string, path: string): readonly string[] {
+  const found: string[] = [];
+  for (let above = dirname(path); isInside(folder, above); above = dirname(above)) found.push(above);
+  return found;
+}
+
+function isFileOrFolder(path: string): boolean {
+  try {
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    return stats?.isFile() === true || stats?.isDirectory() === true;
+  } catch {
+    return false; // out of our own reach, and so out of the command's
+  }
 }
 
 function nameOf(path: string): string {

@@ -19,6 +19,11 @@ export function mayHoldLater(real: string, { git_places = [] }: Pick<WorkspaceCo
   return TELLING.has(folded) || folded.endsWith(".git") || git_places.some(({ path }) => isInside(real, path));
 }
 
+/** Whether a folder is one of packages that this program loads: large, and read-only for commands in a sandbox. */
+export function isLoadedPackages(real: string, { git_places = [] }: Pick<WorkspaceContext, "git_places">): boolean {
+  return git_places.some(({ path, is_packages }) => is_packages === true && path === real);
+}
+
 /** The last names of what git's configuration names, folded. Remembered: the same list always has the same. */
 const namesByPlaces = new WeakMap<GitPlaces, ReadonlySet<string>>();
 

@@ -194,7 +194,7 @@ class Watch implements CommandWatch {
   }
 
   async #look(
-    { background, signal, closes }: WatchRequest,
+    { background, signal, closes, opens }: WatchRequest,
     previous: TreeLook | undefined,
     { opened, turn }: { readonly opened?: OpenedFolders; readonly turn?: CommandTurn },
   ): Promise<TreeLook> {
@@ -210,6 +210,7 @@ class Watch implements CommandWatch {
       opened,
       keeps: background !== true,
       ...(closes === undefined ? {} : { closes }),
+      keepsPackages: workspace.sandbox !== "none" && opens?.later !== true && (opens?.paths ?? []).length === 0,
       git: this.#git,
       isAlone: turn?.isAlone() === true,
       // Whatever ended the command, what it did has to be known.

@@ -61,6 +61,8 @@ export function isOutOfReach({ key, before, after }: Difference, facts: ReachFac
   if (closes !== undefined && isClosed(key, closes, roots)) return true;
   const isLaterFile = before?.place === "later" && before.kind !== "directory" && after !== undefined;
   if (!isLaterFile || confirmed === true || findLaterPlace(real, { roots })?.rewritten === true) return false;
+  // Nothing can be mounted on a link: it is read-only only where its folder is.
+  if (before.kind === "link" && facts.looks.before.folders.get(folderOf(key))?.isLater !== true) return false;
   // Among packages only what is named is read-only in a sandbox, so that package managers work.
   if (isInPackages(real, facts.workspace) && !isNamed(real, facts.workspace)) return false;
   if (wasMoved(key, facts)) return false;

@@ -5,7 +5,7 @@ import { enterFolder, knowledgeOf, withAttributes } from "../git/work-tree.ts";
 import type { GitKnowledge, GitPlace } from "../git/work-tree.ts";
 import type { GitTrees } from "../git/git-trees.ts";
 import { decodeKey, keyOf, nameOf } from "../search/keys.ts";
-import { isLaterFolder, laterBehind, mayHoldLater, placeOf } from "./closed-names.ts";
+import { isLaterFolder, isLoadedPackages, laterBehind, mayHoldLater, placeOf } from "./closed-names.ts";
 import { isIgnoredFolder, NO_RULES } from "./ignore-rules.ts";
 import type { IgnoreRules } from "./ignore-rules.ts";
 import type { KeptContents } from "./kept-contents.ts";
@@ -38,6 +38,8 @@ interface TreeOptions {
   readonly git: GitTrees;
   /** No other command runs. */
   readonly isAlone: boolean;
+  /** The command cannot change the packages that this program loads. A look after it goes by the one before it. */
+  readonly keepsPackages: boolean;
   readonly signal: AbortSignal;
   /** Opens folders that the command closed. Left out: they are not looked into. */
   readonly opened?: OpenedFolders | undefined;
@@ -246,6 +248,8 @@ class Walk {
       if (isAfter && !isKnown) this.#first.push(waiting);
       // A sandbox hides it from the command.
       else if (workspace.sandbox === "none") this.#left_out.set(key, "it is closed to every tool");
+    } else if (isLoadedPackages(decodeKey(key), workspace) && (isKnown || !isAfter)) {
+      if (isAfter ? previous?.folders.has(key) === true : !this.#options.keepsPackages) this.#meetUsual(waiting);
     } else if (folder.isLater || entry.place === "later" || mayHoldLater(decodeKey(key), workspace)) {
       this.#first.push(waiting);
     } else this.#meetUsual(waiting);

@@ -144,6 +144,7 @@ async function settle({ killed, command, stored, git }: Settling, options: Recov
       ...closes,
       git,
       isAlone: false,
+      keepsPackages: false,
       signal: new AbortController().signal,
       opened,
     });

@@ -1,0 +1,134 @@
+import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs";
+import type { Dirent } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { isInside } from "../../paths/inside.ts";
+
+const OWN_PACKAGES: ReadonlySet<unknown> = new Set(["autonous", "@autonous/runtime"]);
+const MODULES = "node_modules";
+
+/** The package of ours that a file belongs to. */
+export function ownPackage(file: string): readonly string[] {
+  for (let folder = dirname(realOf(file) ?? "/"); folder !== "/"; folder = dirname(folder)) {
+    // A manifest without a name only says how files are read.
+    const name = manifestOf(folder)?.["name"];
+    if (name !== undefined) return OWN_PACKAGES.has(name) ? [folder] : [];
+  }
+  return [];
+}
+
+/** Where Node.js looks for what a package imports, nearest first, by name and by where that leads. */
+export function modulesAbove(folder: string): readonly string[] {
+  const found: string[] = [];
+  for (let above = folder; ; above = dirname(above)) {
+    if (basename(above) !== MODULES) found.push(...bothNames(join(above, MODULES)));
+    if (above === "/") return found;
+  }
+}
+
+/** Where `require` looks last of all. */
+export function globalModules({ HOME, NODE_PATH }: NodeJS.ProcessEnv, node: string): readonly string[] {
+  const named = (NODE_PATH ?? "").split(":").filter((path) => path !== "");
+  const homes = HOME === undefined ? [] : [join(HOME, ".node_modules"), join(HOME, ".node_libraries")];
+  return [...named.map((path) => resolve(path)), ...homes, join(dirname(node), "../lib/node")].flatMap(bothNames);
+}
+
+/** The search program that comes with a package. */
+export function searchPrograms(folder: string): readonly string[] {
+  return modulesAbove(folder).flatMap((modules) => {
+    const scope = join(modules, "@vscode");
+    return entriesIn(scope).flatMap(({ name }) => {
+      const real = name.startsWith("ripgrep") ? realOf(join(scope, name)) : undefined;
+      return real === undefined ? [] : [real];
+    });
+  });
+}
+
+/** Packages that are followed. A program with more of them is not this one. */
+const MOST_PACKAGES = 4096;
+
+/**
+ * What the packages depend on and a link in `node_modules` leads to elsewhere, with the folders that it imports from in
+ * turn. Nothing is read of packages that depend on others where no link leads to a place that is asked for.
+ */
+export function linkedDependencies(
+  packages: readonly string[],
+  isAskedFor: (path: string) => boolean,
+): readonly string[] {
+  const modules = new Set(packages.flatMap(modulesAbove));
+  const isElsewhere = (path: string): boolean =>
+    ![...modules, ...packages].some((each) => isInside(each, path)) && isAskedFor(path);
+  if (![...modules].some((folder) => linksIn(folder).some(isElsewhere))) return [];
+  const found = new Set(packages);
+  // The set grows while it is walked.
+  for (const folder of found) {
+    if (found.size > MOST_PACKAGES) break;
+    for (const name of dependenciesOf(folder)) {
+      const real = resolvePackage(name, folder);
+      if (real !== undefined) found.add(real);
+    }
+  }
+  return [...found].filter(isElsewhere).flatMap((folder) => [folder, ...modulesAbove(folder)]);
+}
+
+/** Where links in a folder of packages lead, those of scopes included. */
+function linksIn(modules: string): readonly string[] {
+  return entriesIn(modules).flatMap((entry) => {
+    const path = join(modules, entry.name);
+    if (entry.isSymbolicLink()) return realOf(path) ?? [];
+    return entry.name.startsWith("@") ? linksIn(path) : [];
+  });
+}
+
+function resolvePackage(name: string, folder: string): string | undefined {
+  for (const modules of modulesAbove(folder)) {
+    const real = realOf(join(modules, name));
+    if (real !== undefined) return real;
+  }
+  return undefined;
+}
+
+const DEPENDENCIES = ["dependencies", "optionalDependencies", "peerDependencies"];
+
+function dependenciesOf(folder: string): readonly string[] {
+  const manifest = manifestOf(folder) ?? {};
+  return DEPENDENCIES.flatMap((field) => Object.keys((manifest[field] as object | null | undefined) ?? {}));
+}
+
+function manifestOf(folder: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const read: unknown = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    return typeof read === "object" && read !== null ? (read as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined; // no package here
+  }
+}
+
+function bothNames(path: string): readonly string[] {
+  const real = realOf(path) ?? path;
+  return real === path ? [path] : [path, real];
+}
+
+function entriesIn(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return []; // nothing is installed there
+  }
+}
+
+export function realOf(path: string): string | undefined {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return undefined; // not there, or not started from a file, as with --eval
+  }
+}
+
+/** What a link says; undefined where the path is not a link. */
+export function targetOf(path: string): string | undefined {
+  try {
+    return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : undefined;
+  } catch {
+    return undefined; // not there, or out of reach
+  }
+}
