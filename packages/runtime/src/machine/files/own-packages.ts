@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs";
 import type { Dirent } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { isInside } from "../../paths/inside.ts";
@@ -48,7 +48,8 @@ const MOST_PACKAGES = 4096;
 
 /**
  * What the packages depend on and a link in `node_modules` leads to elsewhere, with the folders that it imports from in
- * turn. Nothing is read of packages that depend on others where no link leads to a place that is asked for.
+ * turn. Packages are followed only where a link leads to a place that is asked for: any link of a program that lies in such
+ * a place itself, else one to what it depends on directly.
  */
 export function linkedDependencies(
   packages: readonly string[],
@@ -57,15 +58,13 @@ export function linkedDependencies(
   const modules = new Set(packages.flatMap(modulesAbove));
   const isElsewhere = (path: string): boolean =>
     ![...modules, ...packages].some((each) => isInside(each, path)) && isAskedFor(path);
-  if (![...modules].some((folder) => linksIn(folder).some(isElsewhere))) return [];
+  const targets = [...modules].some(isAskedFor) ? [...modules].flatMap(linksIn) : packages.flatMap(importedBy);
+  if (!targets.some(isElsewhere)) return [];
   const found = new Set(packages);
   // The set grows while it is walked.
   for (const folder of found) {
     if (found.size > MOST_PACKAGES) break;
-    for (const name of dependenciesOf(folder)) {
-      const real = resolvePackage(name, folder);
-      if (real !== undefined) found.add(real);
-    }
+    for (const real of importedBy(folder)) found.add(real);
   }
   return [...found].filter(isElsewhere).flatMap((folder) => [folder, ...modulesAbove(folder)]);
 }
@@ -79,12 +78,13 @@ function linksIn(modules: string): readonly string[] {
   });
 }
 
-function resolvePackage(name: string, folder: string): string | undefined {
-  for (const modules of modulesAbove(folder)) {
-    const real = realOf(join(modules, name));
-    if (real !== undefined) return real;
-  }
-  return undefined;
+/** The real folders of what a package depends on, as far as it is installed. */
+function importedBy(folder: string): readonly string[] {
+  const modules = modulesAbove(folder).filter((path) => existsSync(path));
+  return dependenciesOf(folder).flatMap((name) => {
+    const nearest = modules.map((path) => join(path, name)).find((path) => existsSync(path));
+    return nearest === undefined ? [] : (realOf(nearest) ?? []);
+  });
 }
 
 const DEPENDENCIES = ["dependencies", "optionalDependencies", "peerDependencies"];
@@ -95,24 +95,28 @@ function dependenciesOf(folder: string): readonly string[] {
 }
 
 function manifestOf(folder: string): Readonly<Record<string, unknown>> | undefined {
+  const file = join(folder, "package.json");
+  if (!existsSync(file)) return undefined;
   try {
-    const read: unknown = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    const read: unknown = JSON.parse(readFileSync(file, "utf8"));
     return typeof read === "object" && read !== null ? (read as Record<string, unknown>) : undefined;
   } catch {
-    return undefined; // no package here
+    return undefined; // not valid, and so not ours
   }
 }
 
 function bothNames(path: string): readonly string[] {
-  const real = realOf(path) ?? path;
+  // Most are not there, and an error costs more than this look.
+  const real = existsSync(path) ? (realOf(path) ?? path) : path;
   return real === path ? [path] : [path, real];
 }
 
 function entriesIn(folder: string): readonly Dirent[] {
+  if (!existsSync(folder)) return [];
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {
-    return []; // nothing is installed there
+    return []; // not a folder, or out of reach
   }
 }
 
