@@ -44,6 +44,11 @@ export function isAlive(pid: number): boolean {
   return stat !== undefined && stat.state !== "Z";
 }
 
+/** It runs, or waits for the processor or the disk. */
+export function isBusy(pid: number): boolean {
+  return ["R", "D"].includes(statOf(pid)?.state ?? "");
+}
+
 interface Stat {
   readonly state: string;
   readonly parent: number;
@@ -65,6 +70,11 @@ export interface FoundProcess {
   readonly words: string;
 }
 
+/** Its command line. Throws where there is no such process. */
+export function wordsOf(pid: number): string {
+  return readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ").trim();
+}
+
 /** The live processes that belong to a folder: by a word of their environment, by where they work, by their command line. */
 export function processesOf({
   path,
@@ -75,7 +85,7 @@ export function processesOf({
 }): FoundProcess[] {
   return allProcesses().flatMap((pid) => {
     try {
-      const words = readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ").trim();
+      const words = wordsOf(pid);
       const isOurs =
         words.includes(path) ||
         readlinkSync(`/proc/${pid}/cwd`).startsWith(path) ||

@@ -54,8 +54,7 @@ export function checkFiles({ stage }: Found): string[] {
   return [...strange, ...unfinished].map((name) => `"${name}" was left behind`);
 }
 
-/** As long as it takes on a busy machine: the figures say how long it was. */
-const LEFT_MS = 60_000;
+const LEFT_MS = 2000;
 
 /** No process of the service, of a worker or of a command is left. */
 export async function checkProcesses({ stage }: Found): Promise<string[]> {
