@@ -189,6 +189,19 @@ for (const { title, cmd, file, says } of AGREED) {
   });
 }
 
+sandboxed(`a link that runs later and is replaced by a script stays what it was${needs}`, async () => {
+  const { bash, read, make } = await workspace();
+  await make({
+    "root/conf/envrc": "old",
+    "root/.envrc": "-> conf/envrc",
+    "root/run.sh": "rm .envrc; echo evil > .envrc",
+  });
+
+  await bash("bash run.sh");
+
+  expect(read(".envrc")).toBe("old");
+});
+
 sandboxed(`a yes opens what the command names and no more${needs}`, async () => {
   const { bash, read, make, has } = await workspace({ agrees: true });
   await make({
