@@ -35,7 +35,7 @@ export function isNewline(code: number): boolean {
 export const CODE = {
   tab: 9, newline: 10, return: 13, escape: 27, space: 32, doubleQuote: 34, dollar: 36, percent: 37, ampersand: 38, singleQuote: 39,
   openParenthesis: 40, star: 42, plus: 43, comma: 44, dash: 45, dot: 46, slash: 47, colon: 58, semicolon: 59, less: 60, equals: 61,
-  greater: 62, question: 63, at: 64, openBracket: 91, backslash: 92, closeBracket: 93, backtick: 96, pipe: 124,
+  greater: 62, question: 63, at: 64, openBracket: 91, backslash: 92, closeBracket: 93, backtick: 96, openBrace: 123, pipe: 124,
   fullWidthColon: 0xff1a,
 } as const;
 

@@ -1,6 +1,7 @@
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { claimOf } from "./names.ts";
 import type { Claim } from "./names.ts";
+import { isKeyMember } from "./pairs.ts";
 import { isStandIn } from "./stand-ins.ts";
 import { isWordy } from "./values.ts";
 
@@ -95,9 +96,11 @@ function redactEntries(object: Record<string, unknown>, depth: number, redactTex
   let isChanged = false;
   const entries: [string, unknown][] = [];
   const isNamed = namesASecret(object);
+  const isKey = typeof object["kty"] === "string";
   for (const [key, field] of Object.entries(object)) {
     const name = redactText(key);
-    const claim = isNamed && /^value$/i.test(key) ? NAMED : secretClaim(key);
+    const isOfName = (isNamed && /^value$/i.test(key)) || (isKey && isKeyMember(key));
+    const claim = isOfName ? NAMED : secretClaim(key);
     const { value, redacted } = redactClaimed(field, claim, { depth, redactText });
     isChanged ||= redacted || name.redacted;
     entries.push([name.text, value]);

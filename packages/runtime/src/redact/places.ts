@@ -1,5 +1,6 @@
 import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
 import type { Span } from "./find-shape.ts";
+import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { codeAt, codeBefore, follows, leftOf, restOfLine, rightOf, runEnd, runStart, skipBlanks } from "./view.ts";
 import type { View } from "./view.ts";
 
@@ -71,11 +72,12 @@ export function placeOf(view: View, name: Name): Place | undefined {
     const value = valueStart(view, sign.end);
     if (value === undefined) return undefined;
     const isSpaced = blanks > at || (sign.sign === "=" && skipBlanks(view, sign.end, 1) > sign.end);
-    return { ...sign, at: value, isSpaced, isNameQuoted };
+    return { ...sign, at: sign.sign === ":" ? skipAnchor(view, value) : value, isSpaced, isNameQuoted };
   }
   return (
     elementPlace(view, name, at) ??
     pairPlace(view, name, at) ??
+    variablePlace(view, name, blanks) ??
     argumentPlace(view, name, { at, isNameQuoted }) ??
     callPlace(view, name, at) ??
     cellPlace(view, name, blanks) ??
@@ -147,6 +149,14 @@ function valueStart(view: View, at: number): number | undefined {
   return match === null ? undefined : decorated + match[0].length;
 }
 
+/** Past the anchor of YAML: `password: &pw x`. `&mut T` is a type, as is what an "=" follows. */
+function skipAnchor(view: View, at: number): number {
+  if (codeAt(view, at) !== CODE.ampersand) return at;
+  const anchor =
+    /^&(?!(?:mut|dyn|const|impl|static) )[\w-]{1,40}[ \t]{1,20}(?:!!\w{1,12}[ \t]{1,20})?(?=[^\s=&|)}\]>])/;
+  return at + (anchor.exec(restOfLine(view, at, 96))?.[0].length ?? 0);
+}
+
 /** `<password>x</password>`, `<string name="api_key">x</string>`, `<key>API_KEY</key><string>x</string>`. */
 function elementPlace(view: View, name: Name, at: number): Place | undefined {
   const place = { sign: ":", isSpaced: false, isNameQuoted: true, isElement: true } as const;
@@ -167,6 +177,15 @@ function pairPlace(view: View, name: Name, at: number): Place | undefined {
   const match = /^(?:[\s,]{1,60}\\?["']?value\\?["']?\s?[:=]\s?|\r?\n\r?\n(?=\S))/i.exec(rightOf(view, at, 80));
   if (match === null) return undefined;
   return { at: at + match[0].length, sign: ":", isSpaced: false, isNameQuoted: true };
+}
+
+/** `variable "db_password" { default = "x" }` of Terraform. */
+function variablePlace(view: View, name: Name, at: number): Place | undefined {
+  if (codeAt(view, at) !== CODE.openBrace || !/\bvariable[ \t]{1,4}\\?["']$/.test(leftOf(view, name.start, 20)))
+    return undefined;
+  const match = /^\{[^{}]{0,300}?\bdefault[ \t]{0,20}=[ \t]{0,20}(?=\\?["'])/.exec(rightOf(view, at, 360));
+  if (match === null || match[0].includes(REDACTION_MARKER)) return undefined;
+  return { at: at + match[0].length, sign: "=", isSpaced: true, isNameQuoted: true };
 }
 
 const SETTER = /(?:define|set[A-Za-z]*|put[A-Za-z]*|add[A-Za-z]*|append|header|env|get|getenv)\(\s?["']$/i;
@@ -223,6 +242,9 @@ function blankPlace(
   }
   if (isNameQuoted) return undefined;
   const left = leftOf(view, name.start, 80);
+  if (codeBefore(view, blanks) === CODE.tab && /(?:^|[\n\r\t])$/.test(left)) {
+    return { ...place, sign: ":", isSpaced: true, isNameQuoted: true, isCell: true };
+  }
   if (SETS_BY_BLANK.test(left) || name.text === "requirepass") return place;
   if (name.text === "password" && IN_NETRC.test(left)) return place;
   if (/#define[ \t]+$/.test(left)) return isQuote(next) ? { ...place, sign: ":", isCell: true } : undefined;

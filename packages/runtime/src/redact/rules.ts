@@ -7,12 +7,13 @@ import { findBasic, findBearer, findCookies } from "./headers.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { findPrivateKey, findPuttyKey } from "./private-keys.ts";
 import { SHAPES, SPLIT_SHAPES } from "./shapes.ts";
-import { findUrlPassword } from "./urls.ts";
+import { findOraclePassword, findUrlPassword } from "./urls.ts";
 import { findFedSecret, findProgramSecrets } from "./find-program.ts";
 import { PROGRAM_WORDS } from "./program-options.ts";
 import { DER_BEGINNINGS, findDerKey } from "./der-keys.ts";
 import { ESCAPE_WORDS, findEncoded } from "./encoded.ts";
 import { findKeyLine, keepPublicBlock } from "./key-lines.ts";
+import { AFTER_VALUE, findKeyMember, findValueBeforeName, MEMBER_WORDS } from "./pairs.ts";
 import { findPgpass, PGPASS_PORTS } from "./pgpass.ts";
 import { AFTER_QUOTE, findQuotedWord, QUOTES_IN_WORDS } from "./quoted-words.ts";
 import { skipRedacted } from "./read-value.ts";
@@ -70,6 +71,11 @@ export const RULES: readonly Rule[] = [
   { word: "basic",              find: findBasic },
   { word: "cookie",             find: findCookies },
   { word: "://",                find: findUrlPassword },
+  { word: ":thin:",             find: findOraclePassword },
+  { word: ":oci:",              find: findOraclePassword },
+  { word: ":oci8:",             find: findOraclePassword },
+  { word: "value",              find: findValueBeforeName, next: AFTER_VALUE },
+  ...MEMBER_WORDS.map((word): Rule => ({ word, find: findKeyMember })),
   ...PROGRAM_WORDS.map((word): Rule => ({ word, find: findProgramSecrets })),
   { word: "echo ",              find: (view, { start, end }) => findFedSecret(view, { start, end: end - 1 }) },
   { word: "printf ",            find: (view, { start, end }) => findFedSecret(view, { start, end: end - 1 }) },

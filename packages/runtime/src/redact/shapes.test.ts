@@ -257,6 +257,8 @@ const ADDRESSES: readonly (readonly [service: string, address: string, path: str
   ["Discord webhook, old name", "https://discordapp.com/api/webhooks/",             `${digits(18)}/${mixed(68)}`],
   ["Teams webhook",             "https://example.webhook.office.com/webhookb2/",    `${hex(8)}-${hex(4)}@${hex(8)}/IncomingWebhook/${hex(32)}`],
   ["Azure signature",           "https://store.example.net/c/f?sv=2026-01-01&sig=", `${mixed(40)}%3D`],
+  ["signature in an address",   "https://store.example.net/c/f?sig=",               mixed(20)],
+  ["AWS version 2 signature",   "https://b.example.net/o?Expires=1&Signature=",     `${mixed(26)}%3D`],
   ["AWS request signature",     "https://b.example.net/o?X-Amz-Date=20260101T000000Z&X-Amz-Signature=", hex(64)],
   ["Firebase messaging key",    "project/",                                         [mixed(11), ":AP", "A91b", mixed(130)].join("")],
 ];

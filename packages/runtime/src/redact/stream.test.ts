@@ -20,9 +20,17 @@ const KNOWN = ["known value/1", "known value/1 and more", "second-known-value"];
 const redactor = createRedactor({ known: KNOWN });
 
 // oxfmt-ignore
+const PAIRS = [
+  '{"value": "abc1def2", "name": "X_TOKEN"}', "value: abc1def2\n  name: DB_PASSWORD\n", 'value="', "value: ", '", "name": "', "password: &pw hunter2x9\n", "&a ",
+  'variable "db_password" {\n  default = "hunter2x9"\n}\n', 'variable "', '" {', "password\thunter2x9\n", "jdbc:oracle:thin:scott/hunter2@db", "?a=1&sig=a1B2c3D4e5F6&b=2",
+  `"d":"${"a1B2".repeat(11)}"`, '"d": "', '"kty":"oct","k":"a1B2a1B2a1B2a1B2a1"', '"kty":"oct"', "gh secret set N --body hunter2x9\n", "pulumi config set --secret dbPassword hunter2x9\n",
+];
+
+// oxfmt-ignore
 const PIECES = [
   token, jwt, pem, ...KNOWN,
   body.slice(65), `${body.slice(-90)}\n-----END RSA PRIV`, joined(body.slice(-90), "\n-----END RSA PRIV", "ATE KEY-----\n"), `${body.slice(-300)}\n-----END CERTIFICATE-----\n`, "-----BEGIN CERTIFICATE-----\n", "mysql -phunter2 db\n", "redis-cli -a hunter2 ", "*:*:*:bob:hunter2\n", "echo hunter2 | sudo -S ",
+  ...PAIRS,
   pem.slice(0, 300), pem.replaceAll("\n", "\\n"),
   "export MY_TOKEN=abcdef\n", 'MY_TOKEN="abc def"', "password: hunter2\n", '{"apiKey": "abc123"}', '{\\"token\\":\\"abcdef\\"}',
   "password: |\n  line one\n  line two\n", "password: |\n  endless", 'secret = """\nabc\ndef\n"""\n', "--token abcdef1 ", "password=ab,cd,user=bob&x=1;",

@@ -57,6 +57,14 @@ function findOddPassword(view: View, start: number, authority: string): Found | 
   return passwordIn(view, from, end + rest[0].length);
 }
 
+/** The password of an Oracle address, `jdbc:oracle:thin:bob/<password>@db`. `anchor` is the kind of driver. */
+export function findOraclePassword(view: View, { end }: Span): Found | undefined {
+  const match = /^[\w$#.-]{1,64}\/([^\s"'`@]{1,128})(?=@)/.exec(restOfLine(view, end, 260));
+  const password = match?.[1] ?? "";
+  const stop = end + (match?.[0].length ?? 0);
+  return match === null ? undefined : passwordIn(view, stop - password.length, stop);
+}
+
 function passwordIn(view: View, start: number, end: number): Found | undefined {
   const redacted = skipRedacted(view, start);
   if (redacted !== undefined) return redacted;
