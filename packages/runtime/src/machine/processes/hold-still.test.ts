@@ -55,10 +55,10 @@ for (const [how, script] of Object.entries(MOVERS)) {
       return printed.stdout();
     };
     const mover = new AbortController();
+    onTestFinished(() => mover.abort());
     let isMoving = false;
     const moving = run(["/usr/bin/perl", "-e", script], mover.signal, () => (isMoving = true));
     await vi.waitFor(() => expect(isMoving).toBe(true), { timeout: 20_000 });
-    expect(lstatSync(at("root/flip")).isDirectory() || lstatSync(at("root/link")).isDirectory()).toBe(true);
     for (let start = 0; start < 40; start++) expect(await run("echo up")).toBe("up\n");
     mover.abort();
     expect(await moving).toBe("begun\n");
