@@ -29,6 +29,17 @@ export function childrenOf(pid: number): number[] {
   return allProcesses().filter((each) => statOf(each)?.parent === pid);
 }
 
+/** The worker among the children of a supervisor. */
+export function workerAmong(supervisor: number): number | undefined {
+  return childrenOf(supervisor).find((pid) => {
+    try {
+      return isAlive(pid) && / worker( |$)/.test(wordsOf(pid));
+    } catch {
+      return false; // it ended meanwhile
+    }
+  });
+}
+
 /** A process with its children, their children and so on, itself first. */
 export function familyOf(pid: number): number[] {
   const family = [pid];

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { expect, onTestFinished } from "vitest";
-import { childrenOf, isAlive } from "./processes.ts";
+import { workerAmong } from "./processes.ts";
 
 export { isAlive } from "./processes.ts";
 
@@ -191,7 +191,7 @@ export async function until(condition: () => boolean | Promise<boolean>, what: s
 export async function workerOf({ pid }: Program): Promise<number> {
   let found: number | undefined;
   await until(() => {
-    found = childrenOf(pid).find(isAlive);
+    found = workerAmong(pid);
     return found !== undefined;
   }, "a worker");
   return found ?? 0;

@@ -3,7 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { appendFileSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { childrenOf, isAlive } from "../../support/processes.ts";
+import { workerAmong } from "../../support/processes.ts";
 import type { World } from "./world.ts";
 
 /** Ends the program with the process that runs the campaign, should that be killed. */
@@ -41,7 +41,7 @@ export class Serving {
 
   get worker(): number | undefined {
     const { supervisor } = this;
-    return supervisor === undefined ? undefined : childrenOf(supervisor).find(isAlive);
+    return supervisor === undefined ? undefined : workerAmong(supervisor);
   }
 
   /** Starts it without waiting until it can be spoken to. */

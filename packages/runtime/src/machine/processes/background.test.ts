@@ -13,7 +13,6 @@ import type { SandboxMode } from "../../protocol/configuration.ts";
 import { BackgroundCommands } from "./background.ts";
 import type { BackgroundOptions } from "./background.ts";
 import type { Launch } from "./launch.ts";
-import { sweepLost } from "./marks.ts";
 import { findProgram, PROGRAMS } from "./programs.ts";
 
 const hasBwrap = (await findProgram("bwrap", { roots: [] })) !== undefined;
@@ -128,7 +127,6 @@ for (const { mode, name } of MODES) {
 
       worker.kill("SIGKILL");
       await gone;
-      if (mode === "off") sweepLost(); // what the next runtime does when it starts
 
       await vi.waitFor(() => expect(processesWith(word)).toEqual([]), { timeout: 2_000 });
       const next = make();

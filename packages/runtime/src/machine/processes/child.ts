@@ -5,6 +5,7 @@ import { constants } from "node:os";
 import type { Readable } from "node:stream";
 import type { CommandLimits, LimitReached, OutputStream } from "../../contract/processes.ts";
 import { ToolError } from "../../protocol/errors.ts";
+import { keepCommand } from "./keeper.ts";
 import type { Launch } from "./launch.ts";
 import { PrivateMemory } from "./memory-use.ts";
 import { killMarked, MARK, markedProcesses, newMark, markValue, ranAlone } from "./marks.ts";
@@ -57,7 +58,7 @@ export function startChild(launch: Launch, { call_id, limits, onOutput }: ChildO
   if (pid === undefined) return { pid: 0, launch, ended: failedStart(child).finally(release), stop() {} };
   launch.started?.(pid);
   const marked: Marked = { mark, pid, began: performance.now() };
-  const tree = launch.sandbox === "none" ? bareTree(marked) : sandboxTree(pid, { launch, cutLifeline });
+  const tree = launch.sandbox === "none" ? bareTree(marked) : sandboxTree(marked, { launch, cutLifeline });
   let limit_reached: LimitReached | undefined;
   let unprotected: string | undefined;
   let isStopping = false;
@@ -137,13 +138,16 @@ function spawnChild(launch: Launch, mark: string): Spawned {
   const given = descriptors.map((each) => (each === "lifeline" ? ("pipe" as const) : each));
   const stdio: StdioOptions = ["ignore", ...pipes.map((pipe) => pipe?.writer ?? ("pipe" as const)), ...given];
   let lifeline: ChildProcess["stdio"][3];
+  let dismiss: (() => void) | undefined;
   const cutLifeline = (): void => void lifeline?.destroy();
   const release = (): void => {
     cutLifeline();
+    dismiss?.();
     for (const pipe of pipes) pipe?.release();
     launch.close();
   };
   try {
+    dismiss = keepCommand(launch.bash); // before there is anything to end
     const child = spawn(program, args, { cwd, env: { ...environment, [MARK]: mark }, stdio, detached: true });
     lifeline = descriptors.includes("lifeline") ? child.stdio[3 + descriptors.indexOf("lifeline")] : undefined;
     lifeline?.on("error", () => {}); // the other end is gone, which is all it tells
@@ -216,12 +220,12 @@ function bareTree(marked: Marked): Tree {
   };
 }
 
-function sandboxTree(pid: number, { launch, cutLifeline }: Pick<Spawned, "cutLifeline"> & { launch: Launch }): Tree {
+function sandboxTree(marked: Marked, { launch, cutLifeline }: Pick<Spawned, "cutLifeline"> & { launch: Launch }): Tree {
   const kill = (): void => {
     cutLifeline(); // first: what is not yet tied to the processes below does not begin
     const inner = launch.inner();
     if (inner !== undefined) signalProcess(inner, "SIGKILL");
-    signalProcess(pid, "SIGKILL");
+    signalProcess(marked.pid, "SIGKILL");
   };
   return {
     members(most) {
@@ -240,7 +244,9 @@ function sandboxTree(pid: number, { launch, cutLifeline }: Pick<Spawned, "cutLif
     kill,
     isGone() {
       const inner = launch.inner();
-      if (inner === undefined || !isAlive(inner)) return true;
+      // Killed before it could say which one that is: it may be there all the same, and would wait forever.
+      if (inner === undefined) return ranAlone(marked) || killMarked(marked);
+      if (!isAlive(inner)) return true;
       signalProcess(inner, "SIGKILL");
       return false;
     },

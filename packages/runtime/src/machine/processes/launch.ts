@@ -18,6 +18,8 @@ export interface Launch {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** Where bash is. */
+  readonly bash: string;
   /** What the child gets as its descriptors 3 and up. */
   readonly descriptors: readonly (number | Lifeline)[];
   /** What its output comes through. */
@@ -116,6 +118,7 @@ export function bareLaunch({ run, cwd }: Command, { bash, environment, prologues
     // By the number of this process: in the child, descriptors are moved before it changes its folder.
     cwd: `/proc/${process.pid}/fd/${folder}`,
     environment: { ...environment, BASH_ENV: "/dev/fd/3" },
+    bash,
     descriptors: [prologues.get({ fd: 3 })],
     pipes,
     sandbox: "none",

@@ -118,6 +118,7 @@ export class SandboxLauncher {
         ...parts.environment.variables,
         ...(hasWayOut ? PROXY_VARIABLES : {}),
       },
+      bash: parts.bash,
       // The sandbox program and the shell in it tell the same file how far they came.
       descriptors: [filter, status, "lifeline", status, ...check.descriptors, prologue],
       pipes: parts.pipes,

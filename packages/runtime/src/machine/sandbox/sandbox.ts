@@ -4,6 +4,7 @@ import type { Places } from "../../policy/facts.ts";
 import type { SandboxMode } from "../../protocol/configuration.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { commandEnvironment } from "../processes/environment.ts";
+import { dismissKeeper } from "../processes/keeper.ts";
 import { bareLaunch, handoverFolder, Prologues } from "../processes/launch.ts";
 import type { Launch } from "../processes/launch.ts";
 import { PipePool } from "../processes/output-pipes.ts";
@@ -78,6 +79,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
       launcher?.close();
       prologues.close();
       pipes.close();
+      dismissKeeper();
     },
   };
 }
