@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchFolder } from "./support/scratch.ts";
@@ -125,6 +125,67 @@ test("a command cannot change the program that governs it, where a project has i
   expect(installing.stdout).toMatch(/Read-only file system.*change_run_later/s);
   expect(call("write", { path: "node_modules/other/index.js", content: "x" }).stdout).toContain("this program runs it");
   expect(call("bash", { cmd: "echo y > own.txt && mkdir -p src dist && echo '{}' > package.json" }).status).toBe(0);
+});
+
+test("tools keep their caches in the packages of a project that has the program installed, and undo restores them", async () => {
+  const { path, make, read } = await installed();
+  await make({
+    "node_modules/vite/index.js": "",
+    "node_modules/.cache/known/old": "old",
+    ".gitignore": "node_modules\n",
+  });
+  await make({
+    // As vite, vitest, tsc and babel do it, each with folders above that are not there.
+    "run.mjs": `import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+      const modules = new URL("node_modules/", import.meta.url);
+      for (const name of [".vite-temp", ".vite/vitest", ".vite/deps_temp", ".cache/babel-loader", ".tmp"]) {
+        mkdirSync(new URL(name, modules), { recursive: true });
+        writeFileSync(new URL(name + "/made", modules), "made");
+      }
+      renameSync(new URL(".vite/deps_temp", modules), new URL(".vite/deps", modules));
+      rmSync(new URL(".vite-temp/made", modules));
+      writeFileSync(new URL(".cache/known/old", modules), "new");`,
+  });
+  const bin = join(path, "node_modules/autonous/dist/bin/autonous.js");
+  const run = (...words: string[]) =>
+    spawnSync(process.execPath, [bin, ...words], { cwd: path, env: environment, encoding: "utf8" });
+  const ran = run("call", "bash", '{"cmd":"node run.mjs"}', "--json");
+  expect(ran).toMatchObject({ status: 0 });
+  expect(await read("node_modules/.vite/deps/made")).toBe("made");
+  expect(await read("node_modules/.cache/known/old")).toBe("new");
+  // Words that name a cache are work like any other.
+  expect(run("call", "bash", '{"cmd":"rm -rf node_modules/.vite/deps && touch node_modules/.cache/z"}').status).toBe(0);
+  expect(run("call", "write", '{"path":"node_modules/.cache/note","content":"x"}').status).toBe(0);
+
+  const { artifacts } = JSON.parse(ran.stdout) as { artifacts: { undo_id: string } };
+  expect(run("undo", artifacts.undo_id).status).toBe(0);
+  expect(await read("node_modules/.cache/known/old")).toBe("old");
+  expect(existsSync(join(path, "node_modules/.cache/babel-loader"))).toBe(false);
+});
+
+test("a command that would install packages beside the program says what to do", async () => {
+  const { path, make } = await installed();
+  await make({
+    "own/package.json": '{ "name": "own", "version": "1.0.0" }',
+    "install.sh": "npm install --offline --no-audit --no-fund ./own.tgz",
+    "make.mjs": 'import { mkdirSync } from "node:fs"; mkdirSync("node_modules/.unknown/deep", { recursive: true });',
+  });
+  execFileSync("npm", ["pack", "--silent", "./own"], { cwd: path, env: environment });
+  execFileSync("mv", ["own-1.0.0.tgz", "own.tgz"], { cwd: path });
+  const bin = join(path, "node_modules/autonous/dist/bin/autonous.js");
+  for (const cmd of ["bash install.sh", "npm install --offline --no-audit --no-fund ./own.tgz", "node make.mjs"]) {
+    const { status, stderr } = spawnSync(process.execPath, [bin, "call", "bash", JSON.stringify({ cmd })], {
+      cwd: path,
+      env: environment,
+      encoding: "utf8",
+    });
+    expect({ cmd, status, stderr }).toEqual({
+      cmd,
+      status: 1,
+      stderr: expect.stringMatching(/node_modules is read-only for commands.*"change_run_later": true/s) as string,
+    });
+  }
+  expect(existsSync(join(path, "node_modules/own"))).toBe(false);
 });
 
 test("what is published holds the built code and nothing else", async () => {

@@ -25,6 +25,7 @@ import type { ProfileName, SandboxMode } from "./protocol/configuration.ts";
 import { GitPlacesReader } from "./machine/files/git-places.ts";
 import { stateFolders } from "./machine/files/state-folders.ts";
 import { programPlaces } from "./machine/files/own-program.ts";
+import { makePackageCaches } from "./machine/sandbox/package-caches.ts";
 import { ToolError } from "./protocol/errors.ts";
 import type { Redactor } from "./redact/redact.ts";
 
@@ -202,6 +203,7 @@ export class Commands {
   async #lookBefore(call: CallFacts & Pick<WatchRequest, "background" | "opens">): Promise<CommandLook> {
     const { level } = await (await this.#load()).sandbox();
     if (level !== "none" && isReadOnlyCall(call)) return NO_LOOK;
+    if (level !== "none") makePackageCaches(this.workspace);
     const watch = await (this.#watch ??= this.#openWatch());
     const closes = level === "none" ? undefined : await call.closedPaths();
     if (closes === undefined) return await watch.before(call);

@@ -95,6 +95,8 @@ export interface CommandEnd {
   readonly sandbox: string;
   /** Set where the roots were too large to look through for all that the sandbox closes: folders and places left out. */
   readonly left_out_places?: number;
+  /** Set where a `node_modules` was read-only because this program loads what is in it. */
+  readonly packages_closed?: true;
 }
 
 /** Takes secrets out of what a command prints before it is stored. */

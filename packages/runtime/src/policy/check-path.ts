@@ -2,6 +2,7 @@ import { isInside } from "../paths/inside.ts";
 import { SENSITIVE_PLACES } from "./dangers.ts";
 import type { GitPlaces, Places } from "./facts.ts";
 import { foldPath } from "./fold-name.ts";
+import { isAtPlace } from "./package-caches.ts";
 import { compilePlaces } from "./places.ts";
 import type { Place, PlaceRow, PlaceTable } from "./places.ts";
 import { RUN_LATER } from "./run-later.ts";
@@ -132,10 +133,10 @@ export function findLaterPlace(real: string, { roots, git_places = [] }: LaterGr
 }
 
 function namedByGit(folded: string, named: GitPlaces): Place | undefined {
-  for (const { path, why } of named) {
-    const place = foldPath(path);
-    if (isInside(place, folded))
-      return { path, why, telling: place.slice(place.lastIndexOf("/") + 1), rewritten: false };
+  for (const each of named) {
+    const place = foldPath(each.path);
+    if (!isAtPlace(folded, each, place)) continue;
+    return { path: each.path, why: each.why, telling: place.slice(place.lastIndexOf("/") + 1), rewritten: false };
   }
   return undefined;
 }

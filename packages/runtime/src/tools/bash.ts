@@ -160,7 +160,14 @@ function staleFiles({ stderr }: Pick<TranscriptEnd, "stderr">): string | undefin
 }
 
 /** What a command that failed in the sandbox may have run into, by its last words. */
-const RUN_INTO = [
+const RUN_INTO: readonly { readonly words: RegExp; readonly ofPackages?: true; readonly hint: string }[] = [
+  {
+    // Node.js calls it ENOENT where it makes a folder with those above it.
+    words:
+      /(?:EROFS|read-only file system|ENOENT[^\n]*(?:mkdir|rename|symlink|open))[^\n]*node_modules|node_modules[^\n]*read-only file system|EAI_AGAIN registry\.(?:npmjs|yarnpkg)\./i,
+    ofPackages: true,
+    hint: 'node_modules is read-only for commands, because this program is installed there; only caches in it that exist (such as .cache and .vite) can be written to. To install or change packages, set "change_run_later": true, and "network": true where they are fetched; a person has to confirm. Or have the person run it.',
+  },
   {
     words:
       /could not resolve host|name or service not known|temporary failure in name resolution|network is unreachable|EAI_AGAIN|ENETUNREACH|getaddrinfo|failed to resolve|no route to host|connection refused/i,
@@ -174,14 +181,15 @@ const RUN_INTO = [
     words: /read-only file system|EROFS/i,
     hint: 'Only the workspace and /tmp can be written to. For a command that is known to only look, the workspace is read-only too; files that other programs run later always are, unless "change_run_later" is set and a person confirms.',
   },
-] as const;
+];
 
 function hintFor(
-  { sandbox }: CommandEnd,
+  { sandbox, packages_closed }: CommandEnd,
   { stdout, stderr }: Pick<TranscriptEnd, "stdout" | "stderr">,
 ): { readonly hint?: string } {
   const last = `${stderr.slice(-4096)}\n${stdout.slice(-4096)}`;
-  const met = sandbox === "none" ? undefined : RUN_INTO.find(({ words }) => words.test(last));
+  const rows = sandbox === "none" ? [] : RUN_INTO.filter((row) => row.ofPackages !== true || packages_closed === true);
+  const met = rows.find(({ words }) => words.test(last));
   return met === undefined ? {} : { hint: met.hint };
 }
 

@@ -2,6 +2,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, realpat
 import type { Dirent } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { isInside } from "../../paths/inside.ts";
+import { isCacheName } from "../../policy/package-caches.ts";
 
 const OWN_PACKAGES: ReadonlySet<unknown> = new Set(["autonous", "@autonous/runtime"]);
 const MODULES = "node_modules";
@@ -60,13 +61,35 @@ export function linkedDependencies(
     ![...modules, ...packages].some((each) => isInside(each, path)) && isAskedFor(path);
   const targets = [...modules].some(isAskedFor) ? [...modules].flatMap(linksIn) : packages.flatMap(importedBy);
   if (!targets.some(isElsewhere)) return [];
+  return [...withDependencies(packages)].filter(isElsewhere).flatMap((folder) => [folder, ...modulesAbove(folder)]);
+}
+
+/** The real folders of packages and of all that they depend on, as far as it is installed. */
+function withDependencies(packages: readonly string[]): ReadonlySet<string> {
   const found = new Set(packages);
   // The set grows while it is walked.
   for (const folder of found) {
     if (found.size > MOST_PACKAGES) break;
     for (const real of importedBy(folder)) found.add(real);
   }
-  return [...found].filter(isElsewhere).flatMap((folder) => [folder, ...modulesAbove(folder)]);
+  return found;
+}
+
+/**
+ * Folders in `node_modules` that have the name of a cache, and that the program loads packages from: a package manager
+ * that is not known here may keep them there, and link to them.
+ */
+export function storesAmong(modules: readonly string[], packages: readonly string[]): readonly string[] {
+  const caches = modules
+    .filter((path) => basename(path) === MODULES)
+    .flatMap((path) =>
+      entriesIn(path)
+        .filter((entry) => isCacheName(entry.name) && !entry.isFile())
+        .map(({ name }) => join(path, name)),
+    );
+  if (caches.length === 0) return [];
+  const loaded = [...withDependencies(packages), ...modules.flatMap(linksIn)];
+  return caches.filter((cache) => loaded.some((path) => isInside(realOf(cache) ?? cache, path)));
 }
 
 /** Where links in a folder of packages lead, those of scopes included. */

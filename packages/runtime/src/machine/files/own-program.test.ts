@@ -125,3 +125,23 @@ test("the folder of programs of a prefix is among them without a PATH", async ()
   };
   expect(await placesOf(files, { file: "root/opt/lib/node_modules/autonous/bin/autonous.js" })).toContain("opt/bin");
 });
+
+test("a folder with a dot that packages are loaded from is among them, whatever it is called, and a cache is not", async () => {
+  const files = {
+    "root/node_modules/autonous/package.json": OWN,
+    "root/node_modules/autonous/dist/x.js": "",
+    "root/node_modules/a": "-> .odd/a@1/node_modules/a",
+    "root/node_modules/.odd/a@1/node_modules/a/package.json": '{ "dependencies": { "d": "1" } }',
+    "root/node_modules/.odd/a@1/node_modules/d": "-> ../../../.deep/d",
+    "root/node_modules/.deep/d/package.json": "{}",
+    "root/node_modules/undeclared": "-> .third/undeclared",
+    "root/node_modules/.third/undeclared/index.js": "",
+    "root/node_modules/.cache/x": "",
+  };
+  const found = await placesOf(files, { file: "root/node_modules/autonous/dist/x.js" });
+  expect(found.filter((path) => /\/\.[^/]*$/.test(path))).toEqual([
+    "node_modules/.deep",
+    "node_modules/.odd",
+    "node_modules/.third",
+  ]);
+});

@@ -10,6 +10,7 @@ import {
   ownPackage,
   realOf,
   searchPrograms,
+  storesAmong,
   targetOf,
 } from "./own-packages.ts";
 
@@ -41,8 +42,10 @@ export function programPlaces(
   const packages = [...new Set(start.files.flatMap(ownPackage))];
   const node = realOf(start.node) ?? start.node;
   const programs = [node, ...packages, ...startLinks(start, roots), ...packages.flatMap(searchPrograms)];
+  const modules = packages.flatMap(modulesAbove);
   const loaded = [
-    ...packages.flatMap(modulesAbove),
+    ...modules,
+    ...storesAmong([...new Set(modules.filter(isNear))], packages),
     ...globalModules(start.environment, node),
     ...packages.flatMap(cloneFiles),
   ];

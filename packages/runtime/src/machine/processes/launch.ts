@@ -27,6 +27,8 @@ export interface Launch {
   readonly sandbox: string;
   /** Parts of the roots that were too many to look through for what the sandbox has to close. */
   readonly left_out: number;
+  /** Whether a folder of packages is read-only because this program loads what is in it. */
+  readonly packages_closed?: boolean;
   /** Folders that are private inside, and in memory: what is in their files counts as the command's memory. */
   readonly memory_folders: readonly string[];
   /** Told its first process as soon as there is one. */

@@ -32,6 +32,7 @@ export async function runCommand(launch: () => Launch, options: RunOptions): Pro
       duration_ms: performance.now() - began,
       sandbox: child.launch.sandbox,
       ...(child.launch.left_out === 0 ? {} : { left_out_places: child.launch.left_out }),
+      ...(child.launch.packages_closed === true ? { packages_closed: true } : {}),
     };
   } finally {
     clearTimeout(timer);

@@ -13,6 +13,7 @@ const FACTS: SandboxFacts = {
   old_mounts: ["/", "/home"],
   hidden: [],
   read_only: [],
+  opened: [],
   pinned: [],
   writable: [],
   files: [],

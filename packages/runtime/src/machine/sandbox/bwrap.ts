@@ -30,6 +30,8 @@ export interface SandboxFacts {
   readonly hidden: readonly HiddenPlace[];
   /** Inside the roots, to be read only. */
   readonly read_only: readonly string[];
+  /** Folders in such places that stay writable. */
+  readonly opened: readonly string[];
   /** Folders inside the roots that stay writable but cannot be renamed: what is read-only in them would go along. */
   readonly pinned: readonly string[];
   /** Writable although something hides it: the folder of a script inside the runtime's state. */
@@ -66,6 +68,8 @@ const PRIVATE = ["/tmp", "/run", "/dev", "/proc"] as const;
 
 /** Where writable folders wait that lie in a place that is hidden first. */
 const STASH = "/run/writable";
+/** Where folders wait that are writable in a place that is made read-only first. */
+const OPENED = "/run/opened";
 
 // oxfmt-ignore
 const APART = [
@@ -142,7 +146,12 @@ function belowRoots(facts: SandboxFacts, hidden: readonly HiddenPlace[]): readon
   const args: string[] = [];
   if (facts.writes) {
     for (const path of facts.pinned) args.push("--bind-try", fromInside(path), path);
+    // What is bound in a read-only place is read-only. So it is bound elsewhere before.
+    for (const [at, path] of facts.opened.entries()) args.push("--bind-try", fromInside(path), `${OPENED}/${at}`);
     for (const path of facts.read_only) args.push("--ro-bind-try", path, path);
+    for (const [at, path] of facts.opened.entries()) args.push("--bind-try", fromInside(`${OPENED}/${at}`), path);
+    const isInOpened = (path: string): boolean => facts.opened.some((each) => isInside(each, path));
+    for (const path of facts.read_only.filter(isInOpened)) args.push("--ro-bind-try", path, path);
   }
   for (const place of hidden) args.push(...hide(place, facts));
   return args;

@@ -6,7 +6,7 @@ import type { SandboxFacts } from "./bwrap.ts";
 
 type CheckedFacts = Pick<
   SandboxFacts,
-  "roots" | "writes" | "cwd" | "hidden" | "read_only" | "pinned" | "closed" | "writable"
+  "roots" | "writes" | "cwd" | "hidden" | "read_only" | "opened" | "pinned" | "closed" | "writable"
 >;
 
 /** What the first process in a sandbox makes sure of, in lines for bash, and the descriptors that it compares with. */
@@ -74,11 +74,11 @@ function groupLines(facts: CheckedFacts, numberOf: NumberOf): readonly string[] 
  * without that either, so that trying says nothing.
  */
 function mountLines(facts: CheckedFacts): readonly string[] {
-  const { pinned, read_only, writes, hidden, roots } = facts;
+  const { pinned, opened, read_only, writes, hidden, roots } = facts;
   const inMemory = hidden.filter((place) => isBelow(place.path, roots) && hidesInMemory(place, facts));
   const fixed = writes ? read_only.filter((path) => !isOwnAndWritable(path)) : [];
   const wanted = [
-    ...(writes ? pinned : []).map((path) => ({ path, flag: "rw" })),
+    ...(writes ? [...pinned, ...opened] : []).map((path) => ({ path, flag: "rw" })),
     ...[...fixed, ...inMemory.map(({ path }) => path)].map((path) => ({ path, flag: "ro" })),
   ];
   if (wanted.length === 0) return [];
@@ -104,11 +104,12 @@ function escaped(path: string): string {
 }
 
 /** Folders that the command writes to or starts in. The last one stays the working folder. */
-function folderLines({ cwd, writable }: CheckedFacts, numberOf: NumberOf): readonly string[] {
+function folderLines({ cwd, writes, writable, opened }: CheckedFacts, numberOf: NumberOf): readonly string[] {
   const enter = (folder: string): string =>
     `{ cd -P -- ${quote(folder)} && [ /dev/fd/${numberOf(folder)} -ef . ]; } 2>/dev/null || ${complain(folder)}`;
   // Without one that is gone the sandbox program does not start at all.
-  return [...writable.filter((folder) => existsSync(folder)).map(enter), enter(cwd), "unset OLDPWD; declare -x OLDPWD"];
+  const written = [...writable.filter((folder) => existsSync(folder)), ...(writes ? opened : [])];
+  return [...written.map(enter), enter(cwd), "unset OLDPWD; declare -x OLDPWD"];
 }
 
 /** Begins like a complaint of the sandbox program: it is none of the command's output. */

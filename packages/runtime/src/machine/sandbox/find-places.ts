@@ -9,6 +9,7 @@ import { isSystemError, reasonOf } from "../files/system-error.ts";
 import { entriesOf, existing, listeningSockets, lstat, namedOutside, TOP_FOLDERS } from "./find-outside.ts";
 import { judgeEntries } from "./judge-folder.ts";
 import type { JudgedFolder, Judging } from "./judge-folder.ts";
+import { isCacheAmong } from "./named-places.ts";
 import { MOST_WATCHED } from "./place-guard.ts";
 import { MOST_NAMES, MOST_READ_ONLY, notHidden, tooLarge, tooManyRuled } from "./place-limits.ts";
 import { StraySockets } from "./stray-sockets.ts";
@@ -140,7 +141,8 @@ export class PlaceFinder {
         pinned.push(...found.pinned);
         if (found.mayBeRuled && watched.length < MOST_WATCHED) watched.push(folder);
       }
-      if (kept !== undefined || found.read_only.length + found.ruled.length > 0) markFixed(found, kept, fixed);
+      if (kept !== undefined || found.read_only.length + found.ruled.length > 0)
+        markFixed(found, kept, { fixed, git_places });
       for (const each of found.folders) folders.push(each);
     }
     this.#seen = seen;
@@ -185,12 +187,13 @@ type Fixed = "later" | "ruled";
 function markFixed(
   { folders, read_only, ruled }: JudgedFolder,
   within: Fixed | undefined,
-  fixed: Map<string, Fixed>,
+  { fixed, git_places }: { readonly fixed: Map<string, Fixed>; readonly git_places: GitPlaces },
 ): void {
   const [later, byRule] = [new Set(read_only), new Set(ruled)];
   for (const each of folders) {
-    const kept = within === "ruled" || byRule.has(each) ? "ruled" : later.has(each) ? "later" : within;
-    if (kept !== undefined) fixed.set(each, kept);
+    if (within === "ruled" || byRule.has(each)) fixed.set(each, "ruled");
+    // Caches stay writable among packages that are not.
+    else if (later.has(each) || (within === "later" && !isCacheAmong(each, { git_places }))) fixed.set(each, "later");
   }
 }
 

@@ -18,6 +18,7 @@ import type { GitIdentity } from "./git-identity.ts";
 import { KnownFolders } from "./known-folders.ts";
 import { writableMounts } from "./old-root.ts";
 import { openPlaces } from "./open-places.ts";
+import { closedPackages, openCaches } from "./package-caches.ts";
 import { inodeOf, PlaceGuard } from "./place-guard.ts";
 import type { GuardedPlaces } from "./place-guard.ts";
 import { PROXY_VARIABLES, relayLines } from "./relay.ts";
@@ -92,7 +93,7 @@ export class SandboxLauncher {
 
   #make(command: Command, proxy_socket: string | undefined): { readonly launch: Launch; readonly status: number } {
     const parts = this.#parts;
-    const { facts, check, left_out, watched } = this.#prepare(command, proxy_socket);
+    const { facts, check, left_out, watched, packages_closed } = this.#prepare(command, proxy_socket);
     const hasWayOut = proxy_socket !== undefined;
     const prologueFd = CHECK_FD + check.descriptors.length;
     const prologue = parts.prologues.get({
@@ -124,6 +125,7 @@ export class SandboxLauncher {
       pipes: parts.pipes,
       sandbox: "bwrap",
       left_out,
+      packages_closed,
       memory_folders: foldersInMemory(parts),
       started: (pid) => mover?.started(pid),
       guard: (onOpened) => this.#guard.watch(guarded, onOpened),
@@ -173,16 +175,16 @@ export class SandboxLauncher {
     const parts = this.#parts;
     // Whoever replaces a file from elsewhere takes away what keeps it read-only for the commands that run already.
     const opens = this.#running === 0 ? command.opens : undefined;
-    const { found, variables } = openPlaces(parts.finder.find(command.closes, moved), opens, {
-      ...parts,
-      git_places: parts.finder.gitPlaces,
-    });
+    const places = parts.finder.find(command.closes, moved);
+    const ground = { roots: parts.roots, git_places: parts.finder.gitPlaces };
+    const { found, variables } = openPlaces(places, opens, { ...parts, ...ground });
     const identity = parts.identity.get();
     const isSeen = parts.view.shows(parts.bash) || parts.roots.some((root) => isInside(root, parts.bash));
-    const { ruled, watched, ...places } = found;
+    const { ruled, watched, ...closed } = found;
     const facts: SandboxFacts = {
-      ...places,
+      ...closed,
       read_only: [...found.read_only, ...ruled],
+      opened: openCaches(found, ground),
       roots: parts.roots,
       writes: command.read_only !== true,
       cwd: command.cwd,
@@ -207,7 +209,8 @@ export class SandboxLauncher {
       seccomp_fd: SECCOMP_FD,
       status_fd: STATUS_FD,
     };
-    return { facts, left_out: found.left_out, watched };
+    const packages_closed = facts.writes && closedPackages(found, ground).length > 0;
+    return { facts, left_out: found.left_out, watched, packages_closed };
   }
 
   close(): void {
@@ -230,6 +233,7 @@ interface Prepared {
   readonly facts: SandboxFacts;
   readonly check: InsideCheck;
   readonly left_out: number;
+  readonly packages_closed: boolean;
   readonly watched: readonly string[];
 }
 

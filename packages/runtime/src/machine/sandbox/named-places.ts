@@ -1,12 +1,23 @@
 import { isInside } from "../../paths/inside.ts";
 import type { Places } from "../../policy/facts.ts";
+import { isAtPlace, isCacheName, mayHoldCaches } from "../../policy/package-caches.ts";
 
 /** Whether it is known to run later by its path, whatever its name. */
 export function isNamed(path: string, { git_places = [] }: Pick<Places, "git_places">): boolean {
-  return git_places.some((named) => isInside(named.path, path));
+  return git_places.some((named) => isAtPlace(path, named));
 }
 
 /** Whether such a path leads through this folder. */
 export function holdsNamed(path: string, { roots, git_places = [] }: Pick<Places, "roots" | "git_places">): boolean {
   return !roots.includes(path) && git_places.some((named) => isInside(path, named.path));
+}
+
+/** Whether it is a cache in a folder of packages that runs later, and nothing that runs later lies in it. */
+export function isCacheAmong(path: string, { git_places = [] }: Pick<Places, "git_places">): boolean {
+  const [folder, name] = [path.slice(0, path.lastIndexOf("/")), path.slice(path.lastIndexOf("/") + 1)];
+  return (
+    isCacheName(name) &&
+    git_places.some((place) => mayHoldCaches(place) && place.path === folder) &&
+    !git_places.some((place) => isInside(path, place.path) || isAtPlace(path, place))
+  );
 }

@@ -5,7 +5,11 @@ import type { GitPlaces } from "../../policy/facts.ts";
 import { foldPath } from "../../policy/fold-name.ts";
 import { compilePlaces } from "../../policy/places.ts";
 import { RUN_LATER } from "../../policy/run-later.ts";
-import { isNamed } from "../sandbox/named-places.ts";
+import { isCacheAmong, isNamed } from "../sandbox/named-places.ts";
+import { isSystemError } from "../files/system-error.ts";
+import { decodeKey } from "../search/keys.ts";
+import { childrenIn } from "./list-folder.ts";
+import { joinKey } from "./tree-entry.ts";
 import type { Place, TreeFolder } from "./tree-entry.ts";
 
 const laterPlaces = compilePlaces(RUN_LATER);
@@ -22,6 +26,19 @@ export function mayHoldLater(real: string, { git_places = [] }: Pick<WorkspaceCo
 /** Whether a folder is one of packages that this program loads: large, and read-only for commands in a sandbox. */
 export function isLoadedPackages(real: string, { git_places = [] }: Pick<WorkspaceContext, "git_places">): boolean {
   return git_places.some(({ path, is_packages }) => is_packages === true && path === real);
+}
+
+/** Caches in such a folder, which commands may write to, by key. */
+export function cachesInPackages(key: string, workspace: Pick<WorkspaceContext, "git_places">): readonly string[] {
+  try {
+    return childrenIn(key)
+      .filter(({ isFolder }) => isFolder)
+      .map(({ name }) => joinKey(key, name))
+      .filter((cache) => isCacheAmong(decodeKey(cache), workspace));
+  } catch (error) {
+    if (isSystemError(error)) return []; // gone, or not to be listed by us and so not by a command
+    throw error;
+  }
 }
 
 /** The last names of what git's configuration names, folded. Remembered: the same list always has the same. */

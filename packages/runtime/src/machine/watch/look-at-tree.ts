@@ -1,49 +1,27 @@
-import type { PlaceJudge } from "../../contract/processes.ts";
 import { isInside } from "../../paths/inside.ts";
-import type { WorkspaceContext } from "../../policy/decide.ts";
 import { enterFolder, knowledgeOf, withAttributes } from "../git/work-tree.ts";
 import type { GitKnowledge, GitPlace } from "../git/work-tree.ts";
-import type { GitTrees } from "../git/git-trees.ts";
 import { decodeKey, keyOf, nameOf } from "../search/keys.ts";
-import { isLaterFolder, isLoadedPackages, laterBehind, mayHoldLater, placeOf } from "./closed-names.ts";
+import {
+  cachesInPackages,
+  isLaterFolder,
+  isLoadedPackages,
+  laterBehind,
+  mayHoldLater,
+  placeOf,
+} from "./closed-names.ts";
 import { isIgnoredFolder, NO_RULES } from "./ignore-rules.ts";
 import type { IgnoreRules } from "./ignore-rules.ts";
-import type { KeptContents } from "./kept-contents.ts";
 import { childrenIn, isHeavy, statsOf, whyHidden } from "./list-folder.ts";
 import type { Child } from "./list-folder.ts";
+import type { TreeOptions } from "./look-options.ts";
 import { meetFile } from "./meet-file.ts";
-import type { OpenedFolders } from "./opened-folders.ts";
 import { FolderToRead, readSmall } from "./read-entry.ts";
 import { rulesOf } from "./read-rules.ts";
 import { reasonOf } from "../files/system-error.ts";
 import { areSame, factsOf, folderEntry, isYoungAt, joinKey } from "./tree-entry.ts";
 import type { Facts, Place, TreeEntry, TreeFolder, TreeLook } from "./tree-entry.ts";
 import { AFTER_FACTOR, FOLDER_BYTES, HOLD_FACTOR } from "./tree-limits.ts";
-import type { TreeLimits } from "./tree-limits.ts";
-
-interface TreeOptions {
-  readonly workspace: WorkspaceContext;
-  readonly limits: TreeLimits;
-  readonly contents: KeptContents;
-  /** Folders that were found to hold too much, by key, with their inodes: not counted again. */
-  readonly heavy: Map<string, number>;
-  /** The look before this one: what has not changed since is taken from it. */
-  readonly previous: TreeLook | undefined;
-  /** Whether this look is compared with the previous one: what that one left out is then left out again. */
-  readonly isAfter: boolean;
-  /** Contents of files that run later are kept in any case. */
-  readonly keeps: boolean;
-  /** What rules close to the command. What they hide is not read, and a folder that they hide is not looked into. */
-  readonly closes?: PlaceJudge;
-  readonly git: GitTrees;
-  /** No other command runs. */
-  readonly isAlone: boolean;
-  /** The command cannot change the packages that this program loads. A look after it goes by the one before it. */
-  readonly keepsPackages: boolean;
-  readonly signal: AbortSignal;
-  /** Opens folders that the command closed. Left out: they are not looked into. */
-  readonly opened?: OpenedFolders | undefined;
-}
 
 interface Waiting {
   readonly key: string;
@@ -250,17 +228,29 @@ class Walk {
       else if (workspace.sandbox === "none") this.#left_out.set(key, "it is closed to every tool");
     } else if (isLoadedPackages(decodeKey(key), workspace) && (isKnown || !isAfter)) {
       if (isAfter ? previous?.folders.has(key) === true : !this.#options.keepsPackages) this.#meetUsual(waiting);
+      else this.#meetCaches(waiting);
     } else if (folder.isLater || entry.place === "later" || mayHoldLater(decodeKey(key), workspace)) {
       this.#first.push(waiting);
     } else this.#meetUsual(waiting);
     return entry;
   }
 
-  #meetUsual(waiting: Waiting): void {
+  /** Of packages that a command cannot change, the caches among them, which it can. */
+  #meetCaches(waiting: Waiting): void {
+    const isIgnored = waiting.isIgnored || this.#isIgnored(waiting.key, waiting.above);
+    for (const key of cachesInPackages(waiting.key, this.#options.workspace)) {
+      const why = this.#options.isAfter ? this.#options.previous?.left_out.get(key) : undefined;
+      if (why !== undefined) this.#left_out.set(key, why);
+      else if (!this.#hides(key, true)) this.#meetUsual({ ...waiting, key }, isIgnored);
+    }
+  }
+
+  /** `isIgnored`: whether git ignores it, where that is known. */
+  #meetUsual(waiting: Waiting, isIgnored?: boolean): void {
     const { heavy, limits } = this.#options;
     const { key, above } = waiting;
     if (waiting.isIgnored) this.#last.push(waiting);
-    else if (!this.#isIgnored(key, above)) this.#usual.push(waiting);
+    else if (!(isIgnored ?? this.#isIgnored(key, above))) this.#usual.push(waiting);
     else if (isHeavy(key, heavy, limits.ignored_files)) {
       this.#left_out.set(key, `git ignores it, and it has more than ${limits.ignored_files} entries`);
     } else this.#last.push({ ...waiting, isIgnored: true });
