@@ -58,10 +58,11 @@ export interface GivenCall {
   readonly url?: string;
   /** What `url` is judged by. */
   readonly allow?: readonly string[];
+  readonly requested?: CallFacts["requested"];
 }
 
 export function callOf(given: GivenCall): CallFacts {
-  const { tool, touches = [], risk = "low", command, network = false, url, allow = ["example.com"] } = given;
+  const { tool, touches = [], risk = "low", command, network = false, url, allow = ["example.com"], requested } = given;
   return {
     tool: typeof tool === "string" ? TOOLS[tool] : tool,
     risk,
@@ -75,6 +76,7 @@ export function callOf(given: GivenCall): CallFacts {
     })),
     ...(command !== undefined && { commands: [commandOf(command, network)] }),
     ...(url !== undefined && { addresses: [{ shown: url, verdict: judgeAddress(url, allow) }] }),
+    ...(requested !== undefined && { requested }),
   };
 }
 

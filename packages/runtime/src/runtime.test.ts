@@ -117,6 +117,31 @@ for (const { title, request, code, says } of BAD_REQUESTS) {
   });
 }
 
+test("a call that needs more than it requested is refused, on record, and so it is when it is decided again", async () => {
+  const { runtime, events } = await scratch();
+  const args = { path: "new.txt", content: "x" };
+  const refused = await runtime.call({ name: "write", args, requested_permissions: ["fs.read"] });
+  const made = await runtime.call({ name: "write", args, requested_permissions: ["fs.read", "fs.write"] });
+  const records = (await events()).flatMap(({ payload }) =>
+    payload["audit"] === undefined ? [] : [auditRecord.parse(payload["audit"])],
+  );
+
+  expect(refused.error).toMatchObject({
+    code: "ToolNotAllowed",
+    message: expect.stringMatching(/needs fs\.write/) as string,
+  });
+  expect(made.error).toBeNull();
+  expect(records.map(({ requested_permissions }) => requested_permissions)).toEqual([
+    ["fs.read"],
+    ["fs.read", "fs.write"],
+  ]);
+  const again = await Promise.all(records.map(async (record) => await runtime.decideAgain(record)));
+  expect(again).toMatchObject([
+    { decision: { effect: "DENY", rule: "floor:requested_permissions" } },
+    { decision: { effect: "ALLOW" } },
+  ]);
+});
+
 test("arguments without end are refused, whichever way they go on", async () => {
   const { call } = await scratch();
   const cycle: Record<string, unknown> = {};

@@ -1,6 +1,7 @@
 import type { UndoLog, UndoRecord } from "../contract/undo.ts";
 import type { WorkspaceContext } from "../policy/decide.ts";
 import type { AuditRecord } from "../protocol/audit.ts";
+import type { ToolCallRequest } from "../protocol/call.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { Redactor } from "../redact/redact.ts";
 import type { CallOptions, DecidingParts } from "./call.ts";
@@ -8,7 +9,10 @@ import { explainCall } from "./gate.ts";
 import type { Decided } from "./gate.ts";
 
 /** What of a record a decision is made again on. `params` have to be whole. */
-export type RecordedCall = Pick<AuditRecord, "tool" | "version" | "params" | "places" | "chat" | "user" | "sandbox">;
+export type RecordedCall = Pick<
+  AuditRecord,
+  "tool" | "version" | "params" | "requested_permissions" | "places" | "chat" | "user" | "sandbox"
+>;
 
 /** What the policy in force would say, or why it cannot be asked. */
 export type Redecided = Pick<Decided, "decision"> | { readonly problem: string };
@@ -27,7 +31,7 @@ export class Replay {
   }
 
   async decideAgain(record: RecordedCall): Promise<Redecided> {
-    const { tool, version, params, places = [], chat, user } = record;
+    const { tool, version, params, requested_permissions, places = [], chat, user } = record;
     const known = new Map(places.map(({ path, real }) => [path, { real, exists: true }]));
     const parts: DecidingParts = {
       ...this.#parts,
@@ -37,10 +41,16 @@ export class Replay {
       prepareCommands: () => Promise.resolve(),
       undo: { ...this.#parts.undo, undoLog: changedAt(places) },
     };
-    const request = { ...NOBODY, name: tool, args: params as Record<string, unknown> };
+    const request: ToolCallRequest = {
+      ...NOBODY,
+      name: tool,
+      args: params as Record<string, unknown>,
+      ...(version === null ? {} : { version }),
+      ...(requested_permissions === undefined ? {} : { requested_permissions }),
+    };
     const who: CallOptions = { ...(chat === undefined ? {} : { chat }), ...(user === undefined ? {} : { user }) };
     try {
-      return await explainCall({ request: version === null ? request : { ...request, version } }, who, parts);
+      return await explainCall({ request }, who, parts);
     } catch (error) {
       if (error instanceof ToolError) return { problem: error.message };
       throw error;

@@ -16,6 +16,7 @@ export function decide(call: GateCall, { workspace, settings }: DecidingParts): 
 /** What the policy looks at. */
 export function factsOf(call: GateCall): CallFacts {
   const { risk, touches, commands, addresses, options, restores } = call;
+  const { requested_permissions: requested } = call.request;
   const { chat, user } = options;
   const who = { ...(chat === undefined ? {} : { chat }), ...(user === undefined ? {} : { user }) };
   const run = commands.length === 0 ? {} : { commands };
@@ -27,6 +28,7 @@ export function factsOf(call: GateCall): CallFacts {
     ...(restores ? { restores } : {}),
     ...run,
     ...asked,
+    ...(requested === undefined ? {} : { requested }),
     ...who,
   };
 }

@@ -93,6 +93,7 @@ function auditOf(call: GateCall, options: AuditOptions): AuditRecord {
     ts_end: new Date(now).toISOString(),
     duration_ms: result.duration_ms,
     params,
+    ...(request.requested_permissions === undefined ? {} : { requested_permissions: request.requested_permissions }),
     result: {
       ok: result.ok,
       exit_code: payload?.exit_code ?? null,

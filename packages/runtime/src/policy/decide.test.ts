@@ -8,6 +8,7 @@ import type { Decision, DecisionSettings, WorkspaceContext } from "./decide.ts";
 
 const CHECK_NAMES = [
   "tools_in_force",
+  "requested_permissions",
   "roots",
   "sensitive_places",
   "destructive_commands",
@@ -102,6 +103,15 @@ const CASES: readonly (Given & { title: string; effect: Decision["effect"]; code
   { title: "a fetch from this machine, with a rule",        tool: "webfetch", url: "http://127.0.0.1/", rules: [{ effect: "allow", tool: "webfetch" }], effect: "DENY", code: "NetworkDenied", rule: "floor:network_allowlist" },
   { title: "a fetch, under readonly",                       tool: "webfetch", url: "https://example.com/a", profile: "readonly",        effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
   { title: "a tool that is not configured",                 tool: "ls", tools: ["write"],                                               effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
+
+  { title: "a look that asked for no more",                 tool: "ls", touches: [{ access: "list" }], requested: ["fs.read"],           effect: "ALLOW", rule: "profile:guarded:look" },
+  { title: "a look that asked for nothing",                 tool: "ls", touches: [{ access: "list" }], requested: [], rules: [{ effect: "allow", tool: "ls" }], effect: "DENY", code: "ToolNotAllowed", rule: "floor:requested_permissions", says: /^Cannot use "ls": the call needs fs\.read and requested nothing$/ },
+  { title: "a write that asked to read",                    tool: "write", touches: [{ access: "write" }], requested: ["fs.read"], profile: "autonomous", effect: "DENY", code: "ToolNotAllowed", rule: "floor:requested_permissions", says: /needs fs\.write and requested fs\.read$/ },
+  { title: "a path that is deleted though only a write was asked for", tool: "write", touches: [{ access: "delete" }], requested: ["fs.write"], profile: "autonomous", effect: "DENY", code: "ToolNotAllowed", rule: "floor:requested_permissions", says: /needs fs\.delete/ },
+  { title: "a command that looks and asked for that",       tool: "bash", command: "cat a", workspace: SANDBOXED, requested: ["proc.exec", "fs.read"], effect: "ALLOW", rule: "profile:guarded:run" },
+  { title: "a commit that asked for files only",            tool: "bash", command: "git commit -m x", workspace: SANDBOXED, requested: ["proc.exec", "fs.read", "fs.write"], effect: "DENY", code: "ToolNotAllowed", rule: "floor:requested_permissions", says: /needs git\.write/ },
+  { title: "a program of which nothing is known that asked to read", tool: "bash", command: "make", workspace: SANDBOXED, requested: ["proc.exec", "fs.read"], effect: "DENY", code: "ToolNotAllowed", rule: "floor:requested_permissions", says: /needs fs\.write, fs\.delete, git\.write/ },
+  { title: "the network that was not asked for",            tool: "bash", command: "curl https://example.com", network: true, workspace: SANDBOXED, requested: ["proc.exec", "fs.read", "fs.write", "fs.delete", "git.write"], effect: "DENY", code: "ToolNotAllowed", rule: "floor:requested_permissions", says: /needs net\.connect/ },
 
   { title: "a path outside the roots",                      tool: "ls", touches: [{ path: "../x", real: "/x" }],                        effect: "DENY", code: "PathTraversalBlocked", rule: "floor:roots", says: /^Cannot read "\.\.\/x": it leads outside the allowed roots$/ },
   { title: "a look-alike of a root",                        tool: "ls", touches: [{ real: "/workspace/a" }],                            effect: "DENY", code: "PathTraversalBlocked", rule: "floor:roots" },
@@ -219,6 +229,7 @@ test("every check is told, also those after the one that decided", () => {
   expect(rule).toBe("floor:roots");
   expect(checks.map(({ check, effect }) => `${check} ${effect}`)).toEqual([
     "tools_in_force PASS",
+    "requested_permissions PASS",
     "roots DENY",
     "sensitive_places DENY",
     "destructive_commands PASS",

@@ -6,6 +6,7 @@ import {
   checkAddresses,
   checkCheckpoint,
   checkDestructive,
+  checkRequested,
   checkRoots,
   checkSensitivity,
   checkToolsInForce,
@@ -44,22 +45,23 @@ interface Check {
  */
 // oxfmt-ignore
 const CHECKS: readonly Check[] = [
-  { check: "tools_in_force",       judge: checkToolsInForce },
-  { check: "roots",                judge: checkRoots },       // the floor: what no profile allows
-  { check: "sensitive_places",     judge: checkSensitivity }, // the floor
-  { check: "destructive_commands", judge: checkDestructive }, // the floor
-  { check: "addresses",            judge: checkAddresses },   // the floor
-  { check: "checkpoint",           judge: checkCheckpoint },  // the floor
-  { check: "rules",                judge: checkRules },
-  { check: "command_paths",        judge: checkCommandPaths },
-  { check: "untold_commands",      judge: checkUntold },
-  { check: "files_that_run_later", judge: checkRunLater },
-  { check: "hidden_names",         judge: checkHiddenNames },
-  { check: "many_files",           judge: checkManyFiles },
-  { check: "risky_commands",       judge: checkRisky },
-  { check: "network_commands",     judge: checkNetwork },
-  { check: "profile",              judge: judgeByProfile, yieldsToRules: true },
-  { check: "project_rules",        judge: checkProjectRules },
+  { check: "tools_in_force",        judge: checkToolsInForce },
+  { check: "requested_permissions", judge: checkRequested },  // the floor
+  { check: "roots",                 judge: checkRoots },       // the floor: what no profile allows
+  { check: "sensitive_places",      judge: checkSensitivity }, // the floor
+  { check: "destructive_commands",  judge: checkDestructive }, // the floor
+  { check: "addresses",             judge: checkAddresses },   // the floor
+  { check: "checkpoint",            judge: checkCheckpoint },  // the floor
+  { check: "rules",                 judge: checkRules },
+  { check: "command_paths",         judge: checkCommandPaths },
+  { check: "untold_commands",       judge: checkUntold },
+  { check: "files_that_run_later",  judge: checkRunLater },
+  { check: "hidden_names",          judge: checkHiddenNames },
+  { check: "many_files",            judge: checkManyFiles },
+  { check: "risky_commands",        judge: checkRisky },
+  { check: "network_commands",      judge: checkNetwork },
+  { check: "profile",               judge: judgeByProfile, yieldsToRules: true },
+  { check: "project_rules",         judge: checkProjectRules },
 ];
 
 const STRICTNESS = { ALLOW: 0, REQUIRE_CONFIRMATION: 1, DENY: 2 } as const satisfies Record<Effect, number>;

@@ -1,5 +1,5 @@
 import type { Access, Tool } from "../contract/tool.ts";
-import type { Risk } from "../protocol/call.ts";
+import type { Permission, Risk } from "../protocol/call.ts";
 import type { PolicyConfiguration, ProfileName } from "../protocol/configuration.ts";
 import type { AddressVerdict } from "./check-address.ts";
 import type { CommandVerdict } from "./check-command.ts";
@@ -62,6 +62,8 @@ export interface CallFacts {
   readonly touches: readonly ResolvedTouch[];
   readonly commands?: readonly NamedCommand[];
   readonly addresses?: readonly NamedAddress[];
+  /** The permissions that the caller asked for. Left out: whatever it needs. */
+  readonly requested?: readonly Permission[];
   /** It only brings back what was there before the changes of a run, each where nobody changed it since. */
   readonly restores?: boolean;
   /**

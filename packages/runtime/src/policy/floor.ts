@@ -1,6 +1,8 @@
+import type { Permission } from "../protocol/call.ts";
 import { judgeRoots, judgeSensitivity } from "./check-path.ts";
 import type { ClosedPlace } from "./check-path.ts";
-import type { ResolvedTouch } from "./facts.ts";
+import type { CallFacts, ResolvedTouch } from "./facts.ts";
+import { permissionsOf } from "./needed-permissions.ts";
 import { reachOfTouches } from "./profiles.ts";
 import { areCommandsInForce, isInForce, isReachInForce } from "./tools-in-force.ts";
 import { deny, quote } from "./verdict.ts";
@@ -13,6 +15,21 @@ export function checkToolsInForce({ call, workspace, settings }: Subject): Verdi
   if (inForce) ({ inForce, reason } = areCommandsInForce(call, workspace));
   if (inForce) ({ inForce, reason } = isReachInForce(tool.name, reachOfTouches(touches), settings));
   return inForce ? reason : deny("ToolNotAllowed", reason, "tools_in_force");
+}
+
+export function checkRequested({ call }: Subject): Verdict | string {
+  const { requested, tool } = call;
+  if (requested === undefined) return "The call asks for whatever permissions it needs";
+  const missing = notRequested(call);
+  if (missing.length === 0) return "The call needs no permission that it did not request";
+  const reason = `Cannot use "${tool.name}": the call needs ${missing.join(", ")} and requested ${requested.join(", ") || "nothing"}`;
+  return deny("ToolNotAllowed", reason, "floor:requested_permissions");
+}
+
+/** What a call needs, or may need, and its caller did not request. Nothing where the caller did not say. */
+export function notRequested(call: CallFacts): readonly Permission[] {
+  const { uses, may } = permissionsOf(call);
+  return [...uses, ...may].filter((permission) => call.requested?.includes(permission) === false);
 }
 
 export function checkRoots({ call, workspace }: Subject): Verdict | string {

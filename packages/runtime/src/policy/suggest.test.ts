@@ -35,6 +35,7 @@ const BOXED = { sandbox: "bwrap" } as const;
 // oxfmt-ignore
 const CASES: readonly (Given & { title: string; says: readonly string[] })[] = [
   { title: "what is allowed",                    tool: "ls", says: [] },
+  { title: "a write that asked to read",         tool: "write", touches: [{ access: "write" }], requested: ["fs.read"], says: ["The call would have to list fs.write in requested_permissions, or leave that out"] },
   { title: "a deletion",                         tool: "remove", touches: [{ real: "/work/src/a", access: "delete" }], says: [YES, allowing({ tool: "remove", path: "/work/src/a" }), AUTONOMOUS] },
   { title: "deletions in a folder",              tool: "remove", touches: ["a", "b"].map((name) => ({ real: `/work/src/${name}`, access: "delete" as const })), says: [YES, allowing({ tool: "remove", path: "/work/src/**" }), AUTONOMOUS] },
   { title: "a hook",                             tool: "write", touches: [{ real: HOOK, access: "write" }], says: [YES, allowing({ tool: "write", path: HOOK })] },

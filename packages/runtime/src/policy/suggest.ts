@@ -7,6 +7,7 @@ import { isCarrierPattern } from "./carrier-pattern.ts";
 import { judgeAddress } from "./check-address.ts";
 import { decide } from "./decide.ts";
 import type { CallFacts, DecisionSettings, WorkspaceContext } from "./facts.ts";
+import { notRequested } from "./floor.ts";
 import { placeOf } from "./judge-rules.ts";
 import { rulesOf } from "./rules.ts";
 import { areCommandsInForce } from "./tools-in-force.ts";
@@ -51,6 +52,7 @@ export function suggest(decision: Verdict, on: DecidedOn): readonly Suggestion[]
 // oxfmt-ignore
 const FLOOR: Readonly<Record<string, (on: DecidedOn) => readonly string[]>> = {
   "tools_in_force":             toolsInForce,
+  "floor:requested_permissions": ({ call }) => [`The call would have to list ${notRequested(call).join(", ")} in requested_permissions, or leave that out`],
   "floor:roots":                () => ["No rule, profile or yes opens this; only a start with a root that holds the place (AUTONOUS_TOOL_ALLOWED_ROOTS)"],
   "floor:sensitive_places":     () => ["Nothing opens this: such places are closed to every tool, whatever the configuration says"],
   "floor:destructive_commands": () => ["Nothing lets this run: such commands, and those of AUTONOUS_TOOL_BASH_DENYLIST, are refused whatever the configuration says"],

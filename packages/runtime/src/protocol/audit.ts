@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { RISKS } from "./call.ts";
+import { PERMISSIONS, RISKS } from "./call.ts";
 import { EFFECTS, SCOPES } from "./decision.ts";
 import { artifacts } from "./result.ts";
 
@@ -37,6 +37,8 @@ export const auditRecord = z.strictObject({
   ts_end: z.iso.datetime(),
   duration_ms: z.number(),
   params: z.unknown(),
+  /** What the caller asked for. Left out: whatever the call needs. */
+  requested_permissions: z.array(z.enum(PERMISSIONS)).readonly().optional(),
   result: z.strictObject({
     ok: z.boolean(),
     exit_code: z.int().nullable(),

@@ -28,6 +28,7 @@ export function makeInputSchema() {
     version: z.string().max(50).optional(),
     /** Checked against the tool's schema. */
     args: z.unknown(),
+    /** A call that needs another one is refused. Default: whatever it needs. */
     requested_permissions: z.array(z.enum(PERMISSIONS)).optional(),
     trace_id: id.optional(),
     timestamp: z.number().optional(),
