@@ -1,9 +1,10 @@
 import { commandsInAwk, commandsInSed } from "./filters.ts";
 import { readCode } from "./code.ts";
-import type { OptionTable } from "./options.ts";
+import type { Arguments, Option, OptionTable } from "./options.ts";
 import { optionValues, readArguments } from "./options.ts";
 import { knownWord } from "./parsed-shell.ts";
 import type { Input, ShellWord } from "./parsed-shell.ts";
+import { plainName } from "./program-names.ts";
 import { namedInput } from "./shells.ts";
 import { writtenTo } from "./written-files.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
@@ -15,6 +16,10 @@ interface LanguageRow extends OptionTable {
   readonly code: readonly string[];
   /** Options after which standard input is data, not code. */
   readonly module?: readonly string[];
+  /** Options and subcommands with which it is a console besides: standard input is code. */
+  readonly console?: readonly string[];
+  /** Options whose value is a file that runs first. */
+  readonly loads?: readonly string[];
   /** A word that must come first: `deno eval`. */
   readonly after?: string;
   /** Words of letters after one dash that take the next word: `-pe` of node. */
@@ -25,16 +30,22 @@ interface LanguageRow extends OptionTable {
   readonly isTool?: boolean;
 }
 
+const NODE_LOADS = ["-r", "--require", "--import", "--loader", "--experimental-loader"];
+/** Modules of Python that run what they read. */
+const PYTHON_CONSOLES = /^(?:code|pdb|asyncio|IPython|ptpython|bpython|ipdb|pudb|ptipython|xonsh)$/;
+
 // oxfmt-ignore
 const LANGUAGES: readonly LanguageRow[] = [
-  { names: ["python", "pypy", "ipython"],       code: ["-c"], module: ["-m"], short: "cmWX" },
-  { names: ["node", "nodejs", "tsx", "ts-node"], code: ["-e", "-p", "--eval", "--print"], clusters: ["-pe"], module: ["-c", "--check", "--test", "--run"], short: "eprC", long: ["eval", "print", "require", "import", "loader", "conditions", "run"] },
-  { names: ["bun"],                             code: ["-e", "--eval", "-p", "--print"], short: "ep", long: ["eval", "print", "cwd"], script: ["run"] },
-  { names: ["deno"],                            code: [], after: "eval", script: ["run", "serve", "test", "bench"] },
-  { names: ["perl"],                            code: ["-e", "-E"], short: "eEIMm" },
-  { names: ["ruby", "jruby"],                   code: ["-e"], short: "eIrC" },
-  { names: ["php"],                             code: ["-r", "-B", "-R", "-E"], short: "rBREdcf" },
-  { names: ["lua", "luajit"],                   code: ["-e"], short: "el" },
+  { names: ["python", "pypy", "ipython"],       code: ["-c"], module: ["-m"], console: ["-i"], short: "cmWX" },
+  { names: ["node", "nodejs", "tsx", "ts-node"], code: ["-e", "-p", "--eval", "--print"], clusters: ["-pe"], module: ["-c", "--check", "--test", "--run"], console: ["-i", "--interactive", "inspect"], loads: NODE_LOADS, short: "eprC", long: ["eval", "print", "require", "import", "loader", "experimental-loader", "conditions", "run"] },
+  { names: ["bun"],                             code: ["-e", "--eval", "-p", "--print"], console: ["repl"], loads: ["-r", "--preload", "--require", "--import"], short: "epr", long: ["eval", "print", "cwd", "preload", "require", "import"], script: ["run"] },
+  { names: ["deno"],                            code: ["--eval"], after: "eval", console: ["repl"], loads: ["--eval-file", "--preload", "--import"], long: ["eval", "eval-file", "preload", "import"], script: ["run", "serve", "test", "bench"] },
+  { names: ["perl"],                            code: ["-e", "-E"], console: ["-d"], short: "eEIMm" },
+  { names: ["ruby", "jruby"],                   code: ["-e"], loads: ["-r"], short: "eIrC" },
+  { names: ["irb", "pry", "erb", "jirb"],       code: ["-e", "--exec"], loads: ["-r"], short: "eIrTEUK", long: ["exec"] },
+  { names: ["qjs", "gjs", "duk", "js", "d8", "jsc", "tjs", "mujs"], code: ["-e", "-c", "--eval", "--command"], console: ["-i", "--interactive"], short: "ecI", long: ["eval", "command"] },
+  { names: ["php"],                             code: ["-r", "-B", "-R", "-E"], console: ["-a", "--interactive"], loads: ["-d", "--define"], short: "rBREdcfz", long: ["define"] },
+  { names: ["lua", "luajit"],                   code: ["-e"], console: ["-i"], loads: ["-l"], short: "el" },
   { names: ["Rscript", "R"],                    code: ["-e"], short: "e" },
   { names: ["julia", "elixir", "groovy", "scala", "kotlin", "amm"], code: ["-e", "-E", "--eval", "-expression"], short: "eE", long: ["eval"], clusters: ["-expression"] },
   { names: ["jshell", "ghci", "ocaml", "utop", "iex", "gst", "io", "fsi", "csi.exe"], code: ["-e", "--eval", "-E", "--expression"], short: "eEI", long: ["eval", "expression", "feedback", "class-path"] },
@@ -65,7 +76,10 @@ function unwrapLanguage(row: LanguageRow): Unwrap {
       runner.opaque(`what ${runner.name} runs is known only when it runs`);
       return true;
     }
-    const codes = [...clustered, ...optionValues(options, ...row.code)];
+    const codes = [...clustered, ...optionValues([...options, ...behindConsole(row, operands)], ...row.code)];
+    const loads = optionValues([...options, ...behindConsole(row, operands)], ...(row.loads ?? []));
+    for (const file of loads) runLoaded(file, runner);
+    if (runner.name.startsWith("perl")) for (const operand of operands) runOpened(operand, runner);
     if (row.after !== undefined && operands[0]?.value === row.after) codes.push(...operands.slice(1));
     for (const code of codes) runCode(code, runner);
     const isModule = row.module?.some((name) => options.some((option) => option.name === name)) === true;
@@ -74,6 +88,7 @@ function unwrapLanguage(row: LanguageRow): Unwrap {
     if (file !== undefined && /^https?:\/\//.test(file.value)) runner.opaque("it runs code at an address");
     const named = file && (file.input ?? writtenTo(file, runner) ?? namedInput(file, runner.scope));
     if (named !== undefined) return runInputAsCode(runner, named);
+    if (isConsole(row, { options, operands })) runInputAsCode(runner);
     const isAnswer = options.some(({ name }) => /^(?:--version|--help|-V|-v|-h)$/.test(name));
     if (isModule) runModuleInput(runner);
     if (row.names.includes("ruby") && options.some(({ value }) => value?.value === "un"))
@@ -82,6 +97,36 @@ function unwrapLanguage(row: LanguageRow): Unwrap {
       return runInputAsCode(runner);
     return codes.length > 0;
   };
+}
+
+/** `deno repl --eval code`: its options stand behind the subcommand. */
+function behindConsole(row: LanguageRow, operands: readonly ShellWord[]): readonly Option[] {
+  return row.console?.includes(operands[0]?.value ?? "") === true ? readArguments(operands, row).options : [];
+}
+
+function isConsole(row: LanguageRow, { options, operands }: Pick<Arguments, "options" | "operands">): boolean {
+  const isModule = ({ name, value }: Option): boolean =>
+    row.module?.includes(name) === true && PYTHON_CONSOLES.test(value?.value ?? "");
+  return (
+    row.console?.includes(operands[0]?.value ?? "") === true ||
+    options.some((option) => row.console?.includes(option.name) === true || isModule(option))
+  );
+}
+
+/** A file that runs before the others: standard input, one that was just written, or one of the workspace. `-d auto_prepend_file=x` of PHP names one as well. */
+function runLoaded(given: ShellWord, runner: Runner): void {
+  const file = { ...given, value: given.value.replace(/^auto_(?:pre|ap)pend_file=/, "") };
+  const input = file.input ?? writtenTo(file, runner) ?? namedInput(file, runner.scope);
+  if (input !== undefined) runInputAsCode(runner, input);
+  if (/^(?:https?|php|data):/.test(file.value)) runner.opaque("it runs code at an address");
+}
+
+/** Perl takes a file name with a bar at its end for a command, and reads what that prints. */
+function runOpened(operand: ShellWord, runner: Runner): void {
+  const text = /^\s*\|([^]*)$|^([^]*)\|\s*$/.exec(operand.value);
+  if (text === null) return;
+  runner.opaque("perl runs a file name with a bar as a command");
+  runner.runWord({ ...operand, value: text[1] ?? text[2] ?? "" });
 }
 
 /** `python3 -m code` runs its input, `python3 -m json.tool` does not: commands that it names may run. */
@@ -118,13 +163,13 @@ const PER_PROGRAM = 256;
 function runCode(code: ShellWord, runner: Runner): void {
   if (code.isDynamic) runner.opaque(`the code that ${runner.name} runs is known only when it runs`);
   spend(runner.scope, PER_PROGRAM + PER_CODE * code.value.length);
-  const { texts, commands, targets, opaque } = readCode(code.value);
+  const { texts, commands, targets, named, opaque } = readCode(code.value, plainName(runner.name));
   for (const text of texts) runner.runText(text);
   for (const words of commands) runner.run(words);
   const redirections = targets.map((target) => ({ operator: ">", target: knownWord(target) }));
   if (redirections.length > 0) runner.run([knownWord("true")], { redirections });
   if (opaque !== undefined) runner.opaque(opaque);
-  runner.mention(code.value);
+  runner.mention([code.value, ...named].join("\n"));
 }
 
 function unwrapAwk({ words }: PlainCommand, runner: Runner): boolean {

@@ -139,10 +139,10 @@ function runDialect(word: ShellWord, shapes: readonly Shape[], runner: Runner): 
     }
   }
   for (const text of found) runner.runText(text.replaceAll("$$", "$"));
-  const { texts, commands, opaque } = readCode(word.value);
+  const { texts, commands, named, opaque } = readCode(word.value);
   for (const text of texts) runner.runText(text);
   for (const words of commands) runner.run(words);
   if (opaque !== undefined) runner.opaque(opaque);
-  runner.mention(word.value);
+  runner.mention([word.value, ...named].join("\n"));
   return found.length + texts.length + commands.length > 0;
 }

@@ -18,7 +18,7 @@ const ANY_CLOSER = "'\"`)]}\n";
 const SPEAKS =
   /(?:\b(?:print\w*|puts|echo|say|warn|die|fail|raise|throw|log|error|info|debug|write\w*|format|assert\w*|expect|toBe|toEqual|toContain|includes?|contains?|match\w*|replace\w*|split|index\w*|search|startsWith|endsWith|startswith|endswith|grep|describe|it|test|title|name|message|description|Error|in|p)|[!=]=)\s*\(?\s*\w?["'`]$/;
 const DELETES =
-  /\b\w*(?:rm|remove|delete|unlink|rmdir|erase|purge|wipe|rmtree)\w*!?\s*\(?\s*(?:\w+\s*[:=]\s*)?\w?["'`]([/~][^"'`\n]{0,400})["'`]/gi;
+  /\b\w*(?:rm|remove|delete|unlink|rmdir|erase|purge|wipe|rmtree)\w*!?(?:["'`]\s*\])?\s*\(?\s*(?:\w+\s*[:=]\s*)?\w?["'`]([/~][^"'`\n]{0,400})["'`]/gi;
 const JOINT = /(["'`])\s*(?:\+|\.|<>|\.\.|~|\|\||\s)\s*\1/g;
 const NEXT = /^\s*,?\s*["'`]([^"'`\n]{0,400})["'`]/;
 const ESCAPED = /\\(?:x([0-9a-fA-F]{2})|u\{?([0-9a-fA-F]{2,6})\}?|([0-3][0-7]{2}))/g;

@@ -53,7 +53,7 @@ export const REMOTES: readonly (readonly [string, Unwrap])[] = [
 function unwrapSsh({ words }: PlainCommand, runner: Runner): boolean {
   const { options, operands } = readArguments(words, SSH, { stopsEarly: true });
   for (const { value, ...word } of optionValues(options, "-o")) {
-    const text = /^(?:Proxy|Local)Command[= ](.*)$/is.exec(value)?.[1];
+    const text = /^(?:Proxy|Local|KnownHosts)Command[= ](.*)$/is.exec(value)?.[1];
     if (text !== undefined) runner.runWord({ ...word, value: text });
   }
   const [, ...inner] = operands;

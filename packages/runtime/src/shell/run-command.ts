@@ -9,7 +9,7 @@ import { tryGuesses, tryNamed, tryText } from "./guesses.ts";
 import type { Prober, Walker } from "./guesses.ts";
 import { isPlainName } from "./hidden-text.ts";
 import { tooCostly } from "./limits.ts";
-import { OPTION_CARRIERS } from "./option-carriers.ts";
+import { EVERYDAY_BY_OPTION, OPTION_CARRIERS } from "./option-carriers.ts";
 import type { ShellWord } from "./parsed-shell.ts";
 import { isPlainProgram, plainName } from "./program-names.ts";
 import type { PlainCommand, Runner, Unwrap } from "./runner.ts";
@@ -62,6 +62,7 @@ const CARRY_BY_OPTION = new Set([
   "swift",
   "crystal",
   "ghc",
+  ...EVERYDAY_BY_OPTION,
 ]);
 
 /** Programs that carry others. A rule or a grant for one of them would stand for every command. */

@@ -1,0 +1,121 @@
+/**
+ * Code that runs a text which is not in it: one that it reads, is given as an argument, finds in its environment or puts
+ * together. What such code does cannot be read out of it.
+ */
+
+/** Calls that run a text as code of the same language. A method of another object (`pattern.exec`, `model.eval`) is not one. */
+const CALLS = new RegExp(
+  String.raw`(?:${[
+    String.raw`(?<![\w.$@%&\"'${"`"}-]|->)(?:eval|exec|execfile|EVAL|evalin|evalc|create_function)`,
+    String.raw`(?<![\w$])(?:globalThis|global|window|builtins|Kernel|binding|TOPLEVEL_BINDING|Eval|engine)\s*\.\s*(?:eval|exec|me)`,
+    String.raw`\b(?:instance_eval|class_eval|module_eval|loadstring|include_string|eval_string|eval_file|eval_quoted|load_string|runIn(?:This|New)?Context|compileFunction|vm\.Script|run_path|runsource|runcode|FunctionType|load_source|SourceFileLoader|_compile|GroovyShell\(\)\.evaluate)`,
+    String.raw`(?<![\w.$])(?:Async)?(?:Generator)?Function`,
+    String.raw`\.constructor(?:\s*\.\s*constructor)?`,
+  ].join("|")})\s*\(\s*`,
+  "g",
+);
+/** A text that is spelled out. */
+const LITERAL = String.raw`[rbu]{0,2}(?:"""(?:[^"\\]|\\.)*"""|"(?:[^"\\\n$#]|\\.|[$#](?![\w{(]))*"|'(?:[^'\\\n]|\\.)*'|${"`"}(?:[^${"`"}\\$]|\\.)*${"`"})`;
+/** It is the whole of an argument, or there is none. */
+const SPELLED = new RegExp(String.raw`\)|(?:${LITERAL})\s*[,)]`, "y");
+/** The name without brackets: `eval STDIN.read`, `map(eval, lines)`, `perl -ne eval`. Blocks, keys and spelled out texts are something else. */
+const BARE = /(?<![\w.$@%&"'-]|->)(?:eval|EVAL)\b(?![\w-]|\s*(?:[({:=]|do\b|""|\w+\s*:))|[(,[=]\s*exec\s*[,)\]]/;
+/** Where a quote misleads, what follows still tells. */
+const BARE_SOURCE =
+  /(?<![\w.$@%&-])(?:eval|EVAL|instance_eval|class_eval)[ \t]{0,8}(?:[$@<*[\\]|(?:STDIN|ARGF|ARGV|ENV|gets|join|shift|readline|File|IO|slurp)\b)/;
+/** Ways to the same calls that do not name them. */
+const DISGUISED =
+  /\b__builtins__\b|\bgetattr\(\s*__?builtins|\b(?:globalThis|global|window|this|self)\s*\[\s*["'`]\w{0,20}["'`]\s*(?:\+|\]\s*\()|["'`]constructor["'`]\s*\]\s*[[(]|\bprocess\s*\.\s*(?:binding|_linkedBinding|dlopen)\s*\(|\bWorker\)?\s*\([^;\n]{0,200}\beval\s*:/;
+const CONSOLES =
+  /\bcode\s*\.\s*(?:interact|Interactive\w+)|\bInteractive(?:Console|Interpreter)\b|\bfrom\s+code\s+import\b|\b(?:IPython|ptpython|bpython)\s*\.\s*(?:embed|start\w*|repl)|\b(?:pdb|ipdb|pudb)\s*\.\s*(?:set_trace|run\w*|Pdb|post_mortem|pm)\b|\bbreakpoint\s*\(|\bIRB\s*\.\s*(?:start|setup)|\bbinding\s*\.\s*(?:irb|pry|break)\b|\bPry\s*\.\s*(?:start|run)|["'](?:node:)?repl["']|\brepl\s*\.\s*start\b|\bdebug\s*\.\s*debug\s*\(|\bIEx\s*\.\s*pry|\bPsy\\|\brun_main_repl\b|\(\s*(?:repl|read-eval-print-loop|clojure\.main\/repl)\s*\)/;
+
+/** Texts that come from outside of the code: standard input and arguments. */
+const GIVEN =
+  /\bsys\s*\.\s*(?:argv|stdin)\b|\b(?:raw_)?input\s*\(|\bfileinput\b|\bopen\s*\(\s*0\b|\bprocess\s*\.\s*(?:argv|stdin|openStdin)\b|\breadFileSync\s*\(\s*0\b|\bDeno\s*\.\s*(?:args|stdin)\b|\bBun\s*\.\s*(?:argv|stdin)\b|\bARG[VFS]\b|\bSTDIN\b|\$stdin\b|(?<![\w.])gets\b|<>|<<>>|\$<|\bphp:\/\/|\bio\s*\.\s*(?:read|lines|stdin)\b|(?<![\w.])arg\s*\[|\bcommandArgs\b|\breadLines?\b|\breadline\s*\(|(?<![\w.])(?:stdin|argv)\b(?!\s*=)|\bSystem\s*\.\s*(?:argv|in)\b|\bIO\s*\.\s*(?:gets|read)\b|\*(?:in|standard-input|command-line-args)\*|\/dev\/(?:stdin|fd\/)|\/proc\/(?:self|\d+)\/fd\//;
+const ENVIRONMENT =
+  /\bos\s*\.\s*(?:environ|getenv)\b|\bprocess\s*\.\s*env\b|\bENV\s*[[{.]|\$ENV\{|\bgetenv\b|\bDeno\s*\.\s*env\b/;
+/** Calls that run a file or a module. */
+const LOADS =
+  /(?<![\w.$@%])(?:(?:require|require_once|include|include_once|load|loadfile|dofile|source|import_module|run_module|__import__|import|consult|use)\s*\(\s*|(?:require|require_once|require_relative|include|include_once|load|source|do)\s+(?=["'$]|shift\b|ARGV|ENV|STDIN|<|q\W|\/)|(?:import|from)\s*(?=["'`](?:https?|data|blob):))|\b(?:(?:importlib|imp|runpy|Module|Code)\s*\.\s*(?:import_module|run_module|run_path|require_file)|(?:pickle|cPickle|marshal|dill|Marshal)\s*\.\s*loads?|(?:YAML|yaml)\s*\.\s*unsafe_load)\s*\(\s*|\b_load\s*\(\s*/g;
+const NO_FILE =
+  /^(?:(?:file:\/\/)?\/(?:dev|proc)\/|(?:\.\.\/)+(?:dev|proc)\/|(?:https?|data|blob|php|phar|ftp|expect):|stdin$|user$|-$|&)/i;
+const FIRST_LITERAL = new RegExp(String.raw`(${LITERAL})\s*(?:[,);}\n]|$)`, "y");
+/** How far an argument is looked at. */
+const MAX_REACH = 300;
+
+/** A substitution of Perl whose result is run (`s/a/b/ee`), and code inside a pattern. */
+const PERL =
+  /\bs\s*[^\w\s;=][^;]{0,200}?[/}|#!,)\]>~:%+][msixpnduaglcro]{0,8}e[msixpnduaglcro]{0,8}e[msixpnduaglcroe]{0,8}\s*(?:[;,)}\]]|$|\b(?:if|for|while)\b)|\(\?\??\{|\bdo\s+(?:\$|shift\b|<|STDIN)/m;
+/** Lisp: what was read, or what a name stands for. */
+const LISP =
+  /\(\s*(?:eval|load|load-string|load-reader|load-file|eval-string|primitive-eval)\s+(?:\(\s*(?!quote\b|list\b)|\*|[a-z])/;
+const LUA = /(?<![\w.:])(?:load\s*\(\s*(?!["'[])|(?:dofile|loadfile)\s*\(\s*\))/;
+
+/** A call by a name that a variable holds. */
+const PHP_CALLS = /\$\w+(?:\[[^\]\n]{0,80}\])?\s*\(|\b(?:call_user_func\w*|array_map|usort)\s*\(\s*\$/;
+
+/** What only one language has. */
+const BY_LANGUAGE: readonly (readonly [language: RegExp, evaluates: RegExp])[] = [
+  [/^(?:perl|perl6|raku)$/, PERL],
+  [/^(?:emacs|emacsclient|guile|racket|sbcl|clisp|ecl|csi|gosh|clj|clojure|bb|lein-exec|janet|fennel|hy)$/, LISP],
+  [/^(?:lua|luajit)$/, LUA],
+  [/^julia$/, /\brun\s*\(\s*`\s*\$/],
+  [/^groovy$/, /\bevaluate\s*\(\s*(?!["'])/],
+  [/^erl$/, /\berl_eval\s*:/],
+  [/^(?:swipl|gprolog|yap)$/, /\[\s*user\s*\]|\bread(?:_term)?\s*\(/],
+];
+
+/** A clause about code that runs what is not in it; undefined where all that it runs is spelled out. */
+export function runsUnknown(code: string, language = ""): string | undefined {
+  if (CONSOLES.test(code)) return "the code starts a console, which runs what it reads";
+  if (evaluatesUnknown(code, language)) return "the code runs a text that is known only when it runs";
+  return loadsGiven(code) ? "the code runs what it reads or is given" : undefined;
+}
+
+/** Whether the code uses texts that it reads from standard input or is given as arguments. */
+export function usesGiven(code: string): boolean {
+  return GIVEN.test(code);
+}
+
+function evaluatesUnknown(code: string, language: string): boolean {
+  if (DISGUISED.test(code) || BARE_SOURCE.test(code)) return true;
+  if (language === "php" && PHP_CALLS.test(code) && usesGiven(code)) return true;
+  if (BY_LANGUAGE.some(([name, evaluates]) => name.test(language) && evaluates.test(code))) return true;
+  for (const { 0: call, index } of code.matchAll(CALLS)) {
+    // `exec` of node starts a program, which is judged by its words.
+    if (call.startsWith("exec") && code.includes("child_process")) continue;
+    SPELLED.lastIndex = index + call.length;
+    if (!SPELLED.test(code)) return true;
+  }
+  if (!/eval|\bexec\b/i.test(code)) return false;
+  const plain = code.replace(COMMENTS, "").replace(QUOTED, (text) => (INTERPOLATED.test(text) ? "$" : '""'));
+  return BARE.test(code.includes("child_process") ? plain.replace(/\bexec\b/g, "") : plain);
+}
+
+const QUOTED = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g;
+/** `"$x"` and `"#{x}"` hold more than they say. */
+const INTERPOLATED = /^".*(?:\$[\w{(]|#\{)/;
+const COMMENTS = /^[ \t]*(?:#|\/\/)[^\n]*/gm;
+
+/** A file that is spelled out is as good as one on the command line; standard input, an address or an argument is not. */
+function loadsGiven(code: string): boolean {
+  let isGiven: boolean | undefined;
+  for (const { 0: call, index } of code.matchAll(LOADS)) {
+    const from = index + call.length;
+    FIRST_LITERAL.lastIndex = from;
+    const literal = FIRST_LITERAL.exec(code)?.[1];
+    if (literal !== undefined) {
+      if (NO_FILE.test(literal.replace(/^[rbu]*["'`]+|["'`]+$/g, ""))) return true;
+      continue;
+    }
+    if (ENVIRONMENT.test(argumentAt(code, from))) return true;
+    if ((isGiven ??= usesGiven(code))) return true;
+  }
+  return false;
+}
+
+function argumentAt(code: string, from: number): string {
+  const rest = code.slice(from, from + MAX_REACH);
+  const end = rest.search(/[;\n]/);
+  return end < 0 ? rest : rest.slice(0, end);
+}
