@@ -1,6 +1,7 @@
 import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
 import type { Found, Span } from "./find-shape.ts";
-import { codeAt } from "./view.ts";
+import { endsColour, isDiffSign, pastColours } from "./colours.ts";
+import { codeAt, codeBefore } from "./view.ts";
 import type { View } from "./view.ts";
 
 /** A part of a text with its escapes decoded, and where in the text each of its characters stands. */
@@ -14,12 +15,14 @@ export interface Decoded {
   readonly isUnquoted: boolean;
   /** A redaction stands right before it. */
   readonly isBehind: boolean;
+  /** Only colours were removed: lines of a key are told by the lines around them, which are not in the part. */
+  readonly isColoured?: boolean;
 }
 
 /** Escapes that a secret, or the sign before it, may be written with where it need not be. */
 // oxfmt-ignore
 export const ESCAPE_WORDS: readonly string[] = [
-  "\\u", "\\x", "\\0", "\\1", "&#", "&quot;",
+  "\\u", "\\x", "\\0", "\\1", "&#", "&quot;", "\x1b[",
   "%2", "%3d", "%3a", "%22", "%25", "%2d", "%2e", "%30", "%31", "%32", "%33", "%34", "%35", "%36", "%37", "%38", "%39",
   "%4", "%5", "%6", "%7",
 ];
@@ -44,9 +47,13 @@ const ROUNDS = 3;
 /** The text around an escape, decoded, to be looked at like any other. `anchor` is the beginning of the escape. */
 export function findEncoded(view: View, { start }: Span): Found | undefined {
   if (view.isDecoded) return undefined;
+  const isColour = view.text.charCodeAt(start) === CODE.escape;
+  if (isColour && !isBehindText(view, start)) return undefined;
   const known = findKnownAround(view, start);
   if (view.decodedTo > start || isOnlyOfKnown(view, start)) return known;
-  if (escapeAt(view.text, start) === 0) {
+  if (isColour) {
+    if (!isInWord(view, start)) return known;
+  } else if (escapeAt(view.text, start) === 0) {
     if (view.text.length - start < LONGEST_ESCAPE && !view.final) view.short = true;
     return known;
   }
@@ -57,7 +64,26 @@ export function findEncoded(view: View, { start }: Span): Found | undefined {
   const rest = isCut ? wordEnd(view, to) : to;
   if (view.short) return undefined;
   view.decodedTo = isCut ? to - OVERLAP : to;
-  return { start, end: start, ...known, isBeside: true, decoded: decode(view, { from, to, rest }) };
+  const isColoured = !/[\\&%]/.test(view.text.slice(from, to));
+  const decoded = { ...decode(view, { from, to, rest }), isColoured };
+  return { start, end: start, ...known, isBeside: true, decoded };
+}
+
+/** Whether something stands right before the colours. Most of them begin a line, follow the sign of a diff or other colours. */
+function isBehindText(view: View, start: number): boolean {
+  const before = codeBefore(view, start);
+  if (before < 0 || isSpace(before) || isDiffSign(view.text, start - 1)) return false;
+  return !endsColour(view.text, start);
+}
+
+/** Characters of tokens and names, and the signs behind names. */
+const TOKEN_PARTS = setOf("A-Za-z0-9+/_.~=:-");
+
+/** Whether colours part a token or a name: those around words are everywhere. */
+function isInWord(view: View, start: number): boolean {
+  if (!isIn(TOKEN_PARTS, codeBefore(view, start))) return false;
+  const end = pastColours(view.text, start);
+  return isIn(TOKEN_PARTS, codeAt(view, end)) || view.short;
 }
 
 /** How many of its first characters a known value is noticed by. An escape behind them is read where it is met. */
@@ -75,6 +101,7 @@ export function findKnownAround(view: View, anchor: number): Found | undefined {
   if (view.known === undefined) return undefined;
   for (let start = anchor; start > anchor - NOTICED && start >= 0; start--) {
     const code = view.text.charCodeAt(start);
+    if (start === anchor && code === CODE.escape) continue;
     if (start < anchor && isSpace(code)) return undefined;
     if (isIn(BEFORE_VALUE, code) && !isEscaping(view.text, start)) continue;
     const length = view.known.lengthAt(view, start);
@@ -154,6 +181,14 @@ function decodeOnce({ text, starts, rest, isBehind }: Decoded): Decoded {
   };
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
+    if (code === CODE.escape) {
+      const end = pastColours(text, at);
+      if (!isIn(TOKEN_PARTS, text.charCodeAt(at - 1)) || !isIn(TOKEN_PARTS, text.charCodeAt(end))) continue;
+      copy(at);
+      copied = end;
+      at = end - 1;
+      continue;
+    }
     if (!isIn(ESCAPE_STARTS, code)) continue;
     const head = at;
     while (code === CODE.backslash && text.charCodeAt(at + 1) === CODE.backslash) at++;

@@ -1,5 +1,6 @@
 import { CODE, isIn, isNewline, isQuote, isSpace, SETS, setOf } from "./characters.ts";
 import type { CharacterSet } from "./characters.ts";
+import { pastColours } from "./colours.ts";
 import type { View } from "./view.ts";
 
 /**
@@ -50,7 +51,11 @@ function runExtent(view: View, at: number, set: CharacterSet): Extent {
   const { text } = view;
   for (let end = at; end < text.length; end++) {
     const code = text.charCodeAt(end);
-    if (code >= 128 || set[code] !== 1) return { end, open: false };
+    if (code < 128 && set[code] === 1) continue;
+    const next = pastColours(text, end);
+    if (next === text.length && next > end && !view.final) return { end, open: true };
+    if (next === end || !isIn(set, text.charCodeAt(next))) return { end, open: false };
+    end = next;
   }
   return { end: text.length, open: !view.final };
 }
@@ -79,6 +84,12 @@ function wordExtent(view: View, at: number, style: WordStyle): Extent {
   for (; end < text.length; end++) {
     const code = text.charCodeAt(end);
     if (code < 128 && IN_WORD[code] === 1) continue;
+    const next = pastColours(text, end);
+    if (next === text.length && next > end && !view.final) return { end, open: true };
+    if (next > end && isIn(IN_WORD, text.charCodeAt(next))) {
+      end = next;
+      continue;
+    }
     if (isSpace(code)) return { end, open: false };
     if (!view.final && end + NEXT_PAIR_WINDOW > text.length && !hasSpaceAfter(text, end)) return { end, open: true };
     if (style === "whole" ? endsWholeWord(text, end, code) : endsPart(text, end, style)) return { end, open: false };

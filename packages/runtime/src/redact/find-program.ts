@@ -43,8 +43,13 @@ function isRemovedLine(view: View, start: number): boolean {
   return view.text.charCodeAt(start) === CODE.dash && (before < 0 || isNewline(before));
 }
 
+/** Nothing but what stands around words in sentences and in source code. */
+const ONLY_SIGNS = /^["'`,.:;()[\]{}\s+-]*$/;
+
 function isSecret(text: string): boolean {
-  return text !== "" && !isStandIn(text) && !/^\$|^-$/.test(text) && !isPlainWord(text.replace(/[.,:;!?)]+$/, ""));
+  return (
+    !ONLY_SIGNS.test(text) && !isStandIn(text) && !text.startsWith("$") && !isPlainWord(text.replace(/[.,:;!?)]+$/, ""))
+  );
 }
 
 /** What reads a secret from a pipe. */
@@ -67,6 +72,8 @@ export function findFedSecret(view: View, { start, end }: Span): Found | undefin
 }
 
 const COMMAND_ENDS = setOf(";|&");
+/** Behind the quote that closes a command, in a script or in a sentence. */
+const AFTER_COMMAND = setOf(";|&.,:)");
 
 interface Words {
   readonly words: readonly Word[];
@@ -114,7 +121,7 @@ function closesQuote(view: View, { start, end, text }: Word, at: number): boolea
   const quote = codeAt(view, end);
   if (start > at || !isQuote(quote) || text.includes(String.fromCharCode(quote))) return false;
   const next = codeAt(view, end + 1);
-  return next < 0 || isSpace(next) || isIn(COMMAND_ENDS, next);
+  return next < 0 || isSpace(next) || isIn(AFTER_COMMAND, next);
 }
 
 /** Whether the word is a program's name, perhaps with its folder. */
@@ -201,6 +208,7 @@ function isOption({ text }: Word): boolean {
 /** Options, and what redirects, are not counted. */
 function placedValue(words: readonly Word[], place: NonNullable<ProgramOption["place"]>): readonly Word[] {
   const plain = words.filter(({ text }) => !/^[-<>]|^\d?>/.test(text));
+  if (place === "each") return plain;
   const word = place === "last" ? plain.at(-1) : plain[place === "first" ? 0 : 1];
   return word === undefined ? [] : [word];
 }

@@ -1,4 +1,5 @@
 import { CODE, isIn, isNewline, setOf } from "./characters.ts";
+import { isDiffSign, pastColours } from "./colours.ts";
 import { escapeAt, LENGTH_BITS, LENGTH_MASK, LONGEST_ESCAPE } from "./encoded.ts";
 
 interface Edge {
@@ -41,14 +42,28 @@ function insert(root: Branch, form: string): void {
 /** Indentation of the rest of a value that is broken over lines. */
 const MOST_INDENT = 40;
 
-/** Past a line end, with a backslash or "=" before it and blanks after it; `at` where there is none. */
+/**
+ * Past a terminal's colours, and past a line end, with a backslash or "=" before it and blanks after it; `at` where there
+ * is neither.
+ */
 function skipBreak(text: string, at: number): number {
-  let end = at;
+  const shown = pastColours(text, at);
+  let end = shown;
   const code = text.charCodeAt(end);
   if ((code === CODE.backslash || code === CODE.equals) && isNewline(text.charCodeAt(end + 1))) end++;
-  if (!isNewline(text.charCodeAt(end))) return at;
+  if (!isNewline(text.charCodeAt(end))) return shown;
   end += text.charCodeAt(end) === CODE.return && text.charCodeAt(end + 1) === CODE.newline ? 2 : 1;
-  const limit = end + MOST_INDENT;
+  return skipIndent(text, pastColours(text, end));
+}
+
+/** Past the sign of a diff that begins a line, with the colours and blanks behind it; `at` where there is none. */
+function skipSign(text: string, at: number): number {
+  return isDiffSign(text, at) ? skipIndent(text, pastColours(text, at + 1)) : at;
+}
+
+function skipIndent(text: string, at: number): number {
+  let end = at;
+  const limit = at + MOST_INDENT;
   while (end < limit && (text.charCodeAt(end) === CODE.space || text.charCodeAt(end) === CODE.tab)) end++;
   return end;
 }
@@ -108,7 +123,10 @@ export function longestAt(tree: Branch, text: string, from: From): { length: num
 /** The way on behind a line end, an escape or quotes. */
 function edgeBehind(branch: Branch, text: string, { at, from }: { at: number; from: From }): Edge | undefined {
   const next = skipBreak(text, at);
-  if (next > at) return branch.edges.get(text[next] ?? "") ?? branch.edges.get(" ");
+  if (next > at) {
+    const edge = branch.edges.get(text[next] ?? "") ?? branch.edges.get(" ");
+    return edge ?? branch.edges.get(text[skipSign(text, next)] ?? "");
+  }
   if (!from.isEscaped || !isIn(SPECIAL, text.charCodeAt(at))) return undefined;
   for (const [first, edge] of branch.edges) if (skipEscape(text, at, first.charCodeAt(0)) > at) return edge;
   return undefined;
@@ -117,7 +135,7 @@ function edgeBehind(branch: Branch, text: string, { at, from }: { at: number; fr
 /** What may become a line end or an escape, at the end of the text. */
 function isHalf(text: string, at: number, { isEscaped }: From): boolean {
   const next = skipBreak(text, at);
-  if (next > at) return next >= text.length;
+  if (next > at) return skipSign(text, next) >= text.length;
   if (at === text.length - 1 && (text[at] === "=" || text[at] === "\\")) return true;
   return isEscaped && isIn(SPECIAL, text.charCodeAt(at)) && skipEscape(text, at, -1) === CUT;
 }
@@ -140,9 +158,11 @@ function labelEnd(text: string, start: number, { label, from }: { label: string;
     if (at - from.start < from.plain) return OTHER;
     const next = skipBreak(text, at);
     if (next > at) {
-      at = next;
       // Where words are wrapped the line end stands for the blank.
-      if (label[i] === " ") i++;
+      if (label[i] === " " && /[\r\n]/.test(text.slice(at, next))) i++;
+      const signed = skipSign(text, next);
+      const isOwn = text[next] === label[i] && (text[signed] !== label[i] || label[i + 1] === label[i]);
+      at = isOwn ? next : signed;
       continue;
     }
     const end = from.isEscaped && isIn(SPECIAL, text.charCodeAt(at)) ? skipEscape(text, at, code) : OTHER;

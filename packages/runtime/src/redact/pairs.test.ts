@@ -27,7 +27,7 @@ const HIDDEN: readonly (readonly [before: string, after: string])[] = [
   ["https://a.blob.core.windows.net/c/b?sv=2022-11-02&sig=", "&se=2030"], ["https://a.example.com/?sig=", "\n"], ["?a=1&amp;sig=", "&amp;b=2"],
   // Command lines
   ["gh secret set DEPLOY --body ", "\n"], ["gh secret set DEPLOY -b", " --repo a/b\n"], ['gh secret set DEPLOY --repo a/b -b "', '"\n'], ["gh secret set DEPLOY --body=", "\n"],
-  ["pulumi config set dbPassword ", " --secret\n"], ["pulumi -s dev config set --secret --path 'a.b' ", "\n"], ["fly secrets set A_B=", "\n"],
+  ["pulumi config set dbPassword ", " --secret\n"], ["pulumi -s dev config set --secret --path 'a.b' ", "\n"], ["fly secrets set A_B=", "\n"], ["fly secrets set A_B=", " C_D=$X\n"],
   ["az keyvault secret set --vault-name v --name n --value ", "\n"], ["aws ssm put-parameter --name n --type SecureString --value ", "\n"],
 ];
 
@@ -106,6 +106,7 @@ const SHOWN = [
   "jdbc:oracle:thin:@//db.example.com:1521/app", "jdbc:oracle:thin:@db:1521:XE", "jdbc:oracle:thin:scott/${PASSWORD}@db",
   "?sig=true&b=1", "&sig=sha256&x", '<path "d":"M10 10 H 90 V 90 H 10 Z">', '{"d":"2024-05-01","p":1,"q":"search words"}', '{"k":"aGVsbG8td29ybGQtMTIzNA","v":1}',
   "gh secret list --repo a/b\n", "gh pr create --body text\n", "pulumi config get region\n", "pulumi config set aws:region eu-west-1\n",
+  "the values of `gh secret set` and `pulumi config set --secret`.\n", "(`pulumi config set --secret`)", '"gh secret -b ", "pulumi config set --secret ",',
 ] as const;
 
 test.each(SHOWN)("%j stays", (text) => {

@@ -12,7 +12,7 @@ export interface ProgramOption {
    */
   readonly options: readonly string[];
   /** Of words that are neither options nor the command: which one is the secret. */
-  readonly place?: "first" | "second" | "last";
+  readonly place?: "first" | "second" | "last" | "each";
   /** The secret is what follows this in the value: `user:password`. */
   readonly after?: string;
 }
@@ -51,8 +51,8 @@ const PROGRAM_OPTIONS: readonly ProgramOption[] = [
   { programs: words("cf ibmcloud bluemix argocd rancher vault-cli acr"), command: "login", options: ["-p"] },
   { programs: words("vault"),              command: "login",      options: [], place: "first" },
   { programs: words("gh"),                 command: "secret",     options: ["-b", "-b*", "--body"] },
-  { programs: words("pulumi"),             command: "config",     when: /^--secret$/, options: [], place: "last" },
-  { programs: words("fly flyctl doppler"), command: "secrets",    options: [], place: "last", after: "=" },
+  { programs: words("pulumi"),             command: "set",        when: /^--secret$/, options: [], place: "second" },
+  { programs: words("fly flyctl doppler"), command: "secrets",    options: [], place: "each", after: "=" },
   { programs: words("aws"),                command: "put-parameter", when: /SecureString/, options: ["--value"] },
   { programs: words("az"),                 command: "keyvault",   options: ["--value"] },
   { programs: words("doctl"),              command: "auth",       options: ["-t"] },

@@ -5,7 +5,7 @@ import { extend } from "./extent.ts";
 import type { Tail } from "./extent.ts";
 import type { Found, Span } from "./find-shape.ts";
 import { ANCHORS, RULES } from "./rules.ts";
-import { isIn, isSpace } from "./characters.ts";
+import { CODE, isIn, isSpace } from "./characters.ts";
 import { findLastKeyLine } from "./key-lines.ts";
 import { unquotedSpans } from "./quoted-words.ts";
 import { mergeSpans } from "./spans.ts";
@@ -52,7 +52,7 @@ export function scan(view: View, from: number, { spans, beside, known }: Finds):
   for (let hit = nextHit(text, cursor); hit !== undefined; hit = nextHit(text, cursor)) {
     const { at } = cursor;
     view.floor = Math.max(view.floor, borders.floorAt(at));
-    const { plainEnd } = view;
+    const { plainEnd, keyEnd } = view;
     const found = tryRules(view, at, hit);
     // The first line of a public block that is part of a secret will not be there to begin one.
     if (borders.hides(at)) view.plainEnd = plainEnd;
@@ -60,6 +60,7 @@ export function scan(view: View, from: number, { spans, beside, known }: Finds):
       // What is looked at again has to look the same: borders count anew.
       view.short = false;
       view.floor = floor;
+      view.keyEnd = keyEnd;
       return { settled: Math.max(settled, at - HOLD), open: undefined };
     }
     if (found === undefined) continue;
@@ -114,6 +115,7 @@ function scanDecoded(decoded: Decoded): readonly Span[] {
     isDecoded: true,
     isBare: decoded.isUnquoted,
     floor: decoded.isBehind ? 0 : -1,
+    plainEnd: decoded.isColoured === true ? Infinity : -1,
   });
   scan(view, 0, { spans, beside: [] });
   return decoded.isUnquoted ? unquotedSpans(decoded, spans) : encodedSpans(decoded, spans);
@@ -152,6 +154,6 @@ function lastBorder(text: string): number {
   let at = text.length;
   const blanks = /[ \t]{0,7}\r?$/.exec(text.slice(-8))?.[0].length ?? 0;
   if (text.endsWith("\r") || (blanks > 0 && LONG_WORD.test(text.slice(-blanks - LONG, -blanks)))) at -= blanks;
-  while (at > limit && !isSpace(text.charCodeAt(at - 1))) at--;
+  while (at > limit && (!isSpace(text.charCodeAt(at - 1)) || text.charCodeAt(at - 1) === CODE.escape)) at--;
   return at;
 }

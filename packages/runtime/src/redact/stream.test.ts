@@ -26,11 +26,26 @@ const PAIRS = [
   `"d":"${"a1B2".repeat(11)}"`, '"d": "', '"kty":"oct","k":"a1B2a1B2a1B2a1B2a1"', '"kty":"oct"', "gh secret set N --body hunter2x9\n", "pulumi config set --secret dbPassword hunter2x9\n",
 ];
 
+/** As `grep --color` and diffs show them. */
+const COLOURED = [
+  `${token.slice(0, 9)}\u001b[01;31m\u001b[K${token.slice(9, 14)}\u001b[m\u001b[K${token.slice(14)}`,
+  `${token.slice(0, 2)}\u001b[31m${token.slice(2)}\u001b[m `,
+  "DB_\u001b[01;31m\u001b[KPASS\u001b[m\u001b[KWORD=hun\u001b[01;31m\u001b[Kter\u001b[m\u001b[K2\n",
+  "second-\u001b[7mknown\u001b[m-value",
+  "se\u001b[7mcond-known-value\u001b[m",
+  "+second-\n+known-value\n",
+  "\u001b[32m+second-\u001b[m\n\u001b[32m+  known-value\u001b[m\n",
+  "\u001b[m",
+  "\u001b[01;",
+  "\u001b",
+];
+
 // oxfmt-ignore
 const PIECES = [
   token, jwt, pem, ...KNOWN,
   body.slice(65), `${body.slice(-90)}\n-----END RSA PRIV`, joined(body.slice(-90), "\n-----END RSA PRIV", "ATE KEY-----\n"), `${body.slice(-300)}\n-----END CERTIFICATE-----\n`, "-----BEGIN CERTIFICATE-----\n", "mysql -phunter2 db\n", "redis-cli -a hunter2 ", "*:*:*:bob:hunter2\n", "echo hunter2 | sudo -S ",
   ...PAIRS,
+  ...COLOURED,
   pem.slice(0, 300), pem.replaceAll("\n", "\\n"),
   "export MY_TOKEN=abcdef\n", 'MY_TOKEN="abc def"', "password: hunter2\n", '{"apiKey": "abc123"}', '{\\"token\\":\\"abcdef\\"}',
   "password: |\n  line one\n  line two\n", "password: |\n  endless", 'secret = """\nabc\ndef\n"""\n', "--token abcdef1 ", "password=ab,cd,user=bob&x=1;",
@@ -185,6 +200,7 @@ const twilio = joined("S", "K", "0123456789abcdef".repeat(2));
 const ONE_PUSH = [
   { title: "a token of fixed length before one that is not over",    text: `${twilio}${telegram}known ` },
   { title: "the same before a word that may be a known value",       text: `${twilio}${telegram}${"a".repeat(40)}` },
+  { title: "colours in a token on a line that is held as a whole",   text: `${COLOURED[4] ?? ""}${COLOURED[0] ?? ""}"d": "${joined("AK", "IA", "A2B3C4D5E6F7G2H3")},${"a1B2/".repeat(8)}\n` },
 ] as const;
 
 test.each(ONE_PUSH)("a stream redacts $title as the whole", ({ text }) => {

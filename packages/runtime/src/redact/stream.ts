@@ -112,11 +112,17 @@ class Pass implements StreamRedactor {
     return this.#advance(true);
   }
 
-  /** What is out so far, and what rules know of it. */
+  /** What is out so far, and what rules know of it. What they know of the rest is of the text before it is redacted. */
   save(): Saved {
-    const text = this.#text.slice(0, this.#out);
-    const [decodedTo, unquotedTo, plainEnd, keyEnd] = [this.#decodedTo, this.#unquotedTo, this.#plainEnd, this.#keyEnd];
-    return { text, floor: this.#floor, decodedTo, unquotedTo, plainEnd, keyEnd };
+    const out = this.#out;
+    return {
+      text: this.#text.slice(0, out),
+      floor: this.#floor > out ? -1 : this.#floor,
+      decodedTo: Math.min(this.#decodedTo, out),
+      unquotedTo: Math.min(this.#unquotedTo, out),
+      plainEnd: Math.min(this.#plainEnd, out),
+      keyEnd: this.#keyEnd > out ? -1 : this.#keyEnd,
+    };
   }
 
   /** Begins where another pass stood that had found nothing by then. */
