@@ -54,7 +54,7 @@ async function recordRun(
   }
   await journal.close();
   mkdirSync(join(state_dir, "runs", run_id, "observations"), { recursive: true });
-  writeFileSync(join(state_dir, "runs", run_id, "observations", "call_x"), "x".repeat(100_000));
+  writeFileSync(join(state_dir, "runs", run_id, "observations", "call_x.arguments.json"), "x".repeat(100_000));
   age(journal.path, now - days * DAY_MS);
   return run_id;
 }

@@ -1,3 +1,4 @@
+import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { readPrunings, verifyAudit, verifyEvents } from "@autonous/runtime";
 import type { AuditProblem, AuditRecord, AuditVerdict, Gone } from "@autonous/runtime";
@@ -67,7 +68,9 @@ async function missingInStore(state_dir: string, stored: ReadonlySet<string>): P
   const problems: AuditProblem[] = [];
   for await (const { run_id, lastMs } of runFolders(state_dir)) {
     if (lastMs === undefined || stored.has(run_id)) continue;
-    const first = (await wholeLines(join(state_dir, "runs", run_id, "events.jsonl"), 1)).last ?? "";
+    const file = join(state_dir, "runs", run_id, "events.jsonl");
+    if (lstatSync(file, { throwIfNoEntry: false })?.isFile() !== true) continue; // reported with the files
+    const first = (await wholeLines(file, 1)).last ?? "";
     if (!first.includes('"type":"task.queued"')) continue; // a run of the command line or of a library
     const problem = "the file of this run is a task of the service, but the store has nothing of it: it was removed";
     problems.push({ seq: 0, run_id, problem });

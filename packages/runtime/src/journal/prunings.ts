@@ -7,6 +7,7 @@ import { hashOfEvent } from "./hash-chain.ts";
 import { readHead } from "./heads.ts";
 import { JsonlJournal } from "./jsonl-journal.ts";
 import { readLines } from "./lines.ts";
+import { wrongEntry } from "./record-entries.ts";
 import { openOwnFile } from "../own-files/read-own-file.ts";
 
 /** What is left of a run whose record is gone. */
@@ -109,7 +110,7 @@ export class Prunings {
  * added it: either way it tells of nothing that happened.
  */
 async function takeOffUnheaded(file: string, head: ReturnType<typeof readHead>): Promise<RuntimeEvent | undefined> {
-  if (head === "damaged") throw changed(file);
+  if (head === "damaged" || wrongEntry(file, "file") !== undefined) throw changed(file);
   let last: RuntimeEvent | undefined;
   let size = 0;
   if (existsSync(file))
@@ -136,10 +137,15 @@ function changed(file: string): Error {
   );
 }
 
+/** A link, a pipe or a folder in its place says nothing: `verifyAudit` reports it. */
+function isRegular(file: string): boolean {
+  return existsSync(file) && wrongEntry(file, "file") === undefined;
+}
+
 /** The name by which the head of this record is kept: what its first event says. */
 export function chainIdOf(state_dir: string): string | undefined {
   const file = pruningsFile(state_dir);
-  if (!existsSync(file)) return undefined;
+  if (!isRegular(file)) return undefined;
   const fd = openOwnFile(file);
   try {
     const first = parse(firstLine(fd));
@@ -200,7 +206,7 @@ export async function readPrunings({ state_dir, heads }: PruningsPlace): Promise
   };
   const head = readHead(heads, chainIdOf(state_dir) ?? "", state_dir);
   const headSeq = typeof head === "object" ? head.seq : head === "damaged" ? 0 : Number.POSITIVE_INFINITY;
-  if (existsSync(file))
+  if (isRegular(file))
     for await (const lines of readLines(file))
       for (const { text } of lines) {
         const event = parse(text);

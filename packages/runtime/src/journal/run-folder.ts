@@ -111,8 +111,12 @@ function openArtifact(path: string, id: string): ArtifactWriter {
 }
 
 /** Callers may name their calls as they like; a reference is told from a path of the workspace by how it begins. */
+export function storedName(name: string): string {
+  return name.startsWith("call_") ? name : `call_${name}`;
+}
+
 function referenceTo(name: string): string {
-  return `observations/${name.startsWith("call_") ? name : `call_${name}`}`;
+  return `observations/${storedName(name)}`;
 }
 
 /** The folder is there but for the first time. */

@@ -4,7 +4,9 @@ import { basename, join } from "node:path";
 import type { RuntimeEvent } from "../protocol/event-record.ts";
 import type { AuditProblem } from "./chain-check.ts";
 import { readLines } from "./lines.ts";
+import { entriesOf, hasMoreNames, wrongEntry } from "./record-entries.ts";
 import { DamagedBook, findBook } from "./run-approvals.ts";
+import { storedName } from "./run-folder.ts";
 import { openOwnFile } from "../own-files/read-own-file.ts";
 
 /** What a call left beside the record, and the record's hash of it. */
@@ -17,23 +19,48 @@ interface Stored {
 const RESULTS = "results.jsonl";
 const APPROVALS = "approvals.json";
 
+const FOLDERS = ["observations", "artifacts"] as const;
+/** What a call stores: its output, its data, its arguments. */
+const OBSERVATION = /^observations\/(call_[A-Za-z0-9_-]{1,123})\.(txt|data\.json|arguments\.json)$/;
+/** An attachment, named by its hash, or one that was being written. */
+const ARTIFACT = /^artifacts\/(?:[0-9a-f]{16}-|\.[^/]*\.part$)/;
+
 /** A name in one of these folders. Nothing else is opened, whatever an event says. */
 const REFERENCE = /^(?:observations|artifacts)\/(?!\.{1,2}$)[^/\0]+$/;
 const SHA256 = /^[0-9a-f]{64}$/;
 
+/** What is wrong with what lies beside a record, and what is only worth knowing. */
+interface Findings {
+  readonly problems: readonly AuditProblem[];
+  readonly notes: readonly AuditProblem[];
+}
+
 /**
  * Collects from the events of a run which files its calls stored (outputs, long arguments, attachments, results), then
- * checks each. Only what the gate writes itself is believed: `audit.hashes`, `stdout_ref`, `attachments`.
+ * checks each, and that nothing else lies there. Only what the gate writes itself is believed: `audit.hashes`,
+ * `stdout_ref`, `attachments`. The names are taken when it is made, before the events are read: whatever is stored later
+ * belongs to calls that may not be on record yet.
  */
 export class StoredFiles {
+  readonly #folder: string;
+  readonly #names: readonly string[];
   readonly #files = new Map<string, Stored>();
   readonly #results = new Map<string, Stored>();
+  /** By the start of the names of their files: whether they have ended. */
+  readonly #calls = new Map<string, boolean>();
   #lastResult: string | undefined;
   #isOfService = false;
 
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#names = FOLDERS.flatMap((each) => entriesOf(join(folder, each)).map(({ name }) => `${each}/${name}`));
+  }
+
   add({ seq, type, payload }: RuntimeEvent): void {
     if (seq === 1) this.#isOfService = type === "task.queued"; // its results are in the store
+    if (type === "tool_call.started") this.#noteCall(payload["tool_call_id"], false);
     if (type !== "tool_call.completed" && type !== "tool_call.failed") return;
+    this.#noteCall(payload["tool_call_id"], true);
     const { hashes, result, tool_call_id } = fieldsOf(payload["audit"]);
     for (const [name, sha256] of Object.entries(fieldsOf(hashes))) this.#addFile(name, sha256, seq);
     this.#addFile(fieldsOf(result)["stdout_ref"], fieldsOf(hashes)["stdout_sha256"], seq);
@@ -51,22 +78,51 @@ export class StoredFiles {
     if (REFERENCE.test(name) && SHA256.test(sha256)) this.#files.set(name, { sha256, seq });
   }
 
-  async check(folder: string): Promise<readonly AuditProblem[]> {
-    const problems: AuditProblem[] = [];
-    for (const [name, { sha256, seq }] of this.#files) {
-      const found = hashOfFile(join(folder, name));
-      if (found === undefined) problems.push({ seq, problem: `"${name}", which this call stored, is missing` });
-      else if (found !== sha256) problems.push({ seq, problem: `"${name}", which this call stored, was changed` });
-    }
-    return [
-      ...problems,
-      ...(await this.#checkResults(join(folder, RESULTS))),
-      ...checkApprovals(join(folder, APPROVALS)),
-    ];
+  #noteCall(id: unknown, hasEnded: boolean): void {
+    if (typeof id === "string") this.#calls.set(storedName(id), hasEnded);
+  }
+
+  async check(): Promise<Findings> {
+    const folder = this.#folder;
+    const wrong = FOLDERS.filter((name) => wrongEntry(join(folder, name), "folder") !== undefined);
+    const stored = [...this.#files].filter(([name]) => !wrong.some((each) => name.startsWith(`${each}/`)));
+    const extra = this.#names.filter((name) => !this.#files.has(name)).flatMap((name) => this.#judgeExtra(name));
+    const own = [RESULTS, APPROVALS, ...stored.map(([name]) => name)];
+    return {
+      problems: [
+        ...wrong.flatMap((name) => unfit(join(folder, name), "folder", name)),
+        ...stored.flatMap(([name, file]) => checkStored(join(folder, name), { name, ...file })),
+        ...atMost(extra.filter(({ isDamage }) => isDamage)),
+        ...(await this.#checkResults(join(folder, RESULTS))),
+        ...checkApprovals(join(folder, APPROVALS)),
+      ],
+      notes: [
+        ...atMost(extra.filter(({ isDamage }) => !isDamage)),
+        ...atMost(own.flatMap((name) => namesElsewhere(join(folder, name), name))),
+      ],
+    };
+  }
+
+  /**
+   * A file that no event names. A process that is killed leaves some: what a call stored that had not ended, and what it
+   * stores before its first event, its long arguments. In a service the file of a run follows its events at a distance.
+   */
+  #judgeExtra(name: string): readonly ExtraFile[] {
+    const wrong = wrongEntry(join(this.#folder, name), "file");
+    if (wrong !== undefined) return [{ seq: 0, problem: `${JSON.stringify(name)} ${wrong}`, isDamage: true }];
+    const [, call, suffix] = OBSERVATION.exec(name) ?? [];
+    if (call !== undefined && this.#calls.get(call) === false) return []; // it still runs, or was killed
+    const mayBeLeft = suffix === "arguments.json" || (call !== undefined && this.#calls.has(call));
+    const isDamage = !(ARTIFACT.test(name) || mayBeLeft || (call !== undefined && this.#isOfService));
+    const why = isDamage
+      ? "is not in the record: no call stored it"
+      : "is not in the record: a process that was killed left it, or someone else put it there";
+    return [{ seq: 0, problem: `${JSON.stringify(name)} ${why}`, isDamage }];
   }
 
   async #checkResults(file: string): Promise<readonly AuditProblem[]> {
-    if (this.#results.size === 0 || this.#isOfService) return [];
+    const wrong = unfit(file, "file", RESULTS);
+    if (wrong.length > 0 || this.#results.size === 0 || this.#isOfService) return wrong;
     const found = new Map<string, string>();
     if (existsSync(file))
       for await (const lines of readLines(file))
@@ -84,9 +140,44 @@ export class StoredFiles {
   }
 }
 
+interface ExtraFile extends AuditProblem {
+  readonly isDamage: boolean;
+}
+
+const MOST_LISTED = 20;
+
+function atMost(found: readonly (AuditProblem & { readonly isDamage?: boolean })[]): readonly AuditProblem[] {
+  const listed = found.slice(0, MOST_LISTED).map(({ seq, problem }) => ({ seq, problem }));
+  const more = found.length - listed.length;
+  return more === 0 ? listed : [...listed, { seq: 0, problem: `and ${more} more files beside the record of this run` }];
+}
+
+/** Something of the record that is a link, or of another kind than we make. */
+export function unfit(path: string, wanted: "file" | "folder", name: string): readonly AuditProblem[] {
+  const wrong = wrongEntry(path, wanted);
+  return wrong === undefined ? [] : [{ seq: 0, problem: `${JSON.stringify(name)} ${wrong}` }];
+}
+
+/** Not damage: tools that make copies of folders, or save space, link files so. */
+export function namesElsewhere(path: string, name: string): readonly AuditProblem[] {
+  if (!hasMoreNames(path)) return [];
+  return [{ seq: 0, problem: `${JSON.stringify(name)} has a hard link elsewhere: it can be written to from there` }];
+}
+
+function checkStored(path: string, { name, sha256, seq }: Stored & { readonly name: string }): readonly AuditProblem[] {
+  const said = `${JSON.stringify(name)}, which this call stored,`;
+  const wrong = wrongEntry(path, "file");
+  if (wrong !== undefined) return [{ seq, problem: `${said} ${wrong}` }];
+  const found = hashOfFile(path);
+  if (found === undefined) return [{ seq, problem: `${said} is missing` }];
+  return found === sha256 ? [] : [{ seq, problem: `${said} was changed` }];
+}
+
 /** They are not part of the chain, but a damaged file allows nothing, so it is reported. */
 export function checkApprovals(path: string): readonly AuditProblem[] {
-  const book = findBook(path);
+  const wrong = unfit(path, "file", basename(path));
+  const book = wrong.length > 0 ? undefined : findBook(path);
+  if (book === undefined) return wrong;
   if (!(book instanceof DamagedBook)) return [];
   const problem = `"${basename(path)}" cannot be used: ${book.reason}; no approval in it is in force; move it away`;
   return [{ seq: 0, problem }];

@@ -214,7 +214,7 @@ const STORED = [
   { title: "changed long arguments",   file: "observations/call_args.arguments.json", change: (file: string) => writeFile(file, "{}"), says: /was changed/ },
   { title: "deleted long arguments",   file: "observations/call_args.arguments.json", change: (file: string) => rm(file),              says: /is missing/ },
   { title: "a changed attachment",     file: "artifacts",                             change: (file: string) => changeFirst(file),     says: /"artifacts\/.*" *, which this call stored, was changed/ },
-  { title: "an output that is a link", file: "observations/call_long.txt",            change: async (file: string) => { await rm(file); await symlink("/etc/hostname", file); }, says: /was changed/ },
+  { title: "an output that is a link", file: "observations/call_long.txt",            change: async (file: string) => { await rm(file); await symlink("/etc/hostname", file); }, says: /is a link to "\/etc\/hostname", not a regular file/ },
 ] as const;
 
 async function changeFirst(folder: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { RuntimeEvent } from "../protocol/event-record.ts";
 import { ChainCheck } from "./chain-check.ts";
@@ -10,7 +10,8 @@ import { chainIdOf, pruningsFile, readPrunings } from "./prunings.ts";
 import type { Gone, PrunedRun, ReadPrunings } from "./prunings.ts";
 import { readRecordKey } from "./record-key.ts";
 import { isRunId, runPath } from "./run-folder.ts";
-import { checkApprovals, StoredFiles } from "./stored-files.ts";
+import { entriesOf, wrongEntry } from "./record-entries.ts";
+import { checkApprovals, namesElsewhere, StoredFiles, unfit } from "./stored-files.ts";
 
 /** What `verifyAudit` found. */
 export interface AuditVerdict {
@@ -49,14 +50,16 @@ export interface VerifyOptions {
  */
 export async function verifyAudit(path: string, options: VerifyOptions = {}): Promise<AuditVerdict> {
   const heads = options.heads ?? headsFolder();
+  if (!mayHoldRecords(path)) return verdictOf({ records: 0, problems: [{ seq: 0, problem: NOT_A_RECORD }], notes: [] });
   const verdicts: AuditVerdict[] = [];
-  for (const file of recordsAt(path)) verdicts.push(await verifyFile(file, heads));
+  for (const file of recordsAt(path)) verdicts.push((await checkFile(file, heads)).verdict);
   const prunings = isStateFolder(path) ? await readPrunings({ state_dir: path, heads }) : undefined;
   const missing = prunings === undefined ? [] : missingRuns(path, heads, prunings);
   const records = verdicts.reduce((sum, verdict) => sum + verdict.records, 0);
   const empty = emptyOf(path, records);
   const grants = prunings === undefined ? [] : checkApprovals(join(path, "grants.json"));
-  const problems = [...verdicts.flatMap((verdict) => verdict.problems), ...missing, ...empty, ...grants];
+  const problems = [...foreignEntries(path), ...verdicts.flatMap((verdict) => verdict.problems)];
+  problems.push(...missing, ...empty, ...grants);
   const notes = empty.length > 0 ? [] : verdicts.flatMap((verdict) => verdict.notes ?? []);
   const pruned = prunings && summaryOf(prunings);
   return { ...verdictOf({ records, problems, notes }), ...(pruned === undefined ? {} : { pruned }) };
@@ -72,23 +75,52 @@ function summaryOf({ runs, changes, first_ts, last_ts, restores }: ReadPrunings)
 }
 
 function isStateFolder(path: string): boolean {
-  return !isFile(path) && !existsSync(join(path, "events.jsonl"));
+  return !isRecord(path) && !isThere(join(path, "events.jsonl"));
+}
+
+/** A file, or what stands in the place of a run's file. */
+function isRecord(path: string): boolean {
+  return isFile(path) || (placeOf(path) !== undefined && isThere(path));
 }
 
 function recordsAt(path: string): string[] {
-  if (isFile(path)) return [path];
-  if (existsSync(join(path, "events.jsonl"))) return [join(path, "events.jsonl")];
-  const runs = join(path, "runs");
-  const files = existsSync(runs) ? readdirSync(runs).sort() : [];
-  const ofRuns = files.map((run_id) => join(runs, run_id, "events.jsonl"));
-  return [...ofRuns, pruningsFile(path)].filter((file) => existsSync(file));
+  if (isRecord(path)) return [path];
+  if (isThere(join(path, "events.jsonl"))) return [join(path, "events.jsonl")];
+  const ofRuns = runsIn(path).map((run_id) => join(path, "runs", run_id, "events.jsonl"));
+  return [...ofRuns, pruningsFile(path)].filter(isThere);
+}
+
+function runsIn(path: string): readonly string[] {
+  return entriesOf(join(path, "runs"))
+    .map(({ name }) => name)
+    .sort();
+}
+
+/** Links and other things in the place of the folders that the records of a state folder lie in. */
+function foreignEntries(path: string): readonly AuditProblem[] {
+  if (!isStateFolder(path)) return [];
+  const runs = runsIn(path).filter((run_id) => isRunId(run_id) && !isThere(join(path, "runs", run_id, "events.jsonl")));
+  const names = ["runs", "pruned", ...runs.map((run_id) => `runs/${run_id}`)];
+  return names.flatMap((name) => unfit(join(path, name), "folder", name));
+}
+
+/** A file, a folder, what stands in the place of a run's file, or nothing: of what is gone the heads know. */
+function mayHoldRecords(path: string): boolean {
+  return !existsSync(path) || isRecord(path) || statSync(path).isDirectory();
+}
+
+const NOT_A_RECORD = "this is neither a file nor a folder, so it is not a record";
+
+/** Links count, wherever they lead. */
+function isThere(path: string): boolean {
+  return wrongEntry(path, "file") !== undefined || existsSync(path);
 }
 
 /** Runs whose heads say that they were recorded in this state folder, of which nothing is there that says why. */
 function missingRuns(path: string, heads: string, { byRun }: ReadPrunings): AuditProblem[] {
   const chain = chainIdOf(path);
   return runsWithHeads(heads, realPathOf(path))
-    .filter((run_id) => run_id !== chain && !existsSync(join(path, "runs", run_id, "events.jsonl")))
+    .filter((run_id) => run_id !== chain && !isThere(join(path, "runs", run_id, "events.jsonl")))
     .flatMap((run_id) => {
       const problem = whyMissing(readHead(heads, run_id, realPathOf(path)), byRun.get(run_id));
       return problem === undefined ? [] : [{ seq: 0, run_id, problem }];
@@ -116,10 +148,6 @@ function realPathOf(path: string): string {
   return absolute === "/" ? absolute : join(realPathOf(dirname(absolute)), basename(absolute));
 }
 
-async function verifyFile(file: string, heads: string): Promise<AuditVerdict> {
-  return (await checkFile(file, heads)).verdict;
-}
-
 /** In a run's folder its head tells how far a record goes; of a file elsewhere nothing shows that it was emptied. */
 function emptyOf(path: string, records: number): readonly AuditProblem[] {
   const isAlone = isFile(path) && placeOf(path) === undefined;
@@ -136,32 +164,55 @@ interface CheckedFile {
 /** The chain of a file, that it is of the run that its folder is named after, and what its calls stored beside it. */
 async function checkFile(file: string, heads: string): Promise<CheckedFile> {
   const place = placeOf(file);
-  const stored = new StoredFiles();
+  const stored = place && new StoredFiles(dirname(file));
   const chain = new ChainCheck({
     ...chainOptions(heads, place?.state_dir ?? dirname(dirname(realPathOf(file)))),
     run_id: place?.run_id,
-    onEvent: (event) => stored.add(event),
+    onEvent: (event) => stored?.add(event),
   });
+  const wrong = unfitRecord(file, place);
+  if (wrong.length > 0) return { chain, verdict: verdictOf({ records: 0, problems: wrong, notes: [] }) };
   for await (const lines of readLines(file)) for (const line of lines) chain.add(line);
   const { problems, notes } = chain.verdict();
-  const run_id = chain.run_id ?? "";
-  const beside = place === undefined ? [] : await stored.check(dirname(file));
-  const copied = copyOf(place, place && findHead(heads, run_id, place.state_dir));
-  const all = [...problems, ...[...copied, ...beside].map((each) => ({ ...each, run_id }))];
-  return { chain, verdict: verdictOf({ records: chain.records, problems: all, notes }) };
+  const named = (each: AuditProblem): AuditProblem => ({ ...each, run_id: chain.run_id ?? "" });
+  const beside = await stored?.check();
+  const copied = copyOf(place, place && findHead(heads, chain.run_id ?? "", place.state_dir));
+  const all = [...problems, ...[...copied, ...(beside?.problems ?? [])].map(named)];
+  const linked = place === undefined ? [] : namesElsewhere(file, "events.jsonl");
+  const more = [...linked, ...(beside?.notes ?? [])].map(named);
+  return { chain, verdict: verdictOf({ records: chain.records, problems: all, notes: [...notes, ...more] }) };
+}
+
+/** A record in its own folder is a regular file, and the folder is one: a file elsewhere may be anything that can be read. */
+function unfitRecord(file: string, place: RunPlace | undefined): readonly AuditProblem[] {
+  const isPrunings = basename(dirname(file)) === "pruned";
+  if (place === undefined) return isPrunings ? unfit(file, "file", "pruned/events.jsonl") : [];
+  const { run_id } = place;
+  const folder = unfit(place.folder, "folder", run_id);
+  const found = folder.length > 0 ? folder : unfit(join(place.folder, "events.jsonl"), "file", "events.jsonl");
+  return found.map((each) => ({ ...each, run_id }));
 }
 
 interface RunPlace {
   readonly state_dir: string;
+  readonly folder: string;
   readonly run_id: string;
 }
 
-/** The run that a file has to hold, where it lies as a run's file does; undefined for any other file. */
+/**
+ * The run that a file has to hold, where it lies as a run's file does; undefined for any other file. By its name first: a
+ * link that stands for the run's folder leads away from there.
+ */
 function placeOf(file: string): RunPlace | undefined {
-  const folder = dirname(realPathOf(file));
+  if (basename(file) !== "events.jsonl") return undefined;
+  const folder = dirname(resolve(file));
+  return runPlace(join(realPathOf(dirname(folder)), basename(folder))) ?? runPlace(realPathOf(folder));
+}
+
+function runPlace(folder: string): RunPlace | undefined {
   const run_id = basename(folder);
-  if (basename(file) !== "events.jsonl" || basename(dirname(folder)) !== "runs" || !isRunId(run_id)) return undefined;
-  return { run_id, state_dir: dirname(dirname(folder)) };
+  if (basename(dirname(folder)) !== "runs" || !isRunId(run_id)) return undefined;
+  return { run_id, folder, state_dir: dirname(dirname(folder)) };
 }
 
 /** A record that was recorded elsewhere and is still there was copied here. One that is only here was moved. */
