@@ -5,6 +5,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
 import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
 import { buildTree } from "@autonous/runtime";
 import type { EventNode } from "@autonous/runtime";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
@@ -288,6 +289,52 @@ test("a body whose length is not told is refused", async () => {
   expect(await rawRequest(headers, '{"text":"/ls ."}')).toBe(411);
 });
 
+const FORMS: readonly Record<string, string>[] = [
+  { "content-encoding": "gzip" },
+  { "content-encoding": "identity, deflate" },
+  { "content-type": "application/json; charset=utf-16le" },
+  { "content-type": 'application/json; charset="latin1"' },
+];
+
+test("a body that is compressed or not in UTF-8 is refused with what to send, at every route that takes one", async () => {
+  const before = (await listTasks()).tasks[0]?.task_id;
+  const plain = Buffer.from('{"text":"/ls ."}');
+  for (const path of [
+    "/api/tasks",
+    "/api/tasks/x/cancel",
+    "/api/tasks/x/retry",
+    "/api/tasks/x/drop",
+    "/api/approvals/x",
+  ])
+    for (const form of FORMS) {
+      // What it says is not looked at, nor whether it is true.
+      for (const body of [plain, gzipSync(plain), Buffer.from('{"by":"\u00e9"}', "latin1"), Buffer.alloc(0)]) {
+        const headers = { authorization: bearer(), ...form };
+        const answer = await fetch(`${service.url}${path}`, { method: "POST", headers, body });
+        const { error } = (await answer.json()) as { error: { message: string } };
+        expect({ path, form, status: answer.status, message: error.message }).toMatchObject({
+          status: 415,
+          message: expect.stringMatching(
+            /not supported: send it uncompressed|not supported: send JSON in UTF-8/,
+          ) as string,
+        });
+        expect(answer.headers.get("accept-encoding")).toBe("identity");
+      }
+    }
+  expect((await listTasks()).tasks[0]?.task_id).toBe(before);
+  const headers = {
+    authorization: bearer(),
+    "content-type": "application/json; charset=UTF-8",
+    "content-encoding": "identity",
+  };
+  const taken = await fetch(`${service.url}/api/tasks`, { method: "POST", headers, body: plain });
+  expect(taken.status).toBe(200);
+  await taken.text();
+  expect(
+    (await fetch(`${service.url}/api/tasks`, { headers: { ...headers, "content-encoding": "gzip" } })).status,
+  ).toBe(200);
+});
+
 // oxfmt-ignore
 const HEADERS: readonly { title: string; headers: () => Record<string, string>; status: number }[] = [
   { title: "the token",                          headers: () => ({ host: `127.0.0.1:${port()}`, authorization: bearer() }),                                 status: 200 },
@@ -350,6 +397,8 @@ const RAW: readonly { title: string; lines: readonly string[]; answer: RegExp }[
   { title: "the same Host twice",                    lines: [GET, "Host: 127.0.0.1:PORT", "Host: 127.0.0.1:PORT", BEARER],                     answer: /^HTTP\/1.1 400/ },
   { title: "a second token",                         lines: [GET, "Host: 127.0.0.1:PORT", BEARER, "Authorization: Bearer x"],                  answer: /^HTTP\/1.1 400/ },
   { title: "a second Origin",                        lines: [GET, "Host: 127.0.0.1:PORT", BEARER, "Origin: http://127.0.0.1:PORT", "Origin: http://evil.example"], answer: /^HTTP\/1.1 400/ },
+  { title: "a second Content-Type",                  lines: [GET, "Host: 127.0.0.1:PORT", BEARER, "Content-Type: application/json", "Content-Type: text/plain; charset=utf-16"], answer: /^HTTP\/1.1 400/ },
+  { title: "a second Content-Encoding",              lines: [GET, "Host: 127.0.0.1:PORT", BEARER, "Content-Encoding: identity", "Content-Encoding: gzip"], answer: /^HTTP\/1.1 400/ },
   { title: "a foreign host in the target",           lines: ["GET http://evil.example/api/tasks HTTP/1.1", "Host: 127.0.0.1:PORT", BEARER],    answer: /^HTTP\/1.1 400/ },
   { title: "its own host in the target",             lines: ["GET http://127.0.0.1:PORT/api/tasks HTTP/1.1", "Host: evil.example", BEARER],    answer: /^HTTP\/1.1 400/ },
   { title: "a target that is none",                  lines: ["OPTIONS * HTTP/1.1", "Host: 127.0.0.1:PORT", BEARER],                            answer: /^HTTP\/1.1 400/ },

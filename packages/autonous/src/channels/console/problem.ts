@@ -1,7 +1,7 @@
 import { boundText } from "@autonous/runtime";
 import type { Context } from "hono";
 
-type ProblemStatus = 400 | 401 | 403 | 404 | 411 | 413 | 500 | 503;
+type ProblemStatus = 400 | 401 | 403 | 404 | 411 | 413 | 415 | 500 | 503;
 
 /** What a request is answered with that cannot be served. */
 export function problem(context: Context, status: ProblemStatus, message: string): Response {

@@ -22,3 +22,23 @@ export function readBody<Schema extends z.ZodType>(
       .join("; "),
   };
 }
+
+/** A parameter of a media type: `charset=utf-8`, `CharSet = "UTF-8"`, also `charset*=…`, which is not in use for it. */
+const CHARSET = /(?<=[;,\s])charset\*?\s*=\s*("(?:[^"\\]|\\.)*"?|[^;,\s]*)/gi;
+/** Both are written; the second one is not registered. */
+const UTF_8: ReadonlySet<string> = new Set(["utf-8", "utf8"]);
+
+/** Why a body is not read, by its headers: it is compressed, or in another character set than JSON has. */
+export function foreignForm(encoding: string | undefined, type: string | undefined): string | undefined {
+  const coding = (encoding ?? "")
+    .split(",")
+    .map((each) => each.trim())
+    .find((each) => each !== "" && each.toLowerCase() !== "identity");
+  if (coding !== undefined)
+    return `The body has Content-Encoding ${JSON.stringify(coding)}, which is not supported: send it uncompressed, without that header`;
+  const charset = [...(type ?? "").matchAll(CHARSET)]
+    .map(([, value = ""]) => value.replaceAll(/^"|"$/g, "").trim())
+    .find((value) => !UTF_8.has(value.toLowerCase()));
+  if (charset === undefined) return undefined;
+  return `The body has the charset ${JSON.stringify(charset)}, which is not supported: send JSON in UTF-8, with "Content-Type: application/json"`;
+}

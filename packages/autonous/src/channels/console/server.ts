@@ -6,6 +6,7 @@ import type { Context } from "hono";
 import { secureHeaders } from "hono/secure-headers";
 import { StoreError } from "../../store/store-error.ts";
 import { problem } from "./problem.ts";
+import { foreignForm } from "./read-body.ts";
 import { addRoutes } from "./routes.ts";
 import type { RouteParts } from "./routes.ts";
 
@@ -57,8 +58,9 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   return { url: `http://${HOST}:${port}`, close: () => closeServer(server) };
 }
 
-/** Headers that decide who asks: given twice, one reader takes the first and another the last. */
-const ONCE: ReadonlySet<string> = new Set(["host", "origin", "authorization", "content-length"]);
+/** Headers that decide who asks, or how the body is read: given twice, one reader takes the first and another the last. */
+// oxfmt-ignore
+const ONCE: ReadonlySet<string> = new Set(["host", "origin", "authorization", "content-length", "content-type", "content-encoding"]);
 
 /** What browsers and clients do not send. A target with a host of its own would be served in place of the `Host` that is judged. */
 function refuseForm(context: Context): Response | undefined {
@@ -99,12 +101,17 @@ function isOwnHost(host: string, port: number): boolean {
   return host.endsWith(end) && LOOPBACK.has(host.slice(0, -end.length));
 }
 
-/** Judged by its length, before any of it is read. */
+/** Judged by its headers, before any of it is read. */
 function refuseBody(context: Context): Response | undefined {
   if (context.req.header("transfer-encoding") !== undefined)
     return problem(context, 411, "The body has to come with its Content-Length");
-  if (Number(context.req.header("content-length") ?? 0) <= MAX_BODY_BYTES) return undefined;
-  return problem(context, 413, `The body is over ${MAX_BODY_BYTES} bytes`);
+  const bytes = Number(context.req.header("content-length") ?? 0);
+  if (bytes > MAX_BODY_BYTES) return problem(context, 413, `The body is over ${MAX_BODY_BYTES} bytes`);
+  if (bytes === 0 && context.req.method !== "POST") return undefined;
+  const form = foreignForm(context.req.header("content-encoding"), context.req.header("content-type"));
+  if (form === undefined) return undefined;
+  context.header("Accept-Encoding", "identity"); // RFC 9110, 415: what would be taken
+  return problem(context, 415, form);
 }
 
 function isSame(given: string, wanted: string): boolean {
