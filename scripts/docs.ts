@@ -1,7 +1,7 @@
 /** The reference pages in `docs/` and the published schema are made from the tables in the code. `--write` makes them; without it they are compared. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ERRORS, EVENTS, createRuntime, runtimeEvent } from "@autonous/runtime";
+import { ERRORS, EVENTS, createRuntime, labelled, runtimeEvent } from "@autonous/runtime";
 import { COMMANDS } from "../packages/autonous/src/cli/all.ts";
 import { makeConfigurationSchema } from "../packages/autonous/src/config/schema.ts";
 import { FROM_PROJECT, SETTINGS } from "../packages/autonous/src/config/settings.ts";
@@ -109,7 +109,7 @@ async function tools(): Promise<string> {
       fallback === undefined ? "" : code(JSON.stringify(fallback)),
       description,
     ]);
-    const facts = `Risk ${tool.risk ?? "depends on the arguments"}; permissions ${tool.required_permissions.join(", ") || "none"}; aliases ${tool.aliases.join(", ") || "none"}.`;
+    const facts = `Risk ${tool.risk ?? "depends on the arguments"}; permissions ${tool.required_permissions.join(", ") || "none"}; aliases ${tool.aliases.join(", ") || "none"}; label ${(labelled(tool).labels ?? ["none"]).join(", ")}.`;
     return `## ${tool.name}\n\n${tool.description}\n\n${facts}\n\n${table(["argument", "type", "default", "meaning"], rows)}\n`;
   });
   return `# Tools\n\n${parts.join("\n")}`;

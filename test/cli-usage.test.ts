@@ -132,6 +132,20 @@ test("a group by itself shows what it has on stderr, and is used wrongly", async
   expect(readdirSync(cwd)).toEqual([]);
 });
 
+test("the labels of tools are shown to people and stand in the audit log", async () => {
+  const { path: cwd } = await scratchFolder();
+  const { stdout } = await autonous(["tools"], { cwd });
+  expect(stdout).toMatch(/^ls +low +read-only +fs\.read/m);
+  expect(stdout).toMatch(/^write +medium +fs\.write/m);
+  expect(stdout).toMatch(/^bash +medium +destructive +proc\.exec/m);
+  expect((await autonous(["tools", "delete_file"], { cwd })).stdout).toMatch(/^label +destructive$/m);
+
+  await autonous(["call", "ls"], { cwd });
+  expect(document(await autonous(["audit", "show", "--json"], { cwd }))).toMatchObject([
+    { tool: "ls", labels: ["read_only"] },
+  ]);
+});
+
 /** One good use of each command whose `--json` is one document. */
 const DOCUMENTS = [
   { words: ["call", "ls"], has: { ok: true, payload: { stdout: "a.txt\n" } } },

@@ -53,10 +53,10 @@ export type {
   ReverseThinking,
 } from "./protocol/approval.ts";
 export type { AttachedFile } from "./protocol/attachment.ts";
-export { makeInputSchema } from "./protocol/call.ts";
+export { labelled, makeInputSchema } from "./protocol/call.ts";
 export { toolCallResult } from "./protocol/result.ts";
 export type { CallError, ToolCallResult } from "./protocol/result.ts";
-export type { ToolCallInput, ToolCallRequest } from "./protocol/call.ts";
+export type { Label, ToolCallInput, ToolCallRequest } from "./protocol/call.ts";
 export { checkConfiguration } from "./policy/check-configuration.ts";
 export { makePolicySchema, PROFILE_NAMES, SANDBOX_MODES } from "./protocol/configuration.ts";
 export type {

@@ -1,4 +1,4 @@
-import { ERRORS } from "@autonous/runtime";
+import { ERRORS, labelled } from "@autonous/runtime";
 import type { Actor, AuditRecord, CallError, ErrorCode, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import type { AskedCall } from "./reply.ts";
 import type { RecordedCall } from "./resume.ts";
@@ -116,6 +116,7 @@ function auditOf(run: Run, { call, code, past: { started } }: Unmade, result: To
     version: tool?.version ?? null,
     risk: tool?.risk ?? null,
     operation: tool?.audit_operation ?? null,
+    ...labelled(tool),
     ts_start: started?.ts ?? now,
     ts_end: now,
     duration_ms: result.duration_ms,

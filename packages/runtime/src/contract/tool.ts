@@ -118,7 +118,7 @@ export interface ToolDeclaration<Args extends Schema, Returns extends Schema> {
   readonly concurrency_safe?: boolean;
   /** Changes nothing. Default: false. */
   readonly read_only?: boolean;
-  /** Removes what it is given. Default: false. */
+  /** May do what undo does not restore, or removes what it is given. Default: false. */
   readonly destructive?: boolean;
   /** May be repeated after a crash. Default: false. */
   readonly idempotent?: boolean;

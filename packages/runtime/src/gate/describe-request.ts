@@ -1,6 +1,7 @@
 import { plainJson, showPlainly } from "../output/look-alikes.ts";
 import { offersFor } from "../policy/grants.ts";
 import type { ApprovalRequest } from "../protocol/approval.ts";
+import { labelled } from "../protocol/call.ts";
 import { makeId } from "../protocol/ids.ts";
 import { describeEach, describeOpaque } from "../shell/describe.ts";
 import type { GateCall, GateParts } from "./call.ts";
@@ -50,6 +51,7 @@ export async function describeRequest(call: GateCall, parts: GateParts, bound: B
     tool: binding.tool,
     version: binding.version,
     risk: need(call.risk, "risk"),
+    ...labelled(call.tool),
     reason: show(reason),
     rule: show(rule),
     params: showValue(call.params),

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { Actor, AuditRecord } from "../protocol/audit.ts";
+import { labelled } from "../protocol/call.ts";
 import type { CallError, ToolCallResult } from "../protocol/result.ts";
 import { ERRORS, ToolError } from "../protocol/errors.ts";
 import type { EventDraft } from "../protocol/event-record.ts";
@@ -89,6 +90,7 @@ function auditOf(call: GateCall, options: AuditOptions): AuditRecord {
     version: tool?.version ?? null,
     risk: call.risk ?? null,
     operation: tool?.audit_operation ?? null,
+    ...labelled(tool),
     ts_start: new Date(call.opened_ms).toISOString(),
     ts_end: new Date(now).toISOString(),
     duration_ms: result.duration_ms,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ApprovalState } from "./approval-states.ts";
-import { RISKS } from "./call.ts";
+import { LABELS, RISKS } from "./call.ts";
 import { SCOPES } from "./decision.ts";
 
 /** What a grant of a command is bound to. */
@@ -65,6 +65,8 @@ export const approvalRequest = z.strictObject({
   tool: z.string(),
   version: z.string(),
   risk: z.enum(RISKS),
+  /** Of the tool. Left out where it has none. */
+  labels: z.array(z.enum(LABELS)).readonly().optional(),
   reason: z.string(),
   rule: z.string(),
   /** Redacted, control and bidirectional characters made visible. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { PERMISSIONS, RISKS } from "./call.ts";
+import { LABELS, PERMISSIONS, RISKS } from "./call.ts";
 import { EFFECTS, SCOPES } from "./decision.ts";
 import { artifacts } from "./result.ts";
 
@@ -33,6 +33,8 @@ export const auditRecord = z.strictObject({
   version: z.string().nullable(),
   risk: z.enum(RISKS).nullable(),
   operation: z.string().nullable(),
+  /** Of the tool. Left out where it has none. */
+  labels: z.array(z.enum(LABELS)).readonly().optional(),
   ts_start: z.iso.datetime(),
   ts_end: z.iso.datetime(),
   duration_ms: z.number(),

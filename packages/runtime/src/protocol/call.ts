@@ -12,6 +12,17 @@ export type Risk = (typeof RISKS)[number];
 export const PERMISSION_CLASSES = ["bash", "file", "webfetch", "readonly", "generic"] as const;
 export type PermissionClass = (typeof PERMISSION_CLASSES)[number];
 
+/** What people are told about a tool; no decision depends on it. */
+export const LABELS = ["read_only", "destructive"] as const;
+/** A label of a tool. */
+export type Label = (typeof LABELS)[number];
+
+/** The labels that a tool has, as records hold them: left out where it has none, or is not known. */
+export function labelled(tool?: Readonly<Record<Label, boolean>>): { readonly labels?: readonly Label[] } {
+  const labels = LABELS.filter((label) => tool?.[label] === true);
+  return labels.length === 0 ? {} : { labels };
+}
+
 /** Tools have shorter names; this is what a request may come with. */
 export const LONGEST_NAME = 200;
 

@@ -44,6 +44,7 @@ export const bash = defineTool({
   aliases: [{ name: "run_terminal_cmd", adapt: adaptRunTerminalCmd }],
   required_permissions: ["proc.exec"],
   side_effects: ["process", "files"],
+  destructive: true,
   risk: "medium",
   touches: ({ cmd, workdir, network, is_background, change_run_later }) => [
     { command: cmd, workdir, network, background: is_background, later: change_run_later },

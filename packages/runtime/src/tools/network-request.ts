@@ -57,6 +57,7 @@ export const networkRequest = defineTool({
   aliases: [{ name: "fetch", adapt: adaptFetch }],
   required_permissions: ["net.connect"],
   side_effects: ["network"],
+  destructive: true,
   risk: "high",
   touches: ({ url }) => [{ address: url }],
   permission_class: "webfetch",

@@ -74,6 +74,7 @@ export const runScript = defineTool({
   returns,
   required_permissions: ["proc.exec"],
   side_effects: ["process", "files"],
+  destructive: true,
   risk: "medium",
   permission_class: "bash",
   audit_operation: "execute",

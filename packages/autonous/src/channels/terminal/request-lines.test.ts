@@ -52,6 +52,11 @@ test("a person sees what is asked, why, by which rule, what it would touch and u
   ]);
 });
 
+test("the labels of the tool stand beside the risk", () => {
+  expect(shown({ labels: ["destructive"] })).toContain("  risk       high, destructive");
+  expect(shown({ labels: ["read_only"], risk: "low" })).toContain("  risk       low, read-only");
+});
+
 test("a script is shown with the hash of its content", () => {
   const script = { skill: "deploy", path: "scripts/run.sh", sha256: "ab".repeat(32) };
   expect(shown({ script })).toEqual(

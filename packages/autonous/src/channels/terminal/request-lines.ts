@@ -1,5 +1,5 @@
 import { makeVisible, showPlainly, visibleJson } from "@autonous/runtime";
-import type { ApprovalRequest } from "@autonous/runtime";
+import type { ApprovalRequest, Label } from "@autonous/runtime";
 import { diffLines } from "./diff-lines.ts";
 import type { Screen } from "./screen.ts";
 import { foldHard, pad, wrap } from "./width.ts";
@@ -30,7 +30,7 @@ export function requestLines(request: ApprovalRequest, asking: Asking): readonly
   const title = makeVisible(`Allow ${request.tool}?`);
   const before = [
     ...foldHard(title, screen.columns ?? WHOLE).map((line) => screen.paint("bold", line)),
-    ...labelled("risk", [screen.paint(RISK_STYLES[request.risk], request.risk)], { asking, most: 1 }),
+    ...labelled("risk", [screen.paint(RISK_STYLES[request.risk], riskOf(request))], { asking, most: 1 }),
     ...words("why", request.reason, asking),
     ...words("rule", request.rule, asking),
     ...(request.commands ?? []).flatMap((command) => commandLines(command, asking)),
@@ -44,6 +44,16 @@ export function requestLines(request: ApprovalRequest, asking: Asking): readonly
   ];
   const room = screen.rows - before.length - after.length - reserved - MARGIN;
   return [...before, ...changeLines(request, asking, Math.max(SHORT.diff, room)), ...after];
+}
+
+/** What people are told about a tool. */
+export const LABEL_WORDS = { read_only: "read-only", destructive: "destructive" } as const satisfies Record<
+  Label,
+  string
+>;
+
+function riskOf({ risk, labels = [] }: ApprovalRequest): string {
+  return [risk, ...labels.map((label) => LABEL_WORDS[label])].join(", ");
 }
 
 const RISK_STYLES = { low: "green", medium: "yellow", high: "red" } as const;

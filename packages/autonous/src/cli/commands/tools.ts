@@ -1,5 +1,6 @@
-import { nearestNames } from "@autonous/runtime";
+import { labelled, nearestNames } from "@autonous/runtime";
 import type { ToolInfo } from "@autonous/runtime";
+import { LABEL_WORDS } from "../../channels/terminal/request-lines.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -16,7 +17,7 @@ export async function tools(input: CommandInput): Promise<ExitCode> {
   const [name] = args;
   if (name === undefined) {
     if (print.json) print.document(offered);
-    const rows = [["TOOL", "RISK", "PERMISSIONS", "WHAT IT DOES"], ...offered.map(toRow)];
+    const rows = [["TOOL", "RISK", "LABEL", "PERMISSIONS", "WHAT IT DOES"], ...offered.map(toRow)];
     print.text(table(rows, { width: print.textWidth }));
     return EXIT.done;
   }
@@ -28,7 +29,12 @@ export async function tools(input: CommandInput): Promise<ExitCode> {
 }
 
 function toRow(tool: ToolInfo): string[] {
-  return [tool.name, tool.risk ?? "varies", tool.required_permissions.join(" ") || "none", tool.description];
+  const { name, risk, required_permissions, description } = tool;
+  return [name, risk ?? "varies", labelsOf(tool), required_permissions.join(" ") || "none", description];
+}
+
+function labelsOf(tool: ToolInfo): string {
+  return (labelled(tool).labels ?? []).map((label) => LABEL_WORDS[label]).join(", ");
 }
 
 function notOffered(name: string, offered: readonly ToolInfo[]): string {
@@ -44,6 +50,7 @@ function describe(tool: ToolInfo): string {
     ["version", tool.version],
     ["aliases", tool.aliases.join(", ") || "none"],
     ["risk", tool.risk ?? "depends on the arguments"],
+    ["label", labelsOf(tool) || "none"],
     ["permissions", tool.required_permissions.join(", ") || "none"],
     ["side effects", tool.side_effects.join(", ")],
     ["class", tool.permission_class],
