@@ -35,7 +35,12 @@ afterAll(async () => {
 });
 
 interface TaskList {
-  readonly tasks: readonly { readonly task_id: string; readonly state: string; readonly text: string }[];
+  readonly tasks: readonly {
+    readonly task_id: string;
+    readonly state: string;
+    readonly text: string;
+    readonly lane: string;
+  }[];
   readonly next: number | null;
 }
 
@@ -287,6 +292,23 @@ const bearer = (): string => `Bearer ${service.token}`;
 test("a body whose length is not told is refused", async () => {
   const headers = { host: `localhost:${port()}`, authorization: bearer(), "transfer-encoding": "chunked" };
   expect(await rawRequest(headers, '{"text":"/ls ."}')).toBe(411);
+});
+
+test("a chat whose name comes in two forms of Unicode is one chat", async () => {
+  const headers = { authorization: bearer(), accept: "application/json" };
+  const names = ["caf\u00e9", "cafe\u0301"];
+  for (const chat of names) {
+    const body = JSON.stringify({ text: "/ls .", chat });
+    expect((await fetch(`${service.url}/api/tasks`, { method: "POST", headers, body })).status).toBe(202);
+  }
+  for (const name of [...names, "http:cafe\u0301"]) {
+    const { tasks } = await listTasks(`?chat=${encodeURIComponent(name)}`);
+    expect(tasks.map(({ lane }) => lane)).toEqual(["http:caf\u00e9", "http:caf\u00e9"]);
+  }
+  await until(
+    async () => (await listTasks(`?chat=caf%C3%A9`)).tasks.every(({ state }) => state === "done"),
+    "the tasks of the chat",
+  );
 });
 
 const FORMS: readonly Record<string, string>[] = [

@@ -36,6 +36,18 @@ test("a quota in a window fills, says when to come back, and has room again then
   expect((await look())?.details?.["retry_at"]).toBe("2026-01-01T01:10:00.000Z");
 });
 
+test("a name in two forms of Unicode has one account", async () => {
+  const quotas: Quota[] = [{ per: "user", calls: 2, window_seconds: 3600 }];
+  const { runtime } = await limited(quotas);
+  const look = async (user: string) => (await runtime.call({ name: "ls", args: {} }, { user })).error?.code;
+  expect([await look("Zo\u00eb"), await look("Zoe\u0308"), await look("Zo\u00eb"), await look("zo\u00eb")]).toEqual([
+    undefined,
+    undefined,
+    "QuotaExceeded",
+    undefined,
+  ]);
+});
+
 test("a quota of a run does not come back, and says so", async () => {
   const { runtime, time } = await limited([{ per: "run", calls: 1 }]);
   await runtime.call({ name: "ls", args: {} });

@@ -15,7 +15,16 @@ export async function takeQuota(call: GateCall, { quotas }: GateParts): Promise<
 /** Whose use a call is. */
 export function quotaHolder({ request, options: { chat, user } }: Pick<GateCall, "request" | "options">): QuotaHolder {
   const who = { ...(chat === undefined ? {} : { chat }), ...(user === undefined ? {} : { user }) };
-  return { run_id: request.run_id, ...who };
+  return inOneForm({ run_id: request.run_id, ...who });
+}
+
+/** A name in two forms of Unicode is one name, as it is for rules: it has one account. */
+function inOneForm({ run_id, chat, user }: QuotaHolder): QuotaHolder {
+  return {
+    run_id,
+    ...(chat === undefined ? {} : { chat: chat.normalize("NFC") }),
+    ...(user === undefined ? {} : { user: user.normalize("NFC") }),
+  };
 }
 
 interface QuotasOptions {
@@ -81,7 +90,7 @@ export class Quotas {
   /** What is used beside calls, such as by a model. The next call finds it used. */
   async use(holder: QuotaHolder, counts: Counts): Promise<void> {
     const { quotas, keeper, clock } = this.#options;
-    if (quotas.length > 0) await keeper.add(holder, counts, clock());
+    if (quotas.length > 0) await keeper.add(inOneForm(holder), counts, clock());
   }
 
   async #refuseOver(call: GateCall, needed: Readonly<Record<Counted, number>>): Promise<void> {

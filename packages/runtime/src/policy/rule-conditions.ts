@@ -25,16 +25,36 @@ function compileName(pattern: string): (name: string) => boolean {
   return (name) => glob.matches(name);
 }
 
-/** A user or a chat: a name, or a glob in which a slash is a character like any other, since names are not paths. */
-export function compilePerson(pattern: string): {
-  readonly isName: boolean;
-  matches(name: string | undefined): boolean;
-} {
+/**
+ * A user or a chat: a name, or a glob in which a slash is a character like any other, since names are not paths. Names are
+ * compared in one form of Unicode. A rule that allows takes the exact case; one that refuses or asks takes any, and
+ * characters that nobody sees do not count: no other spelling of a name gets by it.
+ */
+export function compilePerson(
+  pattern: string,
+  effect: RuleEffect,
+): { readonly isName: boolean; matches(name: string | undefined): boolean } {
   const isName = !WILDCARD.test(pattern);
-  const glob = isName ? undefined : compileGlob(withoutSlashes(pattern));
-  const matches = (name: string | undefined): boolean =>
-    name === pattern || (name !== undefined && glob?.matches(withoutSlashes(name)) === true);
+  const exact = compileSpelling(pattern, (text) => text.normalize("NFC"));
+  const folded = effect === "allow" ? undefined : compileSpelling(pattern, foldPerson);
+  const matches = (name: string | undefined): boolean => name !== undefined && (exact(name) || folded?.(name) === true);
   return { isName, matches };
+}
+
+function compileSpelling(pattern: string, form: (text: string) => string): (name: string) => boolean {
+  const plain = form(pattern);
+  const glob = WILDCARD.test(plain) ? compileGlob(withoutSlashes(plain)) : undefined;
+  return (given) => {
+    const name = form(given);
+    return name === plain || glob?.matches(withoutSlashes(name)) === true;
+  };
+}
+
+const UNSEEN = /\p{Default_Ignorable_Code_Point}/gu;
+
+/** Up and down again is full case folding, but for the final sigma, which has one capital with the other. */
+function foldPerson(text: string): string {
+  return text.replace(UNSEEN, "").normalize("NFC").toUpperCase().toLowerCase().normalize("NFC").replaceAll("ς", "σ");
 }
 
 function withoutSlashes(text: string): string {

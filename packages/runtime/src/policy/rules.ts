@@ -122,7 +122,9 @@ function compileRule(rule: PolicyRule, index: number): CompiledRule {
 
 function compileReadable(rule: PolicyRule, index: number): CompiledRule {
   const { effect, reason, risk, permission } = rule;
-  const [user, chat] = [rule.user, rule.chat].map((each) => (each === undefined ? undefined : compilePerson(each)));
+  const [user, chat] = [rule.user, rule.chat].map((each) =>
+    each === undefined ? undefined : compilePerson(each, effect),
+  );
   const tool = rule.tool === undefined ? undefined : compileTool(rule.tool);
   const server = rule.mcp_server === undefined ? undefined : compileServer(rule.mcp_server, effect);
   const close = [

@@ -3,5 +3,6 @@ export const HTTP_LANE = "http:";
 
 /** The lane that people mean: as tasks have it (`telegram:7`), or the name of a chat over HTTP. */
 export function laneOf(chat: string): string {
-  return chat.includes(":") ? chat : `${HTTP_LANE}${chat}`;
+  const name = chat.normalize("NFC");
+  return name.includes(":") ? name : `${HTTP_LANE}${name}`;
 }

@@ -14,8 +14,12 @@ export const taskBody = z.strictObject({
     .array(z.strictObject({ from: text.max(200).default(""), text: text.max(100_000) }))
     .max(20)
     .default([]),
-  /** Tasks of one chat run one at a time and in order. */
-  chat: text.min(1).max(200).default("http"),
+  /** Tasks of one chat run one at a time and in order. Its name in two forms of Unicode is one name. */
+  chat: text
+    .min(1)
+    .max(200)
+    .transform((name) => name.normalize("NFC"))
+    .default("http"),
   /** A message with an id is taken once, however often it is sent. */
   id: text.min(1).max(200).optional(),
   /** Not before this time, such as 2026-01-31T08:00:00Z. What comes after it in its chat waits too. */
