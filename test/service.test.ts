@@ -482,7 +482,8 @@ test("readers that go away in the middle leave nothing behind", async () => {
     const response = await hanging.request(`/api/tasks/${task_id}/events`, { signal });
     expect(response.status).toBe(200);
   }
-  expect(openDescriptors(hanging.pid)).toBeGreaterThanOrEqual(before + readers.length);
+  // Descriptors of the start may be closed meanwhile, so that their number says less.
+  expect(connectionsTo(hanging.url)).toBeGreaterThanOrEqual(readers.length);
   for (const reader of readers) reader.abort();
   await until(() => openDescriptors(hanging.pid) <= before, "the connections to be let go");
   expect((await hanging.request("/api/tasks")).status).toBe(200);
