@@ -195,13 +195,13 @@ test("the circuit breaker of a provider that is down is told by metrics and by d
     AUTONOUS_MAX_MODEL_CALLS: "6",
   };
   const service = await startService(place, { environment });
+  const asked = { cwd: place.path, env: { AUTONOUS_MODEL: environment.AUTONOUS_MODEL } };
+  const before = await autonous(["doctor", "--root", place.root, "--state-dir", place.state_dir], asked);
+  expect(before.stdout).toMatch(/^ok +model +.*; no circuit of the service is open$/m);
   for (let i = 0; i < 6; i++) await service.post({ text: "hello", chat: `chat ${i}` });
   const breaker = 'autonous_breaker_state{provider="127.0.0.1:9 m"}';
   await until(async () => (await metricsOf(service)).get(breaker) === 2, "the circuit to open");
-  const doctor = await autonous(["doctor", "--root", place.root, "--state-dir", place.state_dir], {
-    cwd: place.path,
-    env: { AUTONOUS_MODEL: environment.AUTONOUS_MODEL },
-  });
+  const doctor = await autonous(["doctor", "--root", place.root, "--state-dir", place.state_dir], asked);
   expect(doctor.stdout).toMatch(
     /^warning +model +.*circuit to 127\.0\.0\.1:9 m open after \d+ failures in a row until/m,
   );

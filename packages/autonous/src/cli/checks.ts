@@ -222,17 +222,18 @@ async function checkModel({ configuration, state_dir }: Workplace): Promise<Chec
   try {
     const { name } = await createProvider(configuration.settings.model);
     const breakers = await breakersOfService(state_dir);
-    const isOpen = breakers.some(({ state }) => state !== "closed");
-    return { check: "model", outcome: isOpen ? "warning" : "ok", message: [name, ...breakers.map(inState)].join("; ") };
+    const isOpen = breakers?.some(({ state }) => state !== "closed") === true;
+    const circuits = breakers?.length === 0 ? ["no circuit of the service is open"] : (breakers ?? []).map(inState);
+    return { check: "model", outcome: isOpen ? "warning" : "ok", message: [name, ...circuits].join("; ") };
   } catch (error) {
     return { check: "model", outcome: "failed", message: (error as Error).message };
   }
 }
 
-/** Of the worker that runs now, as the service wrote it down; without one there are none. */
-async function breakersOfService(state_dir: string): Promise<readonly BreakerState[]> {
+/** Of the worker that runs now, as the service wrote down those that ever opened. Undefined where no service runs. */
+async function breakersOfService(state_dir: string): Promise<readonly BreakerState[] | undefined> {
   const file = databaseFile(state_dir);
-  if (!existsSync(file) || !isStateFolderLocked(state_dir)) return [];
+  if (!existsSync(file) || !isStateFolderLocked(state_dir)) return undefined;
   const store = await openStore({ file, clock: Date.now });
   try {
     return await readBreakers(store.kv);

@@ -12,10 +12,10 @@ interface AuditLine {
 
 /** Which events a task's own short history shows, and in what words. */
 // oxfmt-ignore
-const LINES: Partial<Record<EventType, AuditLine>> = {
+export const LINES: Partial<Record<EventType, AuditLine>> = {
   "task.queued":          { phase: "ingress", message: (payload) => payload["by"] === undefined ? `taken from ${said(payload, "source")}` : `put back by ${said(payload, "by")}` },
   "model.completed":      { phase: "model",   message: () => "the model answered" },
-  "model.failed":         { phase: "model",   message: (payload) => `the model did not answer: ${said(payload, "error")}` },
+  "model.failed":         { phase: "model",   message: (payload) => `the model did not answer: ${said(payload, "message")}` },
   "tool_call.completed":  { phase: "tool",    message: (payload) => `${said(payload, "tool_name")} succeeded` },
   "tool_call.failed":     { phase: "tool",    message: (payload) => `${said(payload, "tool_name")} failed: ${said(payload, "error")}` },
   "reply.sent":           { phase: "reply",   message: (payload) => `${payload["file"] === undefined ? "" : `"${fileName(payload["file"])}" `}sent by ${said(payload, "channel")}` },
