@@ -87,9 +87,39 @@ export function storesAmong(modules: readonly string[], packages: readonly strin
         .filter((entry) => isCacheName(entry.name) && !entry.isFile())
         .map(({ name }) => join(path, name)),
     );
-  if (caches.length === 0) return [];
-  const loaded = [...withDependencies(packages), ...modules.flatMap(linksIn)];
-  return caches.filter((cache) => loaded.some((path) => isInside(realOf(cache) ?? cache, path)));
+  const isStore = (cache: string, loaded: readonly string[]): boolean =>
+    loaded.some((path) => isInside(realOf(cache) ?? cache, path));
+  const linked = caches.length === 0 ? [] : [...packages, ...linksBelow(modules)];
+  // Only a link leads there. Where none does, what the packages depend on need not be followed.
+  if (!caches.some((cache) => isStore(cache, linked))) return [];
+  const loaded = [...linked, ...withDependencies(packages)];
+  return caches.filter((cache) => isStore(cache, loaded));
+}
+
+/** Where links in folders of packages lead, and those in the folders of packages that belong to one package. */
+function linksBelow(modules: readonly string[]): readonly string[] {
+  const folders = new Set(modules);
+  const found: string[] = [];
+  // The set grows while it is walked.
+  for (const folder of folders) {
+    if (folders.size > MOST_PACKAGES) break;
+    const links = linksIn(folder);
+    found.push(...links);
+    for (const path of [...links, ...packagesIn(folder)]) {
+      const own = join(path, MODULES);
+      if (existsSync(own)) folders.add(own);
+    }
+  }
+  return found;
+}
+
+/** The folders of packages in a folder of packages, those of scopes included. */
+function packagesIn(modules: string): readonly string[] {
+  return entriesIn(modules).flatMap((entry) => {
+    if (!entry.isDirectory() || entry.name.startsWith(".")) return [];
+    const path = join(modules, entry.name);
+    return entry.name.startsWith("@") ? packagesIn(path) : [path];
+  });
 }
 
 /** Where links in a folder of packages lead, those of scopes included. */

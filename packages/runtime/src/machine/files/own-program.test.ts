@@ -145,3 +145,20 @@ test("a folder with a dot that packages are loaded from is among them, whatever 
     "node_modules/.third",
   ]);
 });
+
+test("a link to such a folder is found among the packages of one package, and behind one that leads elsewhere", async () => {
+  const files = {
+    "root/node_modules/autonous/package.json": OWN,
+    "root/node_modules/autonous/dist/x.js": "",
+    "root/node_modules/a/package.json": '{ "dependencies": { "d": "1" } }',
+    "root/node_modules/a/node_modules/d": "-> ../../.deep/d",
+    "root/node_modules/.deep/d/package.json": "{}",
+    "root/node_modules/@b/c": "-> ../../work/c",
+    "root/work/c/package.json": '{ "dependencies": { "e": "1" } }',
+    "root/work/c/node_modules/@s/e": "-> ../../../../node_modules/.far/e",
+    "root/node_modules/.far/e/package.json": "{}",
+    "root/node_modules/.cache/x": "",
+  };
+  const found = await placesOf(files, { file: "root/node_modules/autonous/dist/x.js" });
+  expect(found.filter((path) => /\/\.[^/]*$/.test(path))).toEqual(["node_modules/.deep", "node_modules/.far"]);
+});
