@@ -47,9 +47,9 @@ for (const part of ["", ...PARTS, "artifacts"]) {
 
 test("a link in the place of all runs is damage, and so is one of a run to nowhere", async () => {
   const { state, run, elsewhere } = await recordedRun();
-  await symlink("/nonexistent", join(state, "runs/run_b"));
+  await symlink(`${elsewhere}-none`, join(state, "runs/run_b"));
   expect((await verifyAudit(state)).problems).toEqual([
-    { seq: 0, problem: '"runs/run_b" is a link to "/nonexistent", not a folder' },
+    { seq: 0, run_id: "run_b", problem: `"run_b" is a link to "${elsewhere}-none", not a folder` },
   ]);
   await rm(join(state, "runs/run_b"));
   await linkAway(join(run, ".."), elsewhere);

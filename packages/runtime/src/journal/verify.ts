@@ -100,8 +100,10 @@ function runsIn(path: string): readonly string[] {
 function foreignEntries(path: string): readonly AuditProblem[] {
   if (!isStateFolder(path)) return [];
   const runs = runsIn(path).filter((run_id) => isRunId(run_id) && !isThere(join(path, "runs", run_id, "events.jsonl")));
-  const names = ["runs", "pruned", ...runs.map((run_id) => `runs/${run_id}`)];
-  return names.flatMap((name) => unfit(join(path, name), "folder", name));
+  const folders = ["runs", "pruned"].flatMap((name) => unfit(join(path, name), "folder", name));
+  const ofRun = (run_id: string): readonly AuditProblem[] =>
+    unfit(join(path, "runs", run_id), "folder", run_id).map((each) => ({ ...each, run_id }));
+  return [...folders, ...runs.flatMap(ofRun)];
 }
 
 /** A file, a folder, what stands in the place of a run's file, or nothing: of what is gone the heads know. */
