@@ -33,7 +33,10 @@ test.skipIf(!hasSandbox)(`a command that fails has an error and its output${need
     payload: { exit_code: 3, stdout: "before\n" },
   });
   const stopped = await call("bash", { cmd: "echo before; sleep 60", timeout_seconds: 0.5 });
-  expect(stopped).toMatchObject({ error: { code: "Timeout" }, payload: { stdout: "before\n" } });
+  expect(stopped).toMatchObject({
+    error: { code: "Timeout", details: { timeout: true } },
+    payload: { stdout: "before\n" },
+  });
   const offline = await call("bash", {
     cmd: "getent hosts example.com || { echo Could not resolve host >&2; exit 6; }",
   });

@@ -112,6 +112,7 @@ function failureOf(end: CommandEnd, output: Pick<TranscriptEnd, "stdout" | "stde
       "Timeout",
       `The command was stopped after ${seconds} seconds; what it printed until then is given`,
       {
+        timeout: true,
         hint: "Do less in one command, set timeout_seconds (600 at most), or run it with is_background.",
       },
     );

@@ -54,7 +54,7 @@ export const find = defineTool({
   risk: "low",
   touches: ({ path }) => [{ path, access: "list" }],
   permission_class: "file",
-  audit_operation: "search",
+  audit_operation: "read",
   concurrency_safe: true,
   read_only: true,
   idempotent: true,

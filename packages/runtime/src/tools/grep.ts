@@ -63,7 +63,7 @@ export const grep = defineTool({
   risk: "low",
   touches: ({ path }) => [{ path, access: "read" }],
   permission_class: "file",
-  audit_operation: "search",
+  audit_operation: "read",
   concurrency_safe: true,
   read_only: true,
   idempotent: true,

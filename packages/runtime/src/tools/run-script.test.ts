@@ -169,6 +169,7 @@ test("a script may take as long as the host says where the call does not say", a
   expect(failure).toMatchObject({
     code: "Timeout",
     message: expect.stringMatching(/stopped after 1 seconds/) as string,
+    details: { timeout: true, timeout_seconds: 1 },
   });
 });
 

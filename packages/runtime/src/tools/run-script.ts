@@ -137,7 +137,10 @@ function failureOf({ timeout_seconds, script: { skill, script }, end }: Ended): 
   const what = `"${script.path}" of the skill "${skill.name}"`;
   const { exit_code, signal, limit_reached: reached } = end;
   if (end.ended_by === "timeout") {
-    return new ToolError("Timeout", `${what} was stopped after ${timeout_seconds} seconds`, { timeout_seconds });
+    return new ToolError("Timeout", `${what} was stopped after ${timeout_seconds} seconds`, {
+      timeout: true,
+      timeout_seconds,
+    });
   }
   if (end.unprotected !== undefined) return unprotectedError(what, end.unprotected);
   if (end.ended_by === "cancel") return new ToolError("Cancelled", `${what} was stopped on request`);
