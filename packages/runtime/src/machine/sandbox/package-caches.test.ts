@@ -1,4 +1,4 @@
-import { existsSync, lstatSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
@@ -160,6 +160,17 @@ test.skipIf(!hasBwrap)(`a command is stopped where it makes in a cache what a ru
   make();
   const end = await run("mkdir node_modules/.cache/secret; sleep 15");
   expect(end.unprotected).toContain("/node_modules/.cache/secret");
+});
+
+test.skipIf(!hasBwrap)(`packages and caches that may not be looked into hold up no command${needs}`, async () => {
+  for (const name of ["node_modules/.mine", "node_modules"]) {
+    const { make, run, root } = await project();
+    chmodSync(join(root, name), 0o000);
+    make();
+    const { exit_code } = await run("echo x > a.txt");
+    chmodSync(join(root, name), 0o755);
+    expect({ name, exit_code }).toEqual({ name, exit_code: 0 });
+  }
 });
 
 test("caches are made for tools that are installed, and nothing is made where a link or a file stands", async () => {

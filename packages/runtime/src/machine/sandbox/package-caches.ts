@@ -28,10 +28,9 @@ export function makePackageCaches(ground: Ground): void {
   for (const modules of packageFolders(ground)) {
     for (const { name, of } of MADE) {
       const path = join(modules, name);
-      if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) continue;
       if (of?.some((each) => existsSync(join(modules, each))) === false) continue;
       try {
-        mkdirSync(path);
+        if (lstatSync(path, { throwIfNoEntry: false }) === undefined) mkdirSync(path);
       } catch (error) {
         // Where we may not make it, the folder is not writable for commands of this user either, sandbox or not.
         if (!isSystemError(error)) throw error;
@@ -78,10 +77,15 @@ export function openCaches({ read_only, ruled }: ClosedPaths, ground: Ground): r
 }
 
 function cachesIn(modules: string): readonly string[] {
-  return readdirSync(modules, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && isCacheName(entry.name))
-    .map(({ name }) => join(modules, name))
-    .filter(isOpen);
+  try {
+    return readdirSync(modules, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && isCacheName(entry.name))
+      .map(({ name }) => join(modules, name))
+      .filter(isOpen);
+  } catch (error) {
+    if (isSystemError(error)) return []; // not to be listed by us, or gone meanwhile: nothing of it is opened
+    throw error;
+  }
 }
 
 /** Whether we can enter it: else checking it would fail, and a command could not use it either. */
