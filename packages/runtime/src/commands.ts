@@ -26,6 +26,7 @@ import { GitPlacesReader } from "./machine/files/git-places.ts";
 import { stateFolders } from "./machine/files/state-folders.ts";
 import { programPlaces } from "./machine/files/own-program.ts";
 import { makePackageCaches } from "./machine/sandbox/package-caches.ts";
+import { noteHidden } from "./machine/git/tracked-files.ts";
 import { ToolError } from "./protocol/errors.ts";
 import type { Redactor } from "./redact/redact.ts";
 
@@ -147,9 +148,9 @@ export class Commands {
 
   async #runForCall(command: Command, options: CommandOptions, call: CallFacts): Promise<WatchedEnd> {
     const connections: WatchedEnd["connections"][number][] = [];
-    const opens = await this.#opensFor(call);
-    const closes = await call.closedPaths();
+    const [opens, closes] = await Promise.all([this.#opensFor(call), call.closedPaths()]);
     const closed = closedBy(closes, isReadOnlyCall(call));
+    const tell = noteHidden(command.cwd, { workspace: this.workspace, closes, cwd: this.#options.cwd });
     const end = await this.#runWatched({ ...call, ...(opens && { opens }) }, async (processes) => {
       return await processes.run(
         { ...command, ...(opens && { opens }), ...closed },
@@ -161,7 +162,7 @@ export class Commands {
         },
       );
     });
-    return { ...end, connections };
+    return { ...end, connections, changes: tell(end.changes) };
   }
 
   async #runWatched(

@@ -17,6 +17,7 @@ import type { LazySkills } from "./lazy-skills.ts";
 import { createToolFiles } from "./machine/files/files.ts";
 import { openOwnFile } from "./machine/files/open-file.ts";
 import { resolvePath } from "./machine/files/resolve.ts";
+import { trackedFiles } from "./machine/git/tracked-files.ts";
 import { createCursors } from "./output/cursor.ts";
 import { pathFor } from "./paths/inside.ts";
 import { checkConfiguration } from "./policy/check-configuration.ts";
@@ -76,6 +77,7 @@ export function sharedParts(options: RuntimeOptions, made: Made): DecidingParts 
     onReverseThinking: options.onReverseThinking,
     pathFor: (real) => pathFor(real, cwd),
     resolve: (path) => resolvePath(path, cwd),
+    trackedIn: trackedFiles,
     ...handleParts(made),
     prepareCommands: async () => {
       if (options.looking === true) started.makeState(); // the sandbox is tried from there

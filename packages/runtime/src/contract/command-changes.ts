@@ -46,6 +46,8 @@ export interface CommandChanges {
   /** Folders that were not looked into, and why: the first of them, and how many more there are. */
   readonly left_out: readonly { readonly path: string; readonly why: string }[];
   readonly left_out_more: number;
+  /** Files that were hidden from the command and that git does not track any more: it took them for deleted. */
+  readonly untracked?: readonly string[];
   /** How many more changed while commands of other sessions ran: not named, and left alone by undo. */
   readonly unsure?: number;
   /** Another command ran at the same time: a change may be that one's. What it told first is not told again. */

@@ -78,14 +78,14 @@ function folderOf({ workdir }: CommandTouch): Touch {
 async function readCommands(
   commands: readonly CommandTouch[],
   touches: GateCall["touches"],
-  { resolve, workspace, denylist }: DecidingParts,
+  { resolve, workspace, denylist, trackedIn }: DecidingParts,
 ): Promise<NamedCommand[]> {
   const { nameCommand } = (naming ??= await import("../policy/name-command.ts"));
   const { roots, home, git_places = [] } = workspace;
   return commands.map(({ command, workdir, network, background = false, later = false }) => {
     const folder = (touches.find(({ path }) => path === workdir) ?? resolve(workdir)).real;
     const ground = { roots, home, git_places, folder };
-    const asked = { network, background, later };
+    const asked = { network, background, later, tracked: trackedIn };
     return nameCommand(command, { ...ground, ...asked, denylist, resolve: (path) => realOf(path, resolve) });
   });
 }

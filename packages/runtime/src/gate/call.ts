@@ -16,6 +16,7 @@ import type {
   ResolvedTouch,
   WorkspaceContext,
 } from "../policy/decide.ts";
+import type { TrackedFiles } from "../policy/facts.ts";
 import type { Scope } from "../protocol/decision.ts";
 import { boundActor } from "../protocol/audit.ts";
 import type { Actor } from "../protocol/audit.ts";
@@ -70,6 +71,8 @@ export interface GateParts {
   /** A real path as it is called from the working folder. */
   pathFor(real: string): string;
   resolve(path: string): { readonly real: string; readonly exists: boolean };
+  /** What git knows in the repository that a folder lies in. Undefined: nothing, or it cannot be read. */
+  trackedIn(folder: string): TrackedFiles | undefined;
   /** The handles of one call, narrowed to what was decided. */
   openHandles(options: HandleOptions): Pick<ToolContext, "files" | "search" | "processes" | "network" | "skills">;
   /**

@@ -38,6 +38,7 @@ export class Replay {
       workspace: this.#workspaceOf(record.sandbox),
       redactor: { ...this.#parts.redactor, ...UNCHANGED },
       resolve: (path) => known.get(path) ?? unknownPlace(),
+      trackedIn: () => undefined, // the record does not tell what git knew then
       prepareCommands: () => Promise.resolve(),
       undo: { ...this.#parts.undo, undoLog: changedAt(places) },
     };

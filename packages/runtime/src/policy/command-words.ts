@@ -1,9 +1,11 @@
+import { posix } from "node:path";
 import { asGlob } from "../paths/as-glob.ts";
 import { readArguments } from "../shell/options.ts";
 import type { ParsedShell, ShellFolder, ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
 import { normal, spelledPath } from "./command-places.ts";
 import type { CommandGround } from "./command-places.ts";
-import { roleOf, UNKNOWN_ROLE } from "./program-roles.ts";
+import { readPathspec } from "./git-contents.ts";
+import { baseName, roleOf, UNKNOWN_ROLE } from "./program-roles.ts";
 import type { Use } from "./program-roles.ts";
 
 /** A path that the words of a command name. */
@@ -49,14 +51,15 @@ interface UsedWord {
 }
 
 function placesOf(command: SimpleCommand, ground: CommandGround, realOf: ResolveWord): NamedPlace[] {
-  const folders = foldersOf(command);
+  const starts = foldersOf(command);
+  const tops = isGit(command) ? foldersAbove(starts, ground) : starts;
   const found = new Map<string, NamedPlace>();
   const looked = new Set<string>();
   for (const { word, uses, isKnown } of usedWords(command)) {
     const { value, isDynamic, isPattern } = word;
     const same = [value, isDynamic, isPattern, isKnown, ...uses].join("\0");
     if (looked.size === looked.add(same).size) continue;
-    for (const folder of folders) {
+    for (const folder of word.text.includes(":") ? tops : starts) {
       for (const where of whereTo(word, { folder, ground, realOf })) {
         const key = [where.real, ...(where.names ?? [""]), ...uses, isKnown].join("\0");
         if (!found.has(key)) found.set(key, { ...where, shown: word.text, uses, isKnown, command });
@@ -87,6 +90,29 @@ function foldersOf({ words, folder }: SimpleCommand): readonly ShellFolder[] {
   return folders;
 }
 
+function isGit({ words: [name] }: SimpleCommand): boolean {
+  return name !== undefined && baseName(name.value) === "git";
+}
+
+/** `HEAD:a` and `:/a` begin at the top of the working folder, which may be any folder above, up to a root. */
+function foldersAbove(folders: readonly ShellFolder[], ground: CommandGround): readonly ShellFolder[] {
+  const found = new Map(folders.map((folder) => [folder.path, folder]));
+  for (const folder of folders) {
+    const above: string[] = [];
+    const start = spelledPath({ value: "." }, folder, ground) ?? "/";
+    for (let path = normal(start).replace(/(?<=.)\/$/, ""); path !== "/"; path = posix.dirname(path)) {
+      above.push(path);
+      if (ground.roots.includes(path)) break;
+    }
+    // Each multiplies the paths to look at: of very many the nearest and the farthest count.
+    for (const path of [...above.slice(0, MOST_ABOVE), ...above.slice(-MOST_ABOVE)])
+      found.set(path, { ...folder, path });
+  }
+  return [...found.values()];
+}
+
+const MOST_ABOVE = 16;
+
 /** The words that may name paths, with what is done to those. */
 function* usedWords(command: SimpleCommand): Generator<UsedWord> {
   for (const { operator, target } of command.redirections) {
@@ -99,6 +125,7 @@ function* usedWords(command: SimpleCommand): Generator<UsedWord> {
   for (const { value } of command.assignments) yield* partsOf(value, UNKNOWN_ROLE.operands, false);
   const role = roleOf(command);
   const isKnown = role !== UNKNOWN_ROLE;
+  const hasPathspecs = isGit(command);
   const { operands } = readArguments(command.words);
   const { skip = 0, last = role.operands } = role;
   const indexes = new Map(operands.map((word, at) => [word, at]));
@@ -108,7 +135,12 @@ function* usedWords(command: SimpleCommand): Generator<UsedWord> {
       const uses = at === operands.length - 1 && at > skip ? last : role.operands;
       if (at >= skip) yield { word, uses, isKnown };
     } else if (role.operands.length > 0) {
-      yield* partsOf(word, UNKNOWN_ROLE.operands, false);
+      // Git knows wildcards itself, so quotes do not take them from a pathspec.
+      const given = hasPathspecs && WILD.test(word.value) ? { ...word, isPattern: true } : word;
+      yield* partsOf(given, UNKNOWN_ROLE.operands, false);
+      const spec = hasPathspecs && word.value.startsWith(":") ? readPathspec(word.value) : undefined;
+      if (spec?.isExcluded === false)
+        yield { word: { ...given, value: spec.path }, uses: UNKNOWN_ROLE.operands, isKnown: false };
     }
   }
 }

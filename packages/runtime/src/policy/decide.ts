@@ -1,5 +1,6 @@
 import type { Effect } from "../protocol/decision.ts";
 import { checkHiddenNames, checkManyFiles, checkNetwork, checkRisky, checkRunLater } from "./cautions.ts";
+import { checkHiddenTracked } from "./check-git.ts";
 import type { CallFacts, DecisionSettings, ToolFacts, WorkspaceContext } from "./facts.ts";
 import { checkCommandPaths, checkUntold } from "./command-rules.ts";
 import {
@@ -50,6 +51,7 @@ const CHECKS: readonly Check[] = [
   { check: "roots",                 judge: checkRoots },       // the floor: what no profile allows
   { check: "sensitive_places",      judge: checkSensitivity }, // the floor
   { check: "destructive_commands",  judge: checkDestructive }, // the floor
+  { check: "hidden_tracked_files",  judge: checkHiddenTracked }, // the floor, or asked where a yes opens them
   { check: "addresses",             judge: checkAddresses },   // the floor
   { check: "checkpoint",            judge: checkCheckpoint },  // the floor
   { check: "rules",                 judge: checkRules },

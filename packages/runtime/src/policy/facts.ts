@@ -27,6 +27,14 @@ export interface ResolvedTouch {
   readonly names?: readonly string[];
 }
 
+/** What the index of a repository has. */
+export interface TrackedFiles {
+  /** The top of the working folder: a real path. */
+  readonly top: string;
+  /** Absolute paths. */
+  readonly files: readonly string[];
+}
+
 /** A command that a call would run. */
 export interface NamedCommand {
   readonly parsed: ParsedShell;
@@ -42,6 +50,8 @@ export interface NamedCommand {
   readonly untold?: string;
   /** The paths that its words name. Found when they are first asked for. */
   readonly places: readonly NamedPlace[];
+  /** What git knows in the repository that a folder lies in. Looked up when it is asked; left out: not known. */
+  readonly tracked?: (folder: string) => TrackedFiles | undefined;
   /** It goes on after the call, so that undo does not cover what it changes. */
   readonly background?: boolean;
   /** It asks to change files that run later, whichever they are. */

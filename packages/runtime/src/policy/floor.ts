@@ -1,4 +1,5 @@
 import type { Permission } from "../protocol/call.ts";
+import { checkGitContents } from "./check-git.ts";
 import { judgeRoots, judgeSensitivity } from "./check-path.ts";
 import type { ClosedPlace } from "./check-path.ts";
 import type { CallFacts, ResolvedTouch } from "./facts.ts";
@@ -40,12 +41,13 @@ export function checkRoots({ call, workspace }: Subject): Verdict | string {
   return "Every path leads inside the allowed roots";
 }
 
-export function checkSensitivity({ call, workspace }: Subject): Verdict | string {
+export function checkSensitivity(subject: Subject): Verdict | string {
+  const { call, workspace } = subject;
   for (const touch of call.touches) {
     const closed = judgeSensitivity(touch.real, workspace);
     if (closed !== undefined) return denyTouch(touch, closed, "floor:sensitive_places");
   }
-  return "No path leads to a closed place";
+  return checkGitContents(subject) ?? "No path leads to a closed place";
 }
 
 export function checkDestructive({ call: { commands } }: Subject): Verdict | string {

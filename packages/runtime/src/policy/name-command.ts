@@ -18,12 +18,14 @@ interface Naming extends CommandGround {
   readonly denylist?: string;
   /** Where paths really lead. Asked when the places are. */
   readonly resolve: ResolveWord;
+  /** See `NamedCommand`. */
+  readonly tracked?: NamedCommand["tracked"];
 }
 
 /** The facts of a command that a call would run. */
 export function nameCommand(
   text: string,
-  { network, background = false, later = false, denylist = "", resolve, ...ground }: Naming,
+  { network, background = false, later = false, denylist = "", resolve, tracked, ...ground }: Naming,
 ): NamedCommand {
   const parsed = parseCommands(text);
   const untold = untoldIn(parsed);
@@ -38,6 +40,7 @@ export function nameCommand(
     later,
     needs: permissionsOfText(parsed),
     ...(untold === undefined ? {} : { untold }),
+    ...(tracked === undefined ? {} : { tracked }),
     get places() {
       return (places ??= namedPlaces(parsed, ground, resolve));
     },

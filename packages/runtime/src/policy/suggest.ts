@@ -56,6 +56,7 @@ const FLOOR: Readonly<Record<string, (on: DecidedOn) => readonly string[]>> = {
   "floor:roots":                () => ["No rule, profile or yes opens this; only a start with a root that holds the place (AUTONOUS_TOOL_ALLOWED_ROOTS)"],
   "floor:sensitive_places":     () => ["Nothing opens this: such places are closed to every tool, whatever the configuration says"],
   "floor:destructive_commands": () => ["Nothing lets this run: such commands, and those of AUTONOUS_TOOL_BASH_DENYLIST, are refused whatever the configuration says"],
+  "floor:hidden_tracked_files": () => ["Nothing lets this run as it is: leave the hidden files out of it, as its reason says, or run it in your own terminal"],
   "floor:unreadable_commands":  () => ["Nothing lets this run as it is: fix its quoting and brackets, or write it to a script file and run that"],
   "floor:network_allowlist":    allowlist,
   "floor:checkpoint":           () => ["Only a program that registers a handler for checkpoints (onCheckpoint) lets this tool run"],

@@ -96,6 +96,7 @@ export function countFiles({ files, files_more = 0 }: CommandChanges): number {
 /** What was taken back, what cannot be taken back, where nobody looked, and whose it may be: a line each. */
 export function noteOn(changes: CommandChanges, isBackground = false): string {
   const { files, files_more = 0, taken_back, taken_back_more = 0, left_out, left_out_more } = changes;
+  const { untracked = [] } = changes;
   const stays = files.filter(({ undoable }) => !undoable);
   const notes = [
     ...taken_back
@@ -110,6 +111,8 @@ export function noteOn(changes: CommandChanges, isBackground = false): string {
       .slice(0, MAX_NOTES)
       .map(({ path, why }) => `${path}: changes in it are not listed, and undo cannot restore them: ${why}`),
     ...further(0, left_out_more, "places are not listed"),
+    ...untracked.slice(0, MAX_NOTES).map((path) => `${path}: ${UNTRACKED}`),
+    ...further(untracked.length - MAX_NOTES, 0, "hidden files that git does not track any more"),
     ...(changes.unsure === undefined ? [] : [`${changes.unsure} more changes: ${UNSURE}`]),
     ...(changes.overlapped && (isBackground || files.length > 0) ? [OVERLAPPED] : []),
   ];
@@ -138,6 +141,9 @@ const SET_ASIDE = {
   removed: "set aside",
   stays: "could not be set aside",
 } as const;
+
+const UNTRACKED =
+  "git does not track it any more: it is hidden from commands, so git took it for deleted. Undo this call unless that was meant; git add with other paths leaves it as it is";
 
 const UNSURE =
   "commands of other sessions ran at the same time, so it is not known whose these are; they are not listed, and undo leaves them alone";

@@ -1,0 +1,134 @@
+import type { PlaceJudge } from "../contract/processes.ts";
+import { isInside } from "../paths/inside.ts";
+import type { SimpleCommand } from "../shell/parsed-shell.ts";
+import { isPublishedKey, judgeRoots, judgeSensitivity } from "./check-path.ts";
+import { closedPaths } from "./closed-paths.ts";
+import { normal, spelledPath } from "./command-places.ts";
+import type { NamedCommand, Places } from "./facts.ts";
+import { contentWords, recordedBy } from "./git-contents.ts";
+import type { Pathspec, Recorded } from "./git-contents.ts";
+import { confirm, deny, quote } from "./verdict.ts";
+import type { Subject, Verdict } from "./verdict.ts";
+
+/**
+ * A sandbox hides files, and not what git keeps of them: a command that names a closed file in git's objects is refused
+ * like a tool that names the file.
+ */
+export function checkGitContents({ call, workspace }: Subject): Verdict | undefined {
+  for (const named of call.commands ?? []) {
+    for (const command of named.parsed.commands) {
+      const texts = new Set(contentWords(command).map(({ text }) => text));
+      if (texts.size === 0) continue;
+      for (const { command: of, shown, real } of named.places) {
+        if (of !== command || !texts.has(shown) || judgeRoots(real, workspace.roots) !== undefined) continue;
+        const closed = judgeSensitivity(real, workspace);
+        if (closed === undefined || isPublishedKey(real, workspace)) continue;
+        return deny(closed.code, `Cannot take ${quote(shown)} out of git: ${closed.reason}`, "floor:sensitive_places");
+      }
+    }
+  }
+  return undefined;
+}
+
+/** Git takes files that a sandbox hides for deleted: a command that would record that is refused, with the way around it. */
+export function checkHiddenTracked(subject: Subject): Verdict | string {
+  const { call, workspace } = subject;
+  if (workspace.sandbox === "none") return "Nothing is hidden from commands without a sandbox";
+  for (const named of call.commands ?? []) {
+    for (const command of named.parsed.commands) {
+      const verdict = judgeRecording(command, named, subject);
+      if (verdict !== undefined) return verdict;
+    }
+  }
+  return "Git would record no file as deleted that a sandbox hides";
+}
+
+function judgeRecording(command: SimpleCommand, named: NamedCommand, subject: Subject): Verdict | undefined {
+  const recorded = recordedBy(command);
+  const folder = recorded && folderOf(command, named, subject);
+  const tracked = folder === undefined ? undefined : named.tracked?.(folder);
+  if (recorded === undefined || folder === undefined || tracked === undefined) return undefined;
+  const covered = tracked.files.filter((path) => isRecorded(path, recorded, { folder, top: tracked.top }));
+  if (covered.length === 0) return undefined;
+  const always = hiddenAmong(covered, subject, true);
+  const text = command.words.map((word) => word.text).join(" ");
+  if (always.length > 0) {
+    const reason = `Cannot run ${quote(text)}: git would record as deleted what is hidden from commands (${listOf(always, tracked.top)}). ${wayAround(recorded, always, tracked.top)}`;
+    return deny("CommandDenied", reason, "floor:hidden_tracked_files");
+  }
+  const asked = hiddenAmong(covered, subject, false);
+  if (asked.length === 0) return undefined;
+  const reason = `To run ${quote(text)}: it includes files that a rule opens only when a person agrees (${listOf(asked, tracked.top)}); without that git would record them as deleted`;
+  return confirm(reason, "builtin:hidden_tracked_files");
+}
+
+/** Where git works: where the command is, or where `-C` sends it. */
+function folderOf({ words, folder }: SimpleCommand, named: NamedCommand, { workspace }: Subject): string | undefined {
+  const ground = { ...workspace, folder: named.folder };
+  let at: string | undefined = spelledPath({ value: "." }, folder, ground);
+  for (const [index, { value }] of words.entries()) {
+    if (words[index - 1]?.value !== "-C" || at === undefined) continue;
+    at = value.startsWith("/") ? value : `${at}/${value}`;
+  }
+  return at === undefined ? undefined : normal(at).replace(/(?<=.)\/$/, "");
+}
+
+interface Place {
+  readonly folder: string;
+  readonly top: string;
+}
+
+function isRecorded(path: string, { specs, excluded }: Recorded, place: Place): boolean {
+  const isLeftOut = excluded.some((spec) => isInside(fullPath(spec, place), path));
+  return !isLeftOut && (specs === undefined || specs.some((spec) => mayCover(fullPath(spec, place), path)));
+}
+
+function fullPath({ path, isTop }: Pathspec, { folder, top }: Place): string {
+  return normal(path.startsWith("/") ? path : `${isTop ? top : folder}/${path}`).replace(/(?<=.)\/$/, "");
+}
+
+/** In any case, and with whatever a wildcard stands for: in a pathspec that may be slashes. */
+function mayCover(spec: string, path: string): boolean {
+  const [full, folded] = [spec.toLowerCase(), path.toLowerCase()];
+  const [first = "", ...pieces] = full.split(/[*?]+|\[[^\]]*\]?/);
+  if (pieces.length === 0) return isInside(full, folded);
+  let at = folded.startsWith(first) ? first.length : -1;
+  for (const piece of pieces) {
+    const found = at < 0 ? -1 : folded.indexOf(piece, at);
+    at = found < 0 ? -1 : found + piece.length;
+  }
+  return at >= 0;
+}
+
+/** Those that the sandbox hides from the command; `confirmed`: though a person said yes to it. */
+function hiddenAmong(paths: readonly string[], { call, workspace, settings }: Subject, confirmed: boolean) {
+  const closes = closedPaths(call, workspace, settings, { confirmed });
+  return paths.filter((path) => isHiddenFrom(path, workspace, closes));
+}
+
+/** Whether a sandbox hides a file below the roots: for what it is, or by a rule. */
+export function isHiddenFrom(path: string, workspace: Places, closes: Pick<PlaceJudge, "judge"> | undefined): boolean {
+  if (judgeRoots(path, workspace.roots) !== undefined) return false;
+  if (judgeSensitivity(path, workspace) !== undefined && !isPublishedKey(path, workspace)) return true;
+  return closes?.judge(path, false) === "hide";
+}
+
+const MOST_NAMED = 5;
+
+function listOf(paths: readonly string[], top: string): string {
+  const shown = paths.slice(0, MOST_NAMED).map((path) => quote(relativeTo(top, path)));
+  return `${shown.join(", ")}${paths.length > MOST_NAMED ? ` and ${paths.length - MOST_NAMED} more` : ""}`;
+}
+
+function relativeTo(top: string, path: string): string {
+  return path.slice(top === "/" ? 1 : top.length + 1);
+}
+
+/** What leaves the hidden files as they are. */
+function wayAround({ isCommit }: Recorded, paths: readonly string[], top: string): string {
+  const excluded = paths.slice(0, MOST_NAMED).map((path) => `':(top,exclude)${relativeTo(top, path)}'`);
+  const add = `git add -A -- :/ ${excluded.join(" ")}`;
+  return isCommit
+    ? `Name the files to commit, or: ${add}, then commit without -a`
+    : `Name other paths, or leave them out: ${excluded.join(" ")}`;
+}
