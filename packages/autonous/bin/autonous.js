@@ -29,7 +29,7 @@ exec "$node" --conditions=@autonous/source "$package/src/cli/bin.ts" "$@"
 */;
 
 // Started as `node bin/autonous.js`, by whatever version: let the shell part find the right one.
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
@@ -37,6 +37,8 @@ import { fileURLToPath } from "node:url";
 const [, named = "", ...rest] = process.argv;
 const words = [existsSync(named) ? named : fileURLToPath(import.meta.url), ...rest];
 if (process.execve === undefined) {
-  const { status, signal } = spawnSync("/bin/sh", words, { stdio: "inherit" });
-  process.exitCode = status ?? 128 + constants.signals[signal];
+  const child = spawn("/bin/sh", words, { stdio: "inherit" });
+  process.on("SIGTERM", () => child.kill("SIGTERM"));
+  for (const signal of ["SIGINT", "SIGHUP"]) process.on(signal, () => {}); // a terminal sends them to the child too
+  child.on("exit", (status, signal) => (process.exitCode = status ?? 128 + constants.signals[signal]));
 } else process.execve("/bin/sh", ["sh", ...words]);

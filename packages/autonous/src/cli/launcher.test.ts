@@ -1,7 +1,7 @@
-import { spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { scratchFolder } from "../../../../test/support/scratch.ts";
 
 const launcher = join(import.meta.dirname, "../../bin/autonous.js");
@@ -44,4 +44,19 @@ test("the launcher passes on the name it was started by", async () => {
   const { path, bin, start } = await makeClone([own]);
   symlinkSync(bin, join(path, "link"));
   expect(start("./link").stdout).toBe(`${own} ./link\n`);
+});
+
+test("the launcher passes SIGTERM on where its Node.js cannot become another program, and ends as the program does", async () => {
+  const { path, bin } = await makeClone([own]);
+  const program = join(path, "node_modules", own, "bin/node");
+  writeFileSync(program, "#!/bin/sh\ntrap 'exit 7' TERM\ntrap '' INT\necho up\nwhile :; do sleep 0.05; done\n");
+  const old = "--import=data:text/javascript,delete process.execve";
+  const child = spawn(process.execPath, [old, bin], { cwd: path, stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const ended = new Promise((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
+  await new Promise((resolve) => child.stdout.once("data", resolve));
+  child.kill("SIGINT");
+  child.kill("SIGTERM");
+
+  expect(await ended).toEqual({ code: 7, signal: null });
 });
