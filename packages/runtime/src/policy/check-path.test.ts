@@ -226,7 +226,7 @@ const NOT_LATER = [
   "src/config", ".git/HEAD", ".git/info/exclude", ".git/refs/heads/main", "git/hooks/a", ".env", "bashrc", "profile", "docs/.gitkeep", "workflows/ci.yml", "config.toml", ".editorconfig", "tasks.json", "Jenkinsfiles.md", "a\nb", "README.md", "..foo",
   "CMakeLists.txt", "gradlew", "build.gradle.kts", "gradle/libs.versions.toml", "jupyter.py", "starship/a.ts", "commitlint.md", "profile.user", ".hgignore", ".jj/working_copy/tree_state",
   "node_modules/a/AGENTS.md", "node_modules/@a/b/CLAUDE.md", ".venv/lib/python3.12/site-packages/a/AGENTS.md", ".venv/lib/python3.12/site-packages/ddtrace/bootstrap/sitecustomize.py", "site-packages.md", "docs/agents-guide.md", "src/agents/AGENTS.ts", "misery.toml", "mise-notes.md", "lefthooks/a.ts", "customize.py", "conftest.py", "Vagrantfile",
-  "Cargo.toml", "pyproject.toml", "flake.nix", "Dockerfile", "compose.yaml", ".git/rebase-merge/done", ".git/sequencer/todo", ".vscode/launch.md", "src/rules/a.ts", "crush.ts", "tools/bazel.md", "pnpm-workspace.yaml", "tsconfig.json", "eslint.config.js", ".prettierrc", ".nvmrc", ".tool-versions",
+  "Cargo.toml", "pyproject.toml", "flake.nix", "Dockerfile", "compose.yaml", ".git/rebase-merge/done", ".git/sequencer/todo", ".vscode/launch.md", "src/rules/a.ts", "crush.ts", "tools/bazel.md", "pnpm-workspace.yaml", "tsconfig.json", "eslint.config.js", ".prettierrc", ".nvmrc", ".node-version", "debian/control", "gbp.conf",
 ] as const;
 
 for (const path of NOT_LATER) {

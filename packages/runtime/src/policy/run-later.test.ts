@@ -10,6 +10,7 @@ const GROUND = { roots: [ROOT], home: "/home/dev" };
 /** Names that were found by research, each with the folder that it is looked for in. */
 // oxfmt-ignore
 const FOUND = [
+  ".tool-versions", ".antrc", ".ant/ant.conf", ".devscripts", ".quiltrc", ".pbuilderrc", ".sbuildrc", ".gbp.conf", "debian/gbp.conf", ".git/gbp.conf", ".dput.cf",
   "_darcs/prefs/defaults", ".darcs/defaults", ".pijul/config", ".arcconfig", ".local-overcommit.yml", ".overcommit_gems.rb", "rusty-hook.toml", ".hkrc.pkl", ".config/hk.pkl", ".config/hk/config.pkl",
   ".config/user-tmpfiles.d/a.conf", ".qmail", ".qmail-default", ".fluxbox/startup", ".rhosts", ".shosts", ".k5login", ".k5users", "irb.rc", "$irbrc", ".gforthrc0", ".ycm_extra_conf.py", ".pylintrc", "pylintrc",
   "atlantis.yaml", ".spacelift/config.yml", "netlify.toml", "vercel.json", "vercel.toml", "vercel.ts", "render.yaml", "railway.json", "railway.toml", ".github/lsp.json", ".specify/scripts/bash/common.sh", ".config/muse/settings.json", ".packit.json", "packit.yaml", "packit.yml", "packit.json", ".greptile/rules.md",
