@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { isInside } from "../../paths/inside.ts";
 import type { Places } from "../../policy/facts.ts";
@@ -77,6 +77,7 @@ export function openCaches({ read_only, ruled }: ClosedPaths, ground: Ground): r
 }
 
 function cachesIn(modules: string): readonly string[] {
+  if (!isOpen(modules)) return [];
   try {
     return readdirSync(modules, { withFileTypes: true })
       .filter((entry) => entry.isDirectory() && isCacheName(entry.name))
@@ -88,12 +89,16 @@ function cachesIn(modules: string): readonly string[] {
   }
 }
 
-/** Whether we can enter it: else checking it would fail, and a command could not use it either. */
+/**
+ * Whether a command can enter and list it: else checking it would fail. By its mode, since root has no rights beyond it in
+ * a sandbox.
+ */
 function isOpen(path: string): boolean {
-  try {
-    accessSync(path, constants.R_OK | constants.X_OK);
-    return true;
-  } catch {
-    return false; // closed, or gone meanwhile
-  }
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return false; // gone meanwhile
+  const groups = [process.getegid?.(), ...(process.getgroups?.() ?? [])];
+  const shift = stats.uid === process.geteuid?.() ? 6 : groups.includes(stats.gid) ? 3 : 0;
+  return ((stats.mode >> shift) & READ_AND_ENTER) === READ_AND_ENTER;
 }
+
+const READ_AND_ENTER = 0o5;
