@@ -37,6 +37,9 @@ test.each(ASKED)("%s is asked for or denied: it runs what an option names", (com
 /** The same programs with what they are everyday given. */
 // oxfmt-ignore
 const EVERYDAY = [
+  "gcc -Wall -o a a.c -lm", "java -Xmx1g -jar a.jar", "svn up", "hg diff", "man 3 printf", "man -k socket", "openssl req -new -key a -out b", "openssl dgst -sha256 a", "curl -fsSL https://x.y -o a",
+  "nano +10 a.txt", "zip -r9 a.zip dist -x '*.map'", "tar czf a.tgz src", "tar --zstd -xf a.tar.zst", "tar -C out -xf a.tar", "split -l 1000 a part-", "sort -t, -k2,2n --parallel=4 a.csv",
+  "rsync -av --progress src/ dst/", "less +F log", "less +/error log", "bat -p a.ts", "rg -n --hidden foo", "ack foo src", "yq '.a.b' x.yml", `yq -i '.version = "2"' x.yml`, "dpkg -l | grep x",
   "sort --compress-program=gzip a", "sort --compress-program=zstd -S 1G a", "sort -u a", "tar -I zstd -cf a.tar.zst b", "tar -I 'zstd -T0 -19' -cf a b", "tar --use-compress-program=pigz -cf a b",
   "rsync -a src/ dst/", "split --filter='gzip > $FILE.gz' a", "man -P cat ls", "rg --pre pdftotext foo", "fzf --preview 'bat {}'", "groff -man -Tascii a.1", "groff -ms a.ms", "install -m 755 a bin/a",
   "install -s -m 755 a bin/a", "sdiff a b", "wget -qO a https://x.y/z", "wget -e robots=off https://x.y", "bat --pager=less a", "bat --pager='less -R' a", "gcc -o a a.c", "go vet ./...",

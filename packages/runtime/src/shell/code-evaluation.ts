@@ -15,44 +15,57 @@ const CALLS = new RegExp(
   "g",
 );
 /** A text that is spelled out. */
-const LITERAL = String.raw`[rbu]{0,2}(?:"""(?:[^"\\]|\\.)*"""|"(?:[^"\\\n$#]|\\.|[$#](?![\w{(]))*"|'(?:[^'\\\n]|\\.)*'|${"`"}(?:[^${"`"}\\$]|\\.)*${"`"})`;
+const LITERAL = String.raw`[rbu]{0,2}(?:"""(?:[^"\\]|\\.)*"""|"(?:[^"\\\n$#@]|\\.|[$#@](?![\w{(]))*"|'(?:[^'\\\n]|\\.)*'|${"`"}(?:[^${"`"}\\$]|\\.)*${"`"})`;
 /** It is the whole of an argument, or there is none. */
 const SPELLED = new RegExp(String.raw`\)|(?:${LITERAL})\s*[,)]`, "y");
+/** Of a call whose arguments are all code. */
+const ALL_SPELLED = new RegExp(String.raw`\)|(?:(?:${LITERAL})\s*,\s*){0,8}(?:${LITERAL})\s*\)`, "y");
 /** The name without brackets: `eval STDIN.read`, `map(eval, lines)`, `perl -ne eval`. Blocks, keys and spelled out texts are something else. */
-const BARE = /(?<![\w.$@%&"'-]|->)(?:eval|EVAL)\b(?![\w-]|\s*(?:[({:=]|do\b|""|\w+\s*:))|[(,[=]\s*exec\s*[,)\]]/;
+const BARE =
+  /(?<![\w.$@%&"'-]|->)(?:eval|EVAL)\b(?![\w-]|\s*(?:[({:=]|do\b|""|\w+\s*:))|[(,[=]\s*exec\s*(?:[,)\];\n]|$)/;
 /** Where a quote misleads, what follows still tells. */
 const BARE_SOURCE =
-  /(?<![\w.$@%&-])(?:eval|EVAL|instance_eval|class_eval)[ \t]{0,8}(?:[$@<*[\\]|(?:STDIN|ARGF|ARGV|ENV|gets|join|shift|readline|File|IO|slurp)\b)/;
+  /(?:(?<![\w.$@%&-])(?:eval|EVAL)|\b(?:instance|class|module)_eval)[ \t]{0,8}(?:[$@<*[\\]|(?:STDIN|ARGF|ARGV|ENV|gets|join|shift|readline|File|IO|slurp)\b)/;
 /** Ways to the same calls that do not name them. */
 const DISGUISED =
   /\b__builtins__\b|\bgetattr\(\s*__?builtins|\b(?:globalThis|global|window|this|self)\s*\[\s*["'`]\w{0,20}["'`]\s*(?:\+|\]\s*\()|["'`]constructor["'`]\s*\]\s*[[(]|\bprocess\s*\.\s*(?:binding|_linkedBinding|dlopen)\s*\(|\bWorker\)?\s*\([^;\n]{0,200}\beval\s*:/;
 const CONSOLES =
-  /\bcode\s*\.\s*(?:interact|Interactive\w+)|\bInteractive(?:Console|Interpreter)\b|\bfrom\s+code\s+import\b|\b(?:IPython|ptpython|bpython)\s*\.\s*(?:embed|start\w*|repl)|\b(?:pdb|ipdb|pudb)\s*\.\s*(?:set_trace|run\w*|Pdb|post_mortem|pm)\b|\bbreakpoint\s*\(|\bIRB\s*\.\s*(?:start|setup)|\bbinding\s*\.\s*(?:irb|pry|break)\b|\bPry\s*\.\s*(?:start|run)|["'](?:node:)?repl["']|\brepl\s*\.\s*start\b|\bdebug\s*\.\s*debug\s*\(|\bIEx\s*\.\s*pry|\bPsy\\|\brun_main_repl\b|\(\s*(?:repl|read-eval-print-loop|clojure\.main\/repl)\s*\)/;
+  /\.\s*interact\s*\(|\bcode\s*\.\s*Interactive\w+|\bInteractive(?:Console|Interpreter)\b|\bfrom\s+code\s+import\b|\b(?:IPython|ptpython|bpython)\s*\.\s*(?:embed|start\w*|repl)|\b(?:pdb|ipdb|pudb)\s*\.\s*(?:set_trace|run\w*|Pdb|post_mortem|pm)\b|\bbreakpoint\s*\(|\bIRB\s*\.\s*(?:start|setup)|\bbinding\s*\.\s*(?:irb|pry|break)\b|\bPry\s*\.\s*(?:start|run)|["'](?:node:)?repl["']|\brepl\s*\.\s*start\b|\bdebug\s*\.\s*debug\s*\(|\bIEx\s*\.\s*pry|\bPsy\\|\brun_main_repl\b|\(\s*(?:repl|read-eval-print-loop|clojure\.main\/repl)\s*\)/;
 
 /** Texts that come from outside of the code: standard input and arguments. */
 const GIVEN =
-  /\bsys\s*\.\s*(?:argv|stdin)\b|\b(?:raw_)?input\s*\(|\bfileinput\b|\bopen\s*\(\s*0\b|\bprocess\s*\.\s*(?:argv|stdin|openStdin)\b|\breadFileSync\s*\(\s*0\b|\bDeno\s*\.\s*(?:args|stdin)\b|\bBun\s*\.\s*(?:argv|stdin)\b|\bARG[VFS]\b|\bSTDIN\b|\$stdin\b|(?<![\w.])gets\b|<>|<<>>|\$<|\bphp:\/\/|\bio\s*\.\s*(?:read|lines|stdin)\b|(?<![\w.])arg\s*\[|\bcommandArgs\b|\breadLines?\b|\breadline\s*\(|(?<![\w.])(?:stdin|argv)\b(?!\s*=)|\bSystem\s*\.\s*(?:argv|in)\b|\bIO\s*\.\s*(?:gets|read)\b|\*(?:in|standard-input|command-line-args)\*|\/dev\/(?:stdin|fd\/)|\/proc\/(?:self|\d+)\/fd\//;
+  /\bsys\s*\.\s*(?:argv|stdin)\b|\b(?:raw_)?input\s*\(|\bfileinput\b|\bopen\s*\(\s*0\b|\bprocess\s*\.\s*(?:argv|stdin|openStdin)\b|\breadFileSync\s*\(\s*0\b|\bDeno\s*\.\s*(?:args|stdin)\b|\bBun\s*\.\s*(?:argv|stdin)\b|\bARG[VFS]\b|\bSTDIN\b|\$stdin\b|(?<![\w.])gets\b|<>|<<>>|\$<|\bphp:\/\/|\bio\s*\.\s*(?:read|lines|stdin)\b|(?<![\w.])arg\s*\[|\bcommandArgs\b|\breadLines?\b|\breadline\s*\(|(?<![\w.])(?:stdin|argv)\b(?!\s*=)|\bSystem\s*\.\s*(?:argv|in)\b|\bIO\s*\.\s*(?:gets|read)\b|(?<![\w.$>-])shift\b|\bargs\s*[[(]\s*\d|\*(?:in|standard-input|command-line-args)\*|\/dev\/(?:stdin|fd\/)|\/proc\/(?:self|\d+)\/fd\//;
 const ENVIRONMENT =
   /\bos\s*\.\s*(?:environ|getenv)\b|\bprocess\s*\.\s*env\b|\bENV\s*[[{.]|\$ENV\{|\bgetenv\b|\bDeno\s*\.\s*env\b/;
 /** Calls that run a file or a module. */
 const LOADS =
   /(?<![\w.$@%])(?:(?:require|require_once|include|include_once|load|loadfile|dofile|source|import_module|run_module|__import__|import|consult|use)\s*\(\s*|(?:require|require_once|require_relative|include|include_once|load|source|do)\s+(?=["'$]|shift\b|ARGV|ENV|STDIN|<|q\W|\/)|(?:import|from)\s*(?=["'`](?:https?|data|blob):))|\b(?:(?:importlib|imp|runpy|Module|Code)\s*\.\s*(?:import_module|run_module|run_path|require_file)|(?:pickle|cPickle|marshal|dill|Marshal)\s*\.\s*loads?|(?:YAML|yaml)\s*\.\s*unsafe_load)\s*\(\s*|\b_load\s*\(\s*/g;
+/** Ways to run a file or a text that name it somewhere in their arguments. */
+const LOADERS = /\b(?:spec_from_file_location|exec_module|load_source|SourceFileLoader|InstructionSequence)\b/;
 const NO_FILE =
   /^(?:(?:file:\/\/)?\/(?:dev|proc)\/|(?:\.\.\/)+(?:dev|proc)\/|(?:https?|data|blob|php|phar|ftp|expect):|stdin$|user$|-$|&)/i;
 const FIRST_LITERAL = new RegExp(String.raw`(${LITERAL})\s*(?:[,);}\n]|$)`, "y");
 /** How far an argument is looked at. */
 const MAX_REACH = 300;
 
-/** A substitution of Perl whose result is run (`s/a/b/ee`), and code inside a pattern. */
-const PERL =
-  /\bs\s*[^\w\s;=][^;]{0,200}?[/}|#!,)\]>~:%+][msixpnduaglcro]{0,8}e[msixpnduaglcro]{0,8}e[msixpnduaglcroe]{0,8}\s*(?:[;,)}\]]|$|\b(?:if|for|while)\b)|\(\?\??\{|\bdo\s+(?:\$|shift\b|<|STDIN)/m;
+/** Flags of a substitution of Perl whose result is run (`s/a/b/ee`), where there is one. */
+const PERL_FLAGS =
+  /[/}|#!,)\]>~:%+][msixpnduaglcro]{0,8}e[msixpnduaglcro]{0,8}e[msixpnduaglcroe]{0,8}\s*(?:[;,)}\]]|$|\b(?:if|for|while)\b)/m;
+const PERL_SUBSTITUTES = /\bs\s*[^\w\s;=]/;
+/** Code inside a pattern, and a file that is run by its name. */
+const PERL = /\(\?\??\{|\bdo\s+(?:\$|shift\b|<|STDIN)/;
 /** Lisp: what was read, or what a name stands for. */
 const LISP =
   /\(\s*(?:eval|load|load-string|load-reader|load-file|eval-string|primitive-eval)\s+(?:\(\s*(?!quote\b|list\b)|\*|[a-z])/;
 const LUA = /(?<![\w.:])(?:load\s*\(\s*(?!["'[])|(?:dofile|loadfile)\s*\(\s*\))/;
 
-/** A call by a name that a variable holds. */
-const PHP_CALLS = /\$\w+(?:\[[^\]\n]{0,80}\])?\s*\(|\b(?:call_user_func\w*|array_map|usort)\s*\(\s*\$/;
+/** Calls by a name, or of a command, that a variable holds: of what the code is given, that may be anything. */
+const CALLS_BY_NAME: Readonly<Record<string, RegExp | undefined>> = {
+  __proto__: null as never,
+  php: /\$\w+(?:\[[^\]\n]{0,80}\])?\s*\(|\b(?:call_user_func\w*|array_map|usort|assert)\s*\(\s*\$/,
+  perl: /&\s*\{?\s*\$\w/,
+  julia: /\b(?:run|pipeline|open)\s*\(/,
+};
 
 /** What only one language has. */
 const BY_LANGUAGE: readonly (readonly [language: RegExp, evaluates: RegExp])[] = [
@@ -79,13 +92,16 @@ export function usesGiven(code: string): boolean {
 
 function evaluatesUnknown(code: string, language: string): boolean {
   if (DISGUISED.test(code) || BARE_SOURCE.test(code)) return true;
-  if (language === "php" && PHP_CALLS.test(code) && usesGiven(code)) return true;
+  if (/^(?:perl|perl6|raku)$/.test(language) && PERL_SUBSTITUTES.test(code) && PERL_FLAGS.test(code)) return true;
+  const byName = CALLS_BY_NAME[language];
+  if (byName?.test(code) === true && usesGiven(code)) return true;
   if (BY_LANGUAGE.some(([name, evaluates]) => name.test(language) && evaluates.test(code))) return true;
   for (const { 0: call, index } of code.matchAll(CALLS)) {
     // `exec` of node starts a program, which is judged by its words.
     if (call.startsWith("exec") && code.includes("child_process")) continue;
-    SPELLED.lastIndex = index + call.length;
-    if (!SPELLED.test(code)) return true;
+    const spelled = call.includes("Function") ? ALL_SPELLED : SPELLED;
+    spelled.lastIndex = index + call.length;
+    if (!spelled.test(code)) return true;
   }
   if (!/eval|\bexec\b/i.test(code)) return false;
   const plain = code.replace(COMMENTS, "").replace(QUOTED, (text) => (INTERPOLATED.test(text) ? "$" : '""'));
@@ -94,11 +110,12 @@ function evaluatesUnknown(code: string, language: string): boolean {
 
 const QUOTED = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g;
 /** `"$x"` and `"#{x}"` hold more than they say. */
-const INTERPOLATED = /^".*(?:\$[\w{(]|#\{)/;
+const INTERPOLATED = /^".*(?:[$@][\w{(]|#\{)/;
 const COMMENTS = /^[ \t]*(?:#|\/\/)[^\n]*/gm;
 
 /** A file that is spelled out is as good as one on the command line; standard input, an address or an argument is not. */
 function loadsGiven(code: string): boolean {
+  if (LOADERS.test(code) && usesGiven(code)) return true;
   let isGiven: boolean | undefined;
   for (const { 0: call, index } of code.matchAll(LOADS)) {
     const from = index + call.length;

@@ -116,7 +116,7 @@ function isDisguised(code: string): boolean {
 
 /** Calls that start a program, whatever the code calls them. */
 const STARTER =
-  /(?<![.\w"'])(?:system|exec|popen|spawn|passthru|shell_exec|proc_open|pcntl_exec)\b(?=\s*[(*@$,]|\s+(?:ARGV|STDIN|ARGF|gets|shift|join)\b)|:(?:system|exec|spawn)\b|["'](?:system|exec|popen|spawn|passthru|shell_exec)["']\s*[,)\]]|\bsubprocess\b|\bchild_process\b|\b(?:os|io)\s*\.\s*(?:system|popen|execute|exec\w+|spawn\w*|posix_spawn\w*)|\b(?:execSync|spawnSync|Popen|create_subprocess_\w+|posix_spawnp?|Open3|ProcessBuilder|getRuntime)\b|\bqx\b|%x[^\w\s]|\bIO\s*\.\s*popen|\bDeno\s*\.\s*Command|\bBun\s*\.\s*(?:spawn|\$)|\bopen\b[^;\n]{0,120}(?:["']-\||\|-["']|["']\||\|["'])/;
+  /(?<![.\w"'])(?:system|exec|popen|spawn|passthru|shell_exec|proc_open|pcntl_exec)\b(?=\s*[(*@$,{]|\s+(?:ARGV|STDIN|ARGF|gets|shift|join)\b)|:(?:system|exec|spawn)\b|["'](?:system|exec|popen|spawn|passthru|shell_exec)["']\s*[,)\]]|\bsubprocess\b|\bchild_process\b|\b(?:os|io)\s*\.\s*(?:system|popen|execute|exec\w+|spawn\w*|posix_spawn\w*)|\b(?:execSync|spawnSync|Popen|create_subprocess_\w+|posix_spawnp?|Open3|ProcessBuilder|getRuntime)\b|\bqx\b|%x[^\w\s]|\bIO\s*\.\s*popen|\.\s*(?:system|popen|exec[lv]\w*|posix_spawn\w*|spawn[lv]\w*)\s*\(\s*(?!\))|\bSystem\s*\.\s*(?:cmd|shell)\b|\.execute\s*\(\s*\)|\.!!?\s*(?:[;)\n]|$)|\bsys\.process\b|\bDeno\s*\.\s*Command|\bBun\s*\.\s*(?:spawn|\$)|\bopen\b[^;\n]{0,120}(?:["']-\||\|-["']|["']\||\|["'])/;
 
 /** A program that the code puts together, reads or is given, also where only its arguments are. */
 function startsUnknown(code: string, language: string): boolean {
