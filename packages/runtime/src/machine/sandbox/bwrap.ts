@@ -152,6 +152,8 @@ function belowRoots(facts: SandboxFacts, hidden: readonly HiddenPlace[]): readon
     for (const [at, path] of facts.opened.entries()) args.push("--bind-try", fromInside(`${OPENED}/${at}`), path);
     const isInOpened = (path: string): boolean => facts.opened.some((each) => isInside(each, path));
     for (const path of facts.read_only.filter(isInOpened)) args.push("--ro-bind-try", path, path);
+    // Where they waited, nothing in them is closed.
+    if (facts.opened.length > 0) args.push("--ro-bind", facts.closed.folder, OPENED);
   }
   for (const place of hidden) args.push(...hide(place, facts));
   return args;

@@ -9,7 +9,7 @@ import { isSystemError, reasonOf } from "../files/system-error.ts";
 import { entriesOf, existing, listeningSockets, lstat, namedOutside, TOP_FOLDERS } from "./find-outside.ts";
 import { judgeEntries } from "./judge-folder.ts";
 import type { JudgedFolder, Judging } from "./judge-folder.ts";
-import { isCacheAmong } from "./named-places.ts";
+import { isCacheAmong, isInCache } from "./named-places.ts";
 import { MOST_WATCHED } from "./place-guard.ts";
 import { MOST_NAMES, MOST_READ_ONLY, notHidden, tooLarge, tooManyRuled } from "./place-limits.ts";
 import { StraySockets } from "./stray-sockets.ts";
@@ -88,8 +88,10 @@ export class PlaceFinder {
     const hidden = new Map([...named, ...matching, ...strays, ...inside.hidden].map((place) => [place.path, place]));
     const tops = [...hidden.values()].filter(({ path }) => !isBelowAnother(path, hidden));
     const above = byName.flatMap(({ path }) => (isInRoots(path) ? foldersAbove(dirname(path), roots) : []));
+    const ground = { git_places: this.gitPlaces };
     const isFixed = (path: string): boolean =>
-      [...inside.read_only, ...inside.ruled].some((each) => isInside(each, path));
+      inside.ruled.some((each) => isInside(each, path)) ||
+      inside.read_only.some((each) => isInside(each, path) && !isInCache(path, each, ground));
     const pinned = [...new Set([...inside.pinned, ...above.filter((path) => !isFixed(path))])].sort();
     return {
       ...inside,

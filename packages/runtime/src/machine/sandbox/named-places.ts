@@ -21,3 +21,9 @@ export function isCacheAmong(path: string, { git_places = [] }: Pick<Places, "gi
     !git_places.some((place) => isInside(path, place.path) || isAtPlace(path, place))
   );
 }
+
+/** Whether a path is such a cache of a folder of packages, or lies in one. */
+export function isInCache(path: string, modules: string, ground: Pick<Places, "git_places">): boolean {
+  const name = path.slice(modules.length + 1).replace(/\/.*/s, "");
+  return isCacheAmong(`${modules}/${name}`, ground);
+}

@@ -27,8 +27,14 @@ const PROJECT = {
   "root/node_modules/.link": "-> zod",
 } as const;
 
+interface ProjectOptions {
+  readonly files?: Record<string, string>;
+  readonly closes?: Command["closes"];
+  readonly state?: string;
+}
+
 /** A project with this program in its packages, and commands in it. */
-async function project({ files = {}, closes }: { files?: Record<string, string>; closes?: Command["closes"] } = {}) {
+async function project({ files = {}, closes, state = "state" }: ProjectOptions = {}) {
   const folder = await scratchFolder();
   await folder.make({ ...PROJECT, ...files });
   const root = join(folder.path, "root");
@@ -39,11 +45,11 @@ async function project({ files = {}, closes }: { files?: Record<string, string>;
     ...more,
   });
   const git_places = [place("own"), place("", { is_packages: true }), place(".odd", { is_packages: true })];
-  const workspace = { roots: [root], home: join(folder.path, "home"), state_dirs: [join(folder.path, "state")] };
+  const workspace = { roots: [root], home: join(folder.path, "home"), state_dirs: [join(folder.path, state)] };
   const sandbox = await openSandbox({
     mode: "auto",
     workspace: { ...workspace, git_places },
-    state_dir: join(folder.path, "state"),
+    state_dir: join(folder.path, state),
     limits,
   });
   onTestFinished(() => sandbox.close());
@@ -145,6 +151,40 @@ test.skipIf(!hasBwrap)(`a rule closes a cache, or what is in one, all the same${
   await whole.run("cd node_modules; echo new > .cache/open; echo new > .mine/kept");
   expect(await whole.read("root/node_modules/.cache/open")).toBe("");
   expect(await whole.read("root/node_modules/.mine/kept")).toBe("new\n");
+});
+
+test.skipIf(!hasBwrap)(`what a rule closes in a cache is closed by every path to it${needs}`, async () => {
+  const how = { "/.cache/a/hidden": "hide", "/.cache/a/kept": "read_only" } as const;
+  const { run, read } = await project({
+    files: { "root/node_modules/.cache/a/hidden/x": "hidden", "root/node_modules/.cache/a/kept/x": "kept" },
+    closes: {
+      key: "closed",
+      forbids: () => false,
+      judge: (path) => Object.entries(how).find(([end]) => path.endsWith(end))?.[1],
+      mayCloseBelow: () => true,
+    },
+  });
+  await run(
+    "for x in node_modules/.cache/a /run/*/*/a; do cat $x/hidden/x $x/kept/x >>found; echo new >$x/kept/x; echo new >$x/hidden/x; done",
+  );
+  expect(await read("root/node_modules/.cache/a/kept/x")).toBe("kept");
+  expect(await read("root/found")).toBe("kept");
+  expect(await read("root/node_modules/.cache/a/hidden/x")).toBe("hidden");
+});
+
+test.skipIf(!hasBwrap)(`state in a cache is neither reached nor moved${needs}`, async () => {
+  const { run, read, root } = await project({
+    files: { "root/node_modules/.cache/a/b/state/grants": "grants" },
+    state: "root/node_modules/.cache/a/b/state",
+  });
+  const state = join(root, "node_modules/.cache/a/b/state");
+  await run(
+    "cat node_modules/.cache/a/b/state/grants /run/*/*/a/b/state/grants >found; for x in node_modules/.cache/a /run/*/*/a; do echo bad >$x/b/state/grants; mv $x/b $x/c; mv $x ${x}2; done; touch node_modules/.cache/a/new",
+  );
+  expect(await read("root/node_modules/.cache/a/b/state/grants")).toBe("grants");
+  expect(lstatSync(state).isDirectory()).toBe(true);
+  expect(await read("root/found")).toBe("");
+  expect(await read("root/node_modules/.cache/a/new")).toBe("");
 });
 
 test.skipIf(!hasBwrap)(`a command is stopped where it makes in a cache what a rule forbids${needs}`, async () => {
