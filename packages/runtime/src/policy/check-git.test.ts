@@ -58,6 +58,8 @@ const NAMED = [
   "git log -p -- .aws", "git log --patch .aws/credentials", "git log -L 1,9:.aws/credentials", "git log -S key -- ':(top).aws'", "git whatchanged -p .aws", "git archive HEAD .aws | tar -xO", "git archive --format=zip HEAD src/test/d.key", "git checkout-index --prefix=/tmp/x/ .aws/credentials",
   "git restore --source=HEAD~1 .aws/credentials", "git checkout HEAD -- .aws/credentials", "git blame .aws/credentials", "git annotate src/test/d.key", "git grep key HEAD -- .aws", "git grep -e key HEAD -- .aws", "git stash show -p -- .aws", "git diff-tree -p HEAD -- .aws", "git format-patch -1 -- .aws",
   "env A=1 git show HEAD:.aws/credentials", "sh -c 'git show HEAD:.aws/credentials'", "git fast-export HEAD -- .aws",
+  "git show --stat -p HEAD -- .aws", "git diff HEAD~1 --name-only --patch -- .aws/credentials", "git log --patch-with-stat -- .aws", "git log --binary -- .aws", "git log --word-diff=plain -- src/test/d.key", "git log --color-words .aws", "git diff-tree --patch-with-raw HEAD -- .aws", "git log --diff-merges=on -- .aws",
+  "git range-diff a...b -- .aws", "git read-tree --prefix=x/ HEAD:.aws", "git restore --staged --worktree --source=HEAD .aws/credentials", "git restore -SW src/test/d.key",
 ];
 
 test.each(NAMED)("%s is refused like a tool that reads the file", (command) => {
@@ -71,6 +73,7 @@ test.each(NAMED)("%s is refused like a tool that reads the file", (command) => {
 const OPEN = [
   "git show HEAD:src/c.ts", "git show HEAD", "git show --stat HEAD -- .aws", "git log -- .aws", "git log --oneline --grep=.aws", "git log --stat -- .aws/credentials", "git diff --name-only -- .aws", "git ls-files .aws", "git ls-tree HEAD .aws", "git rm --cached .aws/credentials", "git status -- .aws",
   "git cat-file -e HEAD:.aws/credentials", "git cat-file -s HEAD:.aws/credentials", "git grep .aws", "git grep -n .aws -- src", "git grep -l key -- .aws", "git check-ignore .aws/credentials", "git restore --staged .aws/credentials", "git rev-parse HEAD:.aws/credentials", "git log -S .aws -p -- src", "git stash list",
+  "git diff --stat --numstat HEAD~1 -- .aws", "git grep -l -c key -- .aws", "git read-tree HEAD", "git log --no-patch -- .aws",
   "git show HEAD:lib/site-packages/certifi/cacert.pem", "git diff --no-index /etc/ssl/private/a.key b", "cat .aws/credentials", "echo git show HEAD:.aws/credentials", "git",
 ];
 

@@ -9,13 +9,18 @@ interface ContentRow extends OptionTable {
   readonly skip?: { readonly count: number; readonly unless: readonly string[] };
   /** It gives contents only with one of these. */
   readonly with?: readonly string[];
-  /** It gives no contents with one of these. */
+  /** It gives no contents with one of these, unless there is one of `despite` too. */
   readonly without?: readonly string[];
+  readonly despite?: readonly string[];
   /** Options whose value names a path: `-L 1,9:file`. */
   readonly paths?: readonly string[];
 }
 
-const PATCH = ["-p", "-u", "-U", "--patch", "--unified", "-L", "-S", "-G", "--cc", "-c", "-m", "--remerge-diff", "-W"];
+// oxfmt-ignore
+const PATCH = [
+  "-p", "-u", "-U", "--patch", "--unified", "-L", "-S", "-G", "--cc", "-c", "-m", "--dd", "--remerge-diff", "--diff-merges", "-W", "--function-context",
+  "--patch-with-stat", "--patch-with-raw", "--binary", "--word-diff", "--color-words",
+];
 const DIFF: OptionTable = {
   short: "SGnLOUlXMCB",
   // oxfmt-ignore
@@ -27,8 +32,8 @@ const NAMES_ONLY = ["--name-only", "--name-status", "--stat", "--shortstat", "--
 // oxfmt-ignore
 const CONTENTS: Readonly<Record<string, ContentRow | undefined>> = {
   __proto__: null as never,
-  show:            { ...DIFF, without: NAMES_ONLY },
-  diff:            { ...DIFF, without: NAMES_ONLY },
+  show:            { ...DIFF, without: NAMES_ONLY, despite: PATCH },
+  diff:            { ...DIFF, without: NAMES_ONLY, despite: PATCH },
   difftool:        { ...DIFF },
   "diff-tree":     { ...DIFF, with: PATCH },
   "diff-index":    { ...DIFF, with: PATCH },
@@ -36,6 +41,7 @@ const CONTENTS: Readonly<Record<string, ContentRow | undefined>> = {
   log:             { ...DIFF, with: PATCH, paths: ["-L"] },
   reflog:          { ...DIFF, with: PATCH, paths: ["-L"] },
   whatchanged:     { ...DIFF, with: PATCH },
+  "range-diff":    { ...DIFF },
   "format-patch":  { ...DIFF, short: `${DIFF.short}ov` },
   stash:           { ...DIFF, with: PATCH },
   "cat-file":      { long: ["path", "filter"], without: ["-e", "-t", "-s"], paths: ["--path"] },
@@ -46,9 +52,10 @@ const CONTENTS: Readonly<Record<string, ContentRow | undefined>> = {
   archive:         { short: "o", long: ["format", "prefix", "output", "remote", "exec", "add-file", "mtime"] },
   "fast-export":   { long: ["import-marks", "export-marks", "refspec"] },
   bundle:          {},
+  "read-tree":     { long: ["prefix", "index-output"] },
   "checkout-index": { long: ["prefix", "stage"] },
   checkout:        { short: "bB", long: ["orphan", "conflict"] },
-  restore:         { short: "s", long: ["source", "conflict"], without: ["--staged", "-S"] },
+  restore:         { short: "s", long: ["source", "conflict"], without: ["--staged", "-S"], despite: ["--worktree", "-W"] },
   blame:           { short: "LCMS", long: ["date", "contents", "ignore-rev", "ignore-revs-file"] },
   annotate:        { short: "LCMS", long: ["date", "contents"] },
 };
@@ -65,7 +72,8 @@ export function contentWords(command: SimpleCommand): readonly ShellWord[] {
   if (row === undefined) return NONE;
   const { options, operands } = readArguments(rest, row);
   if (row.with !== undefined && !hasOption(options, ...row.with)) return NONE;
-  if (row.without !== undefined && hasOption(options, ...row.without)) return NONE;
+  const { without = [], despite = [] } = row;
+  if (hasOption(options, ...without) && !hasOption(options, ...despite)) return NONE;
   const skipped = row.skip === undefined || hasOption(options, ...row.skip.unless) ? 0 : row.skip.count;
   return [...operands.slice(skipped), ...optionValues(options, ...(row.paths ?? []))];
 }

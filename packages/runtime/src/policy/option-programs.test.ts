@@ -27,6 +27,7 @@ const ASKED = [
   "groff -U a", "less '+!./x' a", "gsort --compress-program ./x a", "tar --rmt-command ./x -cf host:a b", "tar --checkpoint=1 --checkpoint-action exec=./x -cf a b",
   "wget -e use_askpass=./x https://x.y", "wget -e 'USE-ASKPASS = ./x' https://x.y", "scp -o KnownHostsCommand=./x a host:b", "arm-none-eabi-gcc -wrapper ./x a.c", "clang -fpass-plugin=./x.so a.c",
   "restic -o sftp.command=./x ls", "man --config-file ./man.conf ls", "groff -Tx -F ./fonts a", "curl --engine ./x.so https://x.y", "rpm --eval '%{lua:os.execute([[x]])}'", "bat --pager 'sh x' a",
+  "sort --compress-prog ./x a", "tar --rmt-com ./x -cf host:a b", "tar --checkpoint=1 --checkpoint-act exec=./x -cf a b", "install --strip-prog ./x -s a b",
   "erb < x", "irb < x", "qjs -i -e 1 < x",
 ];
 
@@ -46,7 +47,7 @@ const EVERYDAY = [
   "cmake -DCMAKE_C_COMPILER_LAUNCHER=ccache .", "cmake -DCMAKE_C_COMPILER=clang -B build", "zip -T a.zip b", "sort --compress-program=gzip a", "tar -I zstd -cf a b",
   "tar -I 'zstd -19' -cf a.tar.zst b", "rg --pre=pdftotext foo", "split --filter='gzip > $FILE.gz' a", "man -P cat ls", "zip -r a.zip src", "gcc -B./tools a.c", "gs -dSAFER a.ps",
   "fzf --preview 'bat {}'", "rsync -a --exclude node_modules src/ dst/", "openssl req -engine pkcs11 -new", "java -jar a.jar", "java -XX:+UseG1GC A", "hg --config ui.color=never status", "svn diff",
-  "gpg --verify a.sig", "nano a.txt", "delta --pager=never a b", "ack --pager='less -R' x", "aria2c -o a https://x.y", "restic -r repo ls latest", "erb a.erb", "sort --compress-program 'zstd' a",
+  "gpg --verify a.sig", "nano a.txt", "delta --pager=never a b", "ack --pager='less -R' x", "aria2c -o a https://x.y", "restic -r repo ls latest", "erb a.erb", "tar --checkpoint -cf a b", "sort --compress-prog gzip a", "sort --compress-program 'zstd' a",
 ];
 
 test.each(EVERYDAY)("%s asks nobody", (command) => {

@@ -1,5 +1,5 @@
 import type { OptionTable } from "./options.ts";
-import { optionValues, readArguments } from "./options.ts";
+import { hasOption, optionValues, readArguments } from "./options.ts";
 import { knownWord } from "./parsed-shell.ts";
 import type { ShellWord } from "./parsed-shell.ts";
 import { baseName, isPlainProgram, isProgramName, plainName } from "./program-names.ts";
@@ -135,7 +135,8 @@ function unwrapRows(rows: readonly OptionRow[]): Unwrap {
   return (command, runner) => {
     let carries = unwrapPlus(command, runner);
     for (const { runs, after, ...table } of rows) {
-      for (const value of optionValues(readArguments(command.words, table).options, ...runs)) {
+      const long = [...(table.long ?? []), ...shortened(command.words, runs)];
+      for (const value of optionValues(readArguments(command.words, { ...table, long }).options, ...runs)) {
         if (after !== undefined && !after.test(value.value)) continue;
         // It is started by a program, with pipes to it.
         runner.scope.input = UNKNOWN_INPUT;
@@ -146,6 +147,13 @@ function unwrapRows(rows: readonly OptionRow[]): Unwrap {
     noteFlags(command.words, runner);
     return carries;
   };
+}
+
+/** Options cut short, as GNU programs allow it: `sort --compress-prog x`. */
+function shortened(words: readonly ShellWord[], runs: readonly string[]): readonly string[] {
+  return words
+    .filter(({ value }) => value.startsWith("--") && hasOption([{ name: value }], ...runs))
+    .map(({ value }) => value.slice(2));
 }
 
 /** A program that an option names; the words of `-wrapper sh,-c,text` stand between commas. */
