@@ -5,6 +5,7 @@ import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
 import type { AuditRecord, RuntimeEvent } from "@autonous/runtime";
 import { expect, onTestFinished, test } from "vitest";
@@ -208,6 +209,22 @@ test("the circuit breaker of a provider that is down is told by metrics and by d
   await service.stop("SIGINT");
   const after = await autonous(["doctor", "--root", place.root, "--state-dir", place.state_dir], { cwd: place.path });
   expect(after.stdout).not.toContain("circuit to");
+});
+
+test("the store keeps arguments and times of a call that was refused", async () => {
+  const place = scratchPlace();
+  const service = await startService(place);
+  const { task_id } = await service.post({ text: "/read /etc/passwd", chat: "one" });
+  await until(async () => ["done", "failed"].includes(await stateOf(service, task_id)), "the task to be over");
+  await service.stop();
+
+  const database = new DatabaseSync(place.database, { readOnly: true });
+  onTestFinished(() => database.close());
+  const calls = database.prepare("select * from tool_calls where task_id = ?").all(task_id);
+  expect(calls).toMatchObject([{ tool_name: "read", arguments_json: '{"path":"/etc/passwd"}', status: "failed" }]);
+  const { started_at, finished_at } = calls[0] ?? {};
+  expect(Number(started_at)).toBeGreaterThan(0);
+  expect(Number(finished_at)).toBeGreaterThanOrEqual(Number(started_at));
 });
 
 interface AuditList {

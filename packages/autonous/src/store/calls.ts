@@ -1,5 +1,5 @@
 import { ToolError } from "@autonous/runtime";
-import type { CallState, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { AuditRecord, CallState, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import type { Database, Queries } from "./database.ts";
 import { isObject, parseKept } from "./kept-json.ts";
 import type { Calls } from "./store.ts";
@@ -9,9 +9,10 @@ const STARTED = `insert into tool_calls (run_id, id, task_id, tool_name, argumen
   on conflict (run_id, id) do update set status = 'running', arguments_json = excluded.arguments_json,
     started_at = excluded.started_at, output_text = null, error = null, finished_at = null`;
 
-/** A call that was refused has an end and no start. */
-const ENDED = `insert into tool_calls (run_id, id, task_id, tool_name, status, output_text, error, finished_at)
-  values (?, ?, ?, ?, ?, ?, ?, ?)
+/** A call that was refused has an end and no start: its arguments and its time come from its audit record. */
+const ENDED = `insert into tool_calls
+  (run_id, id, task_id, tool_name, arguments_json, status, output_text, error, started_at, finished_at)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   on conflict (run_id, id) do update set status = excluded.status, output_text = excluded.output_text,
     error = excluded.error, finished_at = excluded.finished_at`;
 
@@ -47,7 +48,9 @@ async function recordEnd(queries: Queries, event: RuntimeEvent, { status, result
   const { id, toolName } = identify(event);
   const output = result?.tool_call_id === id ? JSON.stringify(result) : null;
   const error = payload["error"] === undefined ? null : asText(payload["error"]);
-  await queries.run(ENDED, [run_id, id, task_id, toolName, status, output, error, Date.parse(ts)]);
+  const { params = null, ts_start = ts } = Object(payload["audit"]) as Partial<AuditRecord>;
+  const values = [JSON.stringify(params), status, output, error, Date.parse(ts_start), Date.parse(ts)];
+  await queries.run(ENDED, [run_id, id, task_id, toolName, ...values]);
 }
 
 /** What is on record of a call; undefined: nothing. */

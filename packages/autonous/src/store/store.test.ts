@@ -572,7 +572,7 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
             draftFor(lease, "model.completed"),
             draftFor(lease, "tool_call.started", about),
             draftFor(lease, "tool_call.failed", { ...about, error: "NotFound" }),
-            draftFor(lease, "model.failed", { error: "overloaded" }),
+            draftFor(lease, "model.failed", { code: "ModelFailed", message: "overloaded" }),
           ]);
         const details = await store.tasks.get(lease.task.task_id);
         expect(details?.audit.slice(1).map(({ phase, message: text }) => `${phase}: ${text}`)).toEqual([
