@@ -1,5 +1,6 @@
 import { CODE, isIn, isNewline, setOf } from "./characters.ts";
 import type { Found, Span } from "./find-shape.ts";
+import { findFramedLine, isDense, WIDTHS } from "./framed-lines.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 import { codeAt, codeBefore, follows, leftOf, restOfLine, rightOf, runStart } from "./view.ts";
 import type { View } from "./view.ts";
@@ -9,8 +10,6 @@ const BODY = setOf("A-Za-z0-9+/=");
 const BEHIND = setOf(" \t\r\"'`,;|)\\");
 /** No line of a key is longer. */
 const LONGEST_LINE = 80;
-/** How wide lines of keys are: PEM, PGP and PuTTY; OpenSSH. */
-const WIDTHS = new Set([64, 70]);
 /** What may stand before it on its line: the place where a search found it, a number, signs of diffs and quotes. */
 const PREFIX =
   /^(?:[^\s:]{1,120}:(?:\d{1,7}[:-])?|[^\s:]{1,120}-\d{1,7}-|[ \t]{0,8}\d{1,7}(?:\t|[:|→] ?| {1,4}))?[ \t"'`>|#+-]{0,40}$/;
@@ -21,6 +20,13 @@ const PREFIX_REACH = 180;
  * end of a private key, not of a certificate), or else by its width and look. `anchor` is the end of the line.
  */
 export function findKeyLine(view: View, { start: lineEnd }: Span): Found | undefined {
+  const found = findBareLine(view, lineEnd);
+  // What was decoded has no other lines around it.
+  return found !== undefined || view.short || view.isDecoded ? found : findFramedLine(view, lineEnd);
+}
+
+/** A line with nothing but its place, a number or signs before it. */
+function findBareLine(view: View, lineEnd: number): Found | undefined {
   if (!mayEndBody(view.text, lineEnd)) return undefined;
   const end = bodyEnd(view, lineEnd);
   if (!isIn(BODY, codeBefore(view, end))) return undefined;
@@ -100,16 +106,6 @@ const LETTER_R = 114;
 function isBodyText(text: string): boolean {
   if (text.length < 4 || text.length > LONGEST_LINE) return false;
   return /^(?:[A-Za-z0-9+/]+={0,2}|=[A-Za-z0-9+/]{4})$/.test(text) && /=|\d|[+/]|[a-z][A-Z]/.test(text);
-}
-
-/** The identifiers of RSA's and NIST's algorithms, at each offset of base64: a line of them may have no digit. */
-const IDENTIFIERS = /KoZIhvc|qGSIb3|qhkiG9w|YIZIAWUD|hkgBZQM|GSAFlA/;
-
-/** Letters of both cases and digits change as often as they do by chance, which no words, paths or sums do. */
-function isDense(text: string): boolean {
-  if (IDENTIFIERS.test(text)) return true;
-  const changes = text.match(/[a-z](?=[A-Z0-9+/])|[A-Z](?=[a-z0-9+/])|\d(?=[A-Za-z+/])/g)?.length ?? 0;
-  return changes >= 20 && /[a-z]/.test(text) && /[A-Z]/.test(text) && /\d/.test(text);
 }
 
 /** What may stand between two lines of a block: signs, headers, the place where a search found the next one. */
@@ -210,7 +206,7 @@ function isDiffDash(text: string, at: number): boolean {
 function endKind(view: View, at: number): Ahead["kind"] {
   if (view.text.startsWith("Private-MAC", at)) return "private";
   const label = LABEL.exec(restOfLine(view, at, 64))?.[0] ?? "";
-  return label.includes("PRIVATE KEY") ? "private" : "plain";
+  return label.includes("PRIVATE") ? "private" : "plain";
 }
 
 /** The first line of a block that holds no private key: what follows is kept. */
@@ -218,6 +214,7 @@ export function keepPublicBlock(view: View, { end }: Span): undefined {
   const line = /^[^\n\\]{0,200}(?=\n|\\)/.exec(rightOf(view, end, 201))?.[0] ?? "";
   const rest = line.replaceAll(REDACTION_MARKER, "").length <= 100 ? line.length : 0;
   view.plainEnd = Math.max(view.plainEnd, end + rest);
+  view.listedTo = Math.max(view.listedTo, end + rest);
 }
 
 /** The end of a text is the end of its last line. */

@@ -21,6 +21,8 @@ interface Progress {
 
 /** No word of a rule is longer than this, together with the part of a secret that may lie before it. */
 const HOLD = 96;
+/** The same for a line of a listing, which may have a line of a key in it. */
+const HOLD_LINE = 256;
 
 /** What is known before rules look, and what they add to it. */
 interface Finds {
@@ -48,20 +50,28 @@ export function scan(view: View, from: number, { spans, beside, known }: Finds):
   view.valuesTo = limit;
   let settled = from;
   let { floor } = view;
+  const changes: Change[] = [];
   const cursor: Cursor = { at: from, state: 0 };
   for (let hit = nextHit(text, cursor); hit !== undefined; hit = nextHit(text, cursor)) {
     const { at } = cursor;
     view.floor = Math.max(view.floor, borders.floorAt(at));
-    const { plainEnd, keyEnd } = view;
+    const { plainEnd, listedTo, keyEnd } = view;
     const found = tryRules(view, at, hit);
     // The first line of a public block that is part of a secret will not be there to begin one.
-    if (borders.hides(at)) view.plainEnd = plainEnd;
+    if (borders.hides(at)) {
+      view.plainEnd = plainEnd;
+      view.listedTo = listedTo;
+    }
+    if (!view.final && isChanged(view, { plainEnd, listedTo, keyEnd })) {
+      changes.push({ at: at - wordLength(hit), plainEnd, listedTo, keyEnd });
+    }
     if (view.short || at > limit) {
       // What is looked at again has to look the same: borders count anew.
       view.short = false;
       view.floor = floor;
-      view.keyEnd = keyEnd;
-      return { settled: Math.max(settled, at - HOLD), open: undefined };
+      settled = Math.max(settled, at - HOLD_LINE);
+      restore(view, changes, settled);
+      return { settled, open: undefined };
     }
     if (found === undefined) continue;
     if (found.isBeside === true) {
@@ -74,6 +84,7 @@ export function scan(view: View, from: number, { spans, beside, known }: Finds):
     view.floor = end;
     floor = end;
     settled = end;
+    changes.length = 0;
     if (open) return { settled, open: found.tail };
     cursor.at = end;
     cursor.state = 0;
@@ -82,7 +93,34 @@ export function scan(view: View, from: number, { spans, beside, known }: Finds):
   const last = view.final ? findLastKeyLine(view) : undefined;
   if (last !== undefined) addSpans(spans, last, { end: last.end, floor });
   view.floor = floor;
-  return { settled: view.final ? text.length : Math.max(settled, lastBorder(text)), open: undefined };
+  settled = view.final ? text.length : Math.max(settled, lastBorder(text));
+  restore(view, changes, settled);
+  return { settled, open: undefined };
+}
+
+type Known = Readonly<Pick<View, "plainEnd" | "listedTo" | "keyEnd">>;
+
+/** What was known of blocks of base64 before the word that begins at a place changed it. */
+interface Change extends Known {
+  readonly at: number;
+}
+
+function isChanged(view: View, { plainEnd, listedTo, keyEnd }: Known): boolean {
+  return view.plainEnd !== plainEnd || view.listedTo !== listedTo || view.keyEnd !== keyEnd;
+}
+
+/** Back to what was known at a place, so that text that is read again from there is read as before. */
+function restore(view: View, changes: readonly Change[], settled: number): void {
+  const change = changes.find(({ at }) => at >= settled);
+  if (change === undefined) return;
+  view.plainEnd = change.plainEnd;
+  view.listedTo = change.listedTo;
+  view.keyEnd = change.keyEnd;
+}
+
+/** Of the longest word that was found. */
+function wordLength([longest = 0]: readonly number[]): number {
+  return RULES[longest]?.word.length ?? 0;
 }
 
 interface Cursor {
@@ -155,5 +193,19 @@ function lastBorder(text: string): number {
   const blanks = /[ \t]{0,7}\r?$/.exec(text.slice(-8))?.[0].length ?? 0;
   if (text.endsWith("\r") || (blanks > 0 && LONG_WORD.test(text.slice(-blanks - LONG, -blanks)))) at -= blanks;
   while (at > limit && (!isSpace(text.charCodeAt(at - 1)) || text.charCodeAt(at - 1) === CODE.escape)) at--;
-  return at;
+  return Math.min(at, longWordStart(text));
+}
+
+/** Colours may stand in it. */
+const LONG_WORDS = /(?:[A-Za-z0-9+/](?:\x1b\[[\d;?]{0,16}[A-Za-z]){0,4}){24}/;
+
+/** Where a word begins, in the line that is not over, that may be a line of a key once the line is. */
+function longWordStart(text: string): number {
+  const from = Math.max(
+    0,
+    text.length - HOLD_LINE,
+    Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r", text.length - 2)) + 1,
+  );
+  const word = LONG_WORDS.exec(text.slice(from))?.index;
+  return word === undefined ? text.length : from + word;
 }

@@ -26,6 +26,21 @@ const PAIRS = [
   `"d":"${"a1B2".repeat(11)}"`, '"d": "', '"kty":"oct","k":"a1B2a1B2a1B2a1B2a1"', '"kty":"oct"', "gh secret set N --body hunter2x9\n", "pulumi config set --secret dbPassword hunter2x9\n",
 ];
 
+/** Lines of a key and of a certificate with something around them. */
+const FRAMED = [
+  body.replaceAll(/^.*$/gm, "key = $&"),
+  body.slice(-194).replaceAll(/^.*$/gm, "$&$$"),
+  `${body.slice(-129).replaceAll(/^.*$/gm, "<td>$&</td>")}\n`,
+  joined(body.slice(-90).replaceAll(/^.*$/gm, "x> $&"), "\nx> -----END RSA PRIV", "ATE KEY-----\n"),
+  `${body.slice(-300).replaceAll(/^.*$/gm, "x> $&")}\nx> -----END CERTIFICATE-----\n`,
+  "x> -----BEGIN CERTIFICATE-----\n",
+  "key = ",
+  "x> ",
+  `${body.slice(-64)}\n`,
+  body.slice(-129).replaceAll("c3D4", "\u001b[01;31m\u001b[Kc3D4\u001b[m\u001b[K"),
+  `${body.slice(-129).replaceAll(/^.*$/gm, (line) => line.replace(/.{50}/, "$&\n"))}\n`,
+];
+
 /** As `grep --color` and diffs show them. */
 const COLOURED = [
   `${token.slice(0, 9)}\u001b[01;31m\u001b[K${token.slice(9, 14)}\u001b[m\u001b[K${token.slice(14)}`,
@@ -45,7 +60,7 @@ const PIECES = [
   token, jwt, pem, ...KNOWN,
   body.slice(65), `${body.slice(-90)}\n-----END RSA PRIV`, joined(body.slice(-90), "\n-----END RSA PRIV", "ATE KEY-----\n"), `${body.slice(-300)}\n-----END CERTIFICATE-----\n`, "-----BEGIN CERTIFICATE-----\n", "mysql -phunter2 db\n", "redis-cli -a hunter2 ", "*:*:*:bob:hunter2\n", "echo hunter2 | sudo -S ",
   ...PAIRS,
-  ...COLOURED,
+  ...COLOURED, ...FRAMED,
   pem.slice(0, 300), pem.replaceAll("\n", "\\n"),
   "export MY_TOKEN=abcdef\n", 'MY_TOKEN="abc def"', "password: hunter2\n", '{"apiKey": "abc123"}', '{\\"token\\":\\"abcdef\\"}',
   "password: |\n  line one\n  line two\n", "password: |\n  endless", 'secret = """\nabc\ndef\n"""\n', "--token abcdef1 ", "password=ab,cd,user=bob&x=1;",

@@ -68,7 +68,7 @@ class TwoPasses implements StreamRedactor {
   }
 }
 
-type Saved = Readonly<Pick<View, "text" | "floor" | "decodedTo" | "unquotedTo" | "plainEnd" | "keyEnd">>;
+type Saved = Readonly<Pick<View, "text" | "floor" | "decodedTo" | "unquotedTo" | "plainEnd" | "listedTo" | "keyEnd">>;
 
 class Pass implements StreamRedactor {
   readonly #known: KnownValues | undefined;
@@ -83,6 +83,7 @@ class Pass implements StreamRedactor {
   #decodedTo = -1;
   #unquotedTo = -1;
   #plainEnd = -1;
+  #listedTo = -1;
   #keyEnd = -1;
   #open: Tail | undefined;
   /** Found by rules, and not out yet. */
@@ -121,18 +122,20 @@ class Pass implements StreamRedactor {
       decodedTo: Math.min(this.#decodedTo, out),
       unquotedTo: Math.min(this.#unquotedTo, out),
       plainEnd: Math.min(this.#plainEnd, out),
+      listedTo: Math.min(this.#listedTo, out),
       keyEnd: this.#keyEnd > out ? -1 : this.#keyEnd,
     };
   }
 
   /** Begins where another pass stood that had found nothing by then. */
-  goOn({ text, floor, decodedTo, unquotedTo, plainEnd, keyEnd }: Saved): void {
+  goOn({ text, floor, decodedTo, unquotedTo, plainEnd, listedTo, keyEnd }: Saved): void {
     this.#text = text;
     this.#out = this.#ruled = this.#matched = text.length;
     this.#floor = floor;
     this.#decodedTo = decodedTo;
     this.#unquotedTo = unquotedTo;
     this.#plainEnd = plainEnd;
+    this.#listedTo = listedTo;
     this.#keyEnd = keyEnd;
   }
 
@@ -150,6 +153,7 @@ class Pass implements StreamRedactor {
       decodedTo: this.#decodedTo,
       unquotedTo: this.#unquotedTo,
       plainEnd: this.#plainEnd,
+      listedTo: this.#listedTo,
       keyEnd: this.#keyEnd,
       known: this.#known,
     });
@@ -164,6 +168,7 @@ class Pass implements StreamRedactor {
       this.#decodedTo = view.decodedTo;
       this.#unquotedTo = view.unquotedTo;
       this.#plainEnd = view.plainEnd;
+      this.#listedTo = view.listedTo;
       this.#keyEnd = view.keyEnd;
     }
     const limit = Math.min(this.#ruled, this.#matched);
@@ -231,6 +236,7 @@ class Pass implements StreamRedactor {
     this.#decodedTo = Math.max(-1, this.#decodedTo - cut);
     this.#unquotedTo = Math.max(-1, this.#unquotedTo - cut);
     this.#plainEnd = Math.max(-1, this.#plainEnd - cut);
+    this.#listedTo = Math.max(-1, this.#listedTo - cut);
     this.#keyEnd = Math.max(-1, this.#keyEnd - cut);
     const move = ({ start, end }: Span): Span => ({ start: start - cut, end: end - cut });
     this.#spans = this.#spans.map(move);

@@ -1,5 +1,6 @@
 import { CODE } from "./characters.ts";
 import type { CharacterSet } from "./characters.ts";
+import type { Walk } from "./framed-lines.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
 
 /**
@@ -29,15 +30,26 @@ export interface View {
   unquotedTo: number;
   /** Up to here lines of base64 are those of a certificate, a public key or a message. */
   plainEnd: number;
+  /** The same for lines that have something before or behind the base64, from the first line of their block on. */
+  listedTo: number;
   /** Up to here a line was one of a private key. */
   keyEnd: number;
   /** Lines of base64 from one place to another were looked through, and their block has not ended there. */
   ahead: { readonly from: number; readonly at: number } | undefined;
+  /** The same for lines that have something before or behind the base64. */
+  walk: Walk | undefined;
+  /**
+   * The line that was looked at last for words that may be lines of a key, and the next such word, and colour, from there
+   * on: the end of the text for none.
+   */
+  readonly search: { from: number; lineEnd: number; word: number; colour: number };
   /** The last word without an end that was read, so that the many names in "a:b:c:" do not each read it anew. */
   word: { readonly style: string; readonly start: number; readonly end: number } | undefined;
 }
 
-type Options = Partial<Omit<View, "text" | "short" | "ahead" | "word" | "known" | "values" | "valuesTo">> & {
+type Options = Partial<
+  Omit<View, "text" | "short" | "ahead" | "walk" | "search" | "word" | "known" | "values" | "valuesTo">
+> & {
   readonly known?: KnownMatcher | undefined;
 };
 
@@ -57,7 +69,7 @@ interface KnownMatcher {
  */
 export function createView(text: string, options: Options = {}): View {
   const { final = true, floor = -1, isDecoded = false, isBare = false, known } = options;
-  const { decodedTo = -1, unquotedTo = -1, plainEnd = -1, keyEnd = -1 } = options;
+  const { decodedTo = -1, unquotedTo = -1, plainEnd = -1, listedTo = -1, keyEnd = -1 } = options;
   return {
     text,
     final,
@@ -71,8 +83,11 @@ export function createView(text: string, options: Options = {}): View {
     decodedTo,
     unquotedTo,
     plainEnd,
+    listedTo,
     keyEnd,
     ahead: undefined,
+    walk: undefined,
+    search: { from: 0, lineEnd: 0, word: -1, colour: -1 },
     word: undefined,
   };
 }
