@@ -18,13 +18,14 @@ const WORKSPACE: WorkspaceContext = {
 /** The repository is `/work`; git knows these. */
 const TRACKED = {
   top: "/work",
+  isThere: (path: string): boolean => !path.includes("gone"),
   files: ["/work/.aws/credentials", "/work/a.txt", "/work/lib/site-packages/certifi/cacert.pem"].concat(
     ["/work/notes/b.md", "/work/secrets/a.txt", "/work/secrets/b.txt", "/work/src/c.ts", "/work/src/test/d.key"],
     ["/outside/e.key"],
   ),
 };
 /** Nothing of these is hidden for what it is. */
-const HARMLESS = { top: "/work", files: ["/work/a.txt", "/work/secrets/a.txt", "/work/src/c.ts"] };
+const HARMLESS = { ...TRACKED, files: ["/work/a.txt", "/work/secrets/a.txt", "/work/src/c.ts"] };
 
 interface Given {
   readonly rules?: readonly PolicyRule[];
@@ -57,7 +58,7 @@ const NAMED = [
   "git -C src show HEAD:.aws/credentials", "/usr/bin/git cat-file -p HEAD:.aws/credentials", "git cat-file blob HEAD:src/test/d.key", "git cat-file --path=.aws/credentials --textconv HEAD", "git diff HEAD -- .aws/credentials", "git diff HEAD~1:.aws/credentials HEAD:.aws/credentials",
   "git log -p -- .aws", "git log --patch .aws/credentials", "git log -L 1,9:.aws/credentials", "git log -S key -- ':(top).aws'", "git whatchanged -p .aws", "git archive HEAD .aws | tar -xO", "git archive --format=zip HEAD src/test/d.key", "git checkout-index --prefix=/tmp/x/ .aws/credentials",
   "git restore --source=HEAD~1 .aws/credentials", "git checkout HEAD -- .aws/credentials", "git blame .aws/credentials", "git annotate src/test/d.key", "git grep key HEAD -- .aws", "git grep -e key HEAD -- .aws", "git stash show -p -- .aws", "git diff-tree -p HEAD -- .aws", "git format-patch -1 -- .aws",
-  "env A=1 git show HEAD:.aws/credentials", "sh -c 'git show HEAD:.aws/credentials'", "git fast-export HEAD -- .aws",
+  "env A=1 git show HEAD:.aws/credentials", "sh -c 'git show HEAD:.aws/credentials'", "git fast-export HEAD -- .aws", "git -c alias.x=show x HEAD:.aws/credentials", "git -c alias.p='log -p' p -- .aws", "git --git-dir=.git show HEAD:.aws", "git show stash@{0}:.aws/credentials", "xargs git show <<< HEAD:.aws/credentials",
   "git show --stat -p HEAD -- .aws", "git diff HEAD~1 --name-only --patch -- .aws/credentials", "git log --patch-with-stat -- .aws", "git log --binary -- .aws", "git log --word-diff=plain -- src/test/d.key", "git log --color-words .aws", "git diff-tree --patch-with-raw HEAD -- .aws", "git log --diff-merges=on -- .aws",
   "git range-diff a...b -- .aws", "git read-tree --prefix=x/ HEAD:.aws", "git restore --staged --worktree --source=HEAD .aws/credentials", "git restore -SW src/test/d.key",
 ];
@@ -112,7 +113,7 @@ test("a rule that denies a path leaves other objects alone", () => {
 // oxfmt-ignore
 const RECORDS = [
   "git add -A", "git add .", "git add --all", "git add -u", "git stage .", "git add -A src", "git add /work/src", "git add src/test", "git add '*.key'", "git add SRC", "git add \"$what\"", "cd src && git add -A", "cd notes && git add ../src", "git -C notes add -u :/", "git commit -am x", "git commit -a -m x",
-  "git commit --amend --all --no-edit", "git commit -m x src", "git stash", "git stash push -m wip", "git stash save wip", "git stash -u", "git stash push -- src", "sh -c 'git add -A'", "npm test && git add -A && git commit -m x", "git add -A -- . ':!.aws'", "git add -A ':(exclude).aws'",
+  "git commit --amend --all --no-edit", "git commit -m x src", "git stash", "git stash push -m wip", "git stash save wip", "git stash -u", "git stash push -- src", "sh -c 'git add -A'", "npm test && git add -A && git commit -m x", "git add -A -- . ':!.aws'", "git add -Av", "git add --all :/", "git add notes/..", "git -c core.pager=cat add -A", "(git add -A)", "npm run lint && git commit -qam wip", "git commit --all --message=x", "git stash --keep-index", "git -c alias.s=add s -A", "git add -A ':(exclude).aws'",
   "cd \"$where\" && git add -A",
 ];
 
@@ -136,7 +137,7 @@ test.each(LEAVES)("%s leaves what is hidden as it is", (command) => {
 });
 
 test("the refusal says what to do, and names no more than a person reads", () => {
-  const many = { top: "/", files: Array.from({ length: 9 }, (_, at) => `/work/k${at}.key`) };
+  const many = { ...TRACKED, top: "/", files: Array.from({ length: 9 }, (_, at) => `/work/k${at}.key`) };
   expect(decided("git commit -am x", { tracked: many }).reason).toMatch(
     /\("work\/k0\.key", .*"work\/k4\.key" and 4 more\)\. Name the files to commit, or: git add -A -- :\/ ':\(top,exclude\)work\/k0\.key' .*then commit without -a$/,
   );
@@ -162,6 +163,12 @@ test("files that rules hide count as well; one that a yes opens is asked for", (
     rule: "builtin:hidden_tracked_files",
   });
   expect(decided("git add src", { ...given, rules: [asks] }).effect).toBe("ALLOW");
+});
+
+test("the deletion of a file that is not there any more may be recorded", () => {
+  const tracked = { ...TRACKED, files: ["/work/gone.key", "/work/secrets/gone.txt"] };
+  const asks: PolicyRule = { effect: "confirm", path: "secrets/**" };
+  expect(decided("git add -A", { tracked, rules: [asks] }).effect).toBe("ALLOW");
 });
 
 test("without a sandbox nothing is hidden, and where git's index cannot be read nothing is known", () => {

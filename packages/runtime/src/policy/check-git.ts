@@ -50,13 +50,13 @@ function judgeRecording(command: SimpleCommand, named: NamedCommand, subject: Su
   if (recorded === undefined || folder === undefined || tracked === undefined) return undefined;
   const covered = tracked.files.filter((path) => isRecorded(path, recorded, { folder, top: tracked.top }));
   if (covered.length === 0) return undefined;
-  const always = hiddenAmong(covered, subject, true);
+  const always = hiddenAmong(covered, subject, true).filter((path) => tracked.isThere(path));
   const text = command.words.map((word) => word.text).join(" ");
   if (always.length > 0) {
     const reason = `Cannot run ${quote(text)}: git would record as deleted what is hidden from commands (${listOf(always, tracked.top)}). ${wayAround(recorded, always, tracked.top)}`;
     return deny("CommandDenied", reason, "floor:hidden_tracked_files");
   }
-  const asked = hiddenAmong(covered, subject, false);
+  const asked = hiddenAmong(covered, subject, false).filter((path) => tracked.isThere(path));
   if (asked.length === 0) return undefined;
   const reason = `To run ${quote(text)}: it includes files that a rule opens only when a person agrees (${listOf(asked, tracked.top)}); without that git would record them as deleted`;
   return confirm(reason, "builtin:hidden_tracked_files");

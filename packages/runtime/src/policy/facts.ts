@@ -33,6 +33,8 @@ export interface TrackedFiles {
   readonly top: string;
   /** Absolute paths. */
   readonly files: readonly string[];
+  /** Whether such a file is in the working folder: one that a person deleted is hidden from nobody. */
+  isThere(path: string): boolean;
 }
 
 /** A command that a call would run. */

@@ -31,7 +31,10 @@ function unwrapGit({ words }: PlainCommand, runner: Runner): boolean {
   const { options, isUnsure, operands } = readArguments(words, BEFORE, { stopsEarly: true });
   if (isUnsure) runner.opaque("what git does is known only when it runs");
   let carries = false;
-  for (const setting of optionValues(options, "-c")) carries = unwrapSetting(setting, runner) || carries;
+  for (const setting of optionValues(options, "-c")) {
+    carries = unwrapSetting(setting, runner) || carries;
+    runAlias(setting, operands, runner);
+  }
   for (const { value } of optionValues(options, "--config-env")) {
     const key = value.slice(0, value.lastIndexOf("="));
     if (/^alias\./i.test(key) || RUNS.test(key)) runner.opaque(`git runs what the setting "${key}" says`);
@@ -90,6 +93,13 @@ function unwrapSetting(setting: ShellWord, runner: Runner): boolean {
     runner.runText(value.replace(/^!/, ""));
   }
   return true;
+}
+
+/** `-c alias.x=show x HEAD:a`: the subcommand that it stands for, with the words that follow. */
+function runAlias({ value, isDynamic }: ShellWord, [name, ...rest]: readonly ShellWord[], runner: Runner): void {
+  const [, alias, text = ""] = /^alias\.([^=]+)=([^!][^]*)$/i.exec(value) ?? [];
+  if (isDynamic || alias === undefined || alias !== name?.value) return;
+  runner.run([knownWord("git"), ...text.split(/\s+/).map((each) => knownWord(each)), ...rest]);
 }
 
 type Hand = (operands: readonly ShellWord[], runner: Runner) => boolean;

@@ -31,10 +31,13 @@ test("what git knows is read from its index, in a folder below and in a worktree
   git(repo, "add", "a.txt", "src");
   git(repo, "commit", "-qm", "x");
   const files = ["a.txt", "src/ü.txt"];
-  expect(trackedFiles(join(repo, "src"))).toEqual({ top: repo, files: files.map((name) => join(repo, name)) });
+  expect(trackedFiles(join(repo, "src"))).toMatchObject({ top: repo, files: files.map((name) => join(repo, name)) });
   git(repo, "worktree", "add", "-q", "../other");
   const other = join(path, "other");
-  expect(trackedFiles(other)).toEqual({ top: other, files: files.map((name) => join(other, name)) });
+  expect(trackedFiles(other)).toMatchObject({ top: other, files: files.map((name) => join(other, name)) });
+  rmSync(join(other, "a.txt"));
+  const isThere = files.map((name) => trackedFiles(other)?.isThere(join(other, name)));
+  expect(isThere).toEqual([false, true]);
   expect(trackedFiles(join(path, "nothing/there"))).toBeUndefined();
 });
 

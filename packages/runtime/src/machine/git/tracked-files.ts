@@ -24,7 +24,7 @@ export function trackedFiles(folder: string): TrackedFiles | undefined {
   const index = bytes && parseIndex(bytes);
   if (repository === undefined || index === undefined) return undefined;
   const { top } = repository;
-  return { top, files: Array.from(index.names(), (name) => pathOf(top, name)) };
+  return { top, files: Array.from(index.names(), (name) => pathOf(top, name)), isThere };
 }
 
 interface HiddenGround {
@@ -42,7 +42,8 @@ export function noteHidden(
 ): (changes: CommandChanges) => CommandChanges {
   const before = workspace.sandbox === "none" ? undefined : noteIndex(folder);
   return (changes) => {
-    const untracked = before?.forgotten().filter((path) => isHiddenFrom(path, workspace, closes)) ?? [];
+    const untracked =
+      before?.forgotten().filter((path) => isHiddenFrom(path, workspace, closes) && isThere(path)) ?? [];
     return untracked.length === 0 ? changes : { ...changes, untracked: untracked.map((path) => pathFor(path, cwd)) };
   };
 }
@@ -70,6 +71,14 @@ export function noteIndex(folder: string): IndexBefore | undefined {
         .map((name) => pathOf(repository.top, name));
     },
   };
+}
+
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true; // out of our reach, which is no proof that it is gone
+  }
 }
 
 function pathOf(top: string, name: string): string {
