@@ -33,6 +33,19 @@ export function globalModules({ HOME, NODE_PATH }: NodeJS.ProcessEnv, node: stri
   return [...named.map((path) => resolve(path)), ...homes, join(dirname(node), "../lib/node")].flatMap(bothNames);
 }
 
+/** Options of Node.js that name a file which it loads before the program: by its path, or as an address of one. */
+const LOADED_BEFORE =
+  /(?:^|\s)"?(?:-r|--require|--import|--loader|--experimental-loader)[\s="]+((?:file:\/\/|\.{0,2}\/)[^\s"]*)/g;
+
+/** Code that variables name: what is loaded before the program, and where Node.js keeps what it compiled of it. */
+export function namedCode({ NODE_OPTIONS = "", NODE_COMPILE_CACHE = "", LD_PRELOAD = "" }: NodeJS.ProcessEnv) {
+  const files = Array.from(NODE_OPTIONS.matchAll(LOADED_BEFORE), ([, file = ""]) => file.replace(/^file:\/\//, ""));
+  // Without a slash the system looks for a library elsewhere.
+  const libraries = LD_PRELOAD.split(/[:\s]+/).filter((path) => path.includes("/"));
+  const named = [...files, ...libraries, ...(NODE_COMPILE_CACHE === "" ? [] : [NODE_COMPILE_CACHE])];
+  return named.flatMap((path) => bothNames(resolve(path)));
+}
+
 /** The search program that comes with a package. */
 export function searchPrograms(folder: string): readonly string[] {
   return modulesAbove(folder).flatMap((modules) => {

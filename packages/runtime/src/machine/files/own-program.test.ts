@@ -65,6 +65,29 @@ test("folders that packages are imported from are among them, there or not, and 
   expect(await placesOf(elsewhere, { file: "tool/x.js", node_path: "root/shared" })).toEqual(["shared"]);
 });
 
+test("code that variables name for Node.js is among them, and names of packages and files elsewhere are not", async () => {
+  const { path: root, make } = await scratchFolder();
+  await make({ "a.cjs": "", "real/compiled/": "", compiled: "-> real/compiled" });
+  const at = (name: string): string => join(root, name);
+  const environment = {
+    NODE_OPTIONS: `--max-old-space-size=512 -r ${at("a.cjs")} --import=file://${at("b.mjs")} --require "${at("c.cjs")}" --import tsx -r /elsewhere/d.cjs`,
+    NODE_COMPILE_CACHE: at("compiled"),
+    LD_PRELOAD: `libx.so:${at("y.so")}`,
+  };
+  const places = programPlaces(
+    { roots: [root], home: "/nonexistent" },
+    { files: [], node: process.execPath, environment },
+  );
+  expect(places.map(({ path }) => relative(root, path)).sort()).toEqual([
+    "a.cjs",
+    "b.mjs",
+    "c.cjs",
+    "compiled",
+    "real/compiled",
+    "y.so",
+  ]);
+});
+
 test("of a root that lies in the program all is the program's", async () => {
   const files = { "root/lib/autonous/package.json": OWN, "root/lib/autonous/src/x.ts": "" };
   const start = { file: "root/lib/autonous/src/x.ts", root: "root/lib/autonous/src" };

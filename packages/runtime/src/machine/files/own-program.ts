@@ -7,6 +7,7 @@ import {
   globalModules,
   linkedDependencies,
   modulesAbove,
+  namedCode,
   ownPackage,
   realOf,
   searchPrograms,
@@ -41,7 +42,8 @@ export function programPlaces(
   const isNear = (path: string): boolean => isBelow(path) || roots.some((root) => isInside(path, root));
   const packages = [...new Set(start.files.flatMap(ownPackage))];
   const node = realOf(start.node) ?? start.node;
-  const programs = [node, ...packages, ...startLinks(start, roots), ...packages.flatMap(searchPrograms)];
+  const named = namedCode(start.environment).filter(isBelow);
+  const programs = [node, ...packages, ...startLinks(start, roots), ...packages.flatMap(searchPrograms), ...named];
   const modules = packages.flatMap(modulesAbove);
   const loaded = [
     ...modules,
