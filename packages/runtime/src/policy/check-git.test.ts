@@ -115,6 +115,7 @@ const RECORDS = [
   "git add -A", "git add .", "git add --all", "git add -u", "git stage .", "git add -A src", "git add /work/src", "git add src/test", "git add '*.key'", "git add SRC", "git add \"$what\"", "cd src && git add -A", "cd notes && git add ../src", "git -C notes add -u :/", "git commit -am x", "git commit -a -m x",
   "git commit --amend --all --no-edit", "git commit -m x src", "git stash", "git stash push -m wip", "git stash save wip", "git stash -u", "git stash push -- src", "sh -c 'git add -A'", "npm test && git add -A && git commit -m x", "git add -A -- . ':!.aws'", "git add -Av", "git add --all :/", "git add notes/..", "git -c core.pager=cat add -A", "(git add -A)", "npm run lint && git commit -qam wip", "git commit --all --message=x", "git stash --keep-index", "git -c alias.s=add s -A", "git add -A ':(exclude).aws'",
   "cd \"$where\" && git add -A",
+  "git add -A -- . ':!.aws' ':!*.ke'", "git add -A -- . ':!.aws' ':(exclude,glob)*.key'", "git add -A -- . ':(exclude,attr:x)'", "git add -A -- . ':!.aws' ':!src/test/d.ke?'", "git add . ':!.aws' ':!*d.key.key'", "cd notes && git add -A -- :/ ':!/.aws' ':!*.key'", "git add . ':!.aws' ':!x*/y*.key'",
 ];
 
 test.each(RECORDS)("%s is refused while what it would record as deleted is hidden", (command) => {
@@ -129,7 +130,7 @@ test.each(RECORDS)("%s is refused while what it would record as deleted is hidde
 // oxfmt-ignore
 const LEAVES = [
   "git add a.txt notes", "git add src/c.ts", "git add", "git add -n .", "git add -p", "git add --ignore-removal .", "git add '*.md'", "git commit -m x", "git commit -m 'src .' a.txt", "git commit --dry-run -a", "git stash list", "git stash pop", "git stash push -- notes", "git stash -p", "git stash --staged",
-  "git add -A -- . ':!.aws' ':!src/test'", "git add -A -- :/ ':(top,exclude).aws' ':(top,exclude)src/test/d.key'", "cd notes && git add .", "cd notes && git add -A -- :/ ':!/.aws' ':^/src'", "git status", "git", "git -C /elsewhere add notes", "ls",
+  "git add -A -- . ':!.aws' ':!src/test'", "git add -A -- :/ ':(top,exclude).aws' ':(top,exclude)src/test/d.key'", "git add -A -- . ':!.aws' ':!*.key'", "git add -A -- :/ ':(top,exclude)*redentials' ':(top,exclude,icase)src/*/d.*'", "git add . ':!*/credentials' ':!s*c/*.key'", "cd notes && git add .", "cd notes && git add -A -- :/ ':!/.aws' ':^/src'", "git status", "git", "git -C /elsewhere add notes", "ls",
 ];
 
 test.each(LEAVES)("%s leaves what is hidden as it is", (command) => {
@@ -139,7 +140,7 @@ test.each(LEAVES)("%s leaves what is hidden as it is", (command) => {
 test("the refusal says what to do, and names no more than a person reads", () => {
   const many = { ...TRACKED, top: "/", files: Array.from({ length: 9 }, (_, at) => `/work/k${at}.key`) };
   expect(decided("git commit -am x", { tracked: many }).reason).toMatch(
-    /\("work\/k0\.key", .*"work\/k4\.key" and 4 more\)\. Name the files to commit, or: git add -A -- :\/ ':\(top,exclude\)work\/k0\.key' .*then commit without -a$/,
+    /\("work\/k0\.key", .*"work\/k4\.key" and 4 more\)\. Name the files to commit, or: git add -A -- :\/ ':\(top,exclude\)\*\.key', then commit without -a$/,
   );
   expect(decided("git add .", { tracked: TRACKED }).reason).toMatch(
     /leave them out: ':\(top,exclude\)\.aws\/credentials'/,

@@ -79,7 +79,7 @@ interface Place {
 }
 
 function isRecorded(path: string, { specs, excluded }: Recorded, place: Place): boolean {
-  const isLeftOut = excluded.some((spec) => isInside(fullPath(spec, place), path));
+  const isLeftOut = excluded.some((spec) => !spec.isPartial && covers(fullPath(spec, place), path));
   return !isLeftOut && (specs === undefined || specs.some((spec) => mayCover(fullPath(spec, place), path)));
 }
 
@@ -87,17 +87,30 @@ function fullPath({ path, isTop }: Pathspec, { folder, top }: Place): string {
   return normal(path.startsWith("/") ? path : `${isTop ? top : folder}/${path}`).replace(/(?<=.)\/$/, "");
 }
 
+/** For sure: a star stands for slashes too, and what else may be a pattern is taken as it is. */
+function covers(spec: string, path: string): boolean {
+  const pieces = spec.split(/\*+/);
+  const last = String(pieces.pop());
+  if (pieces.length === 0 || /[?[\\]/.test(spec)) return isInside(spec, path);
+  const end = endOf(pieces, path);
+  return end >= 0 && path.length - last.length >= end && path.endsWith(last);
+}
+
 /** In any case, and with whatever a wildcard stands for: in a pathspec that may be slashes. */
 function mayCover(spec: string, path: string): boolean {
   const [full, folded] = [spec.toLowerCase(), path.toLowerCase()];
-  const [first = "", ...pieces] = full.split(/[*?]+|\[[^\]]*\]?/);
-  if (pieces.length === 0) return isInside(full, folded);
-  let at = folded.startsWith(first) ? first.length : -1;
+  const pieces = full.split(/[*?]+|\[[^\]]*\]?/);
+  return pieces.length === 1 ? isInside(full, folded) : endOf(pieces, folded) >= 0;
+}
+
+/** Where the pieces end in a text that begins with the first and has the others in order; -1 where it does not. */
+function endOf([first = "", ...pieces]: readonly string[], text: string): number {
+  let at = text.startsWith(first) ? first.length : -1;
   for (const piece of pieces) {
-    const found = at < 0 ? -1 : folded.indexOf(piece, at);
+    const found = at < 0 ? -1 : text.indexOf(piece, at);
     at = found < 0 ? -1 : found + piece.length;
   }
-  return at >= 0;
+  return at;
 }
 
 /** Those that the sandbox hides from the command; `confirmed`: though a person said yes to it. */
@@ -126,7 +139,11 @@ function relativeTo(top: string, path: string): string {
 
 /** What leaves the hidden files as they are. */
 function wayAround({ isCommit }: Recorded, paths: readonly string[], top: string): string {
-  const excluded = paths.slice(0, MOST_NAMED).map((path) => `':(top,exclude)${relativeTo(top, path)}'`);
+  const names = paths.map((path) => relativeTo(top, path));
+  // Of many keys, all that are named alike.
+  const kinds = names.map((name) => name.replace(/^.*(?=\.[^./]+$)/s, "*"));
+  const told = names.length > MOST_NAMED ? [...new Set(kinds)] : names;
+  const excluded = told.slice(0, MOST_NAMED).map((name) => `':(top,exclude)${name}'`);
   const add = `git add -A -- :/ ${excluded.join(" ")}`;
   return isCommit
     ? `Name the files to commit, or: ${add}, then commit without -a`

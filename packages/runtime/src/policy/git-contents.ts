@@ -84,6 +84,8 @@ export interface Pathspec {
   readonly path: string;
   /** It begins at the top of the working folder. */
   readonly isTop: boolean;
+  /** Its magic says more than where it begins and whether it leaves out: what it covers cannot be told by its path alone. */
+  readonly isPartial: boolean;
 }
 
 /** What a command of git takes for its next commit out of the working folder, deletions included. */
@@ -152,6 +154,7 @@ export function readPathspec(value: string): Pathspec & { readonly isExcluded: b
   const [before = "", words = "", signs = ""] = MAGIC.exec(value) ?? [];
   return {
     path: value.slice(before.length) || ".",
+    isPartial: words.split(",").some((word) => !/^(?:top|exclude|icase|)$/.test(word)),
     isTop: /\btop\b/.test(words) || signs.includes("/"),
     isExcluded: /\bexclude\b/.test(words) || /[!^]/.test(signs),
   };
