@@ -27,12 +27,17 @@ import type { View } from "./view.ts";
 
 /** The rest of a block up to its last line is read no further than this. */
 const AHEAD = 8192;
+
 /** Lines that were walked through, each framed like the one before. */
 export interface Walk {
   readonly from: number;
   readonly last: Framed;
 }
 
+/**
+ * What of the line that ends here belongs to a private key; undefined where nothing does, and where the text so far does
+ * not show it yet (`view.short`).
+ */
 export function findFramedLine(view: View, lineEnd: number): Found | undefined {
   const mayHold = mayHoldBody(view, lineEnd);
   const mayGoOn = view.keyEnd >= 0 && view.keyEnd > lineEnd - 2 * LONGEST_FRAMED;
