@@ -28,6 +28,7 @@ const NEEDS: readonly (readonly [command: string, uses: string, may: string])[] 
   ["$PROGRAM a",                      "fs.read",                      UNKNOWN],
   ["npm ci",                          "fs.read net.connect",          UNKNOWN],
   ["npm --registry r install",        "fs.read net.connect",          UNKNOWN],
+  ["npm --frobnicate install",        "fs.read net.connect",          UNKNOWN],
   ["pip install x",                   "fs.read net.connect",          UNKNOWN],
   ["cargo fetch",                     "fs.read net.connect",          UNKNOWN],
   ["cargo build",                     "fs.read",                      UNKNOWN],

@@ -38,6 +38,8 @@ const CASES: readonly (readonly [title: string, text: string])[] = [
   ["what git init writes",          "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"],
   ["a name between quotes that ends with its line", "[a \"x\\\ny\"]\nk = v\n"],
   ["a section without a name", "[]"],
+  ["a section with another sign in its name", "[a_b]\nk = v\n"],
+  ["a subsection without quotes", "[a b]\nk = v\n"],
   ["a subsection of no section", "[ \"x\"]\nk = v\n"],
   ["a section that is a dot", "[.]\nk = v\n"],
   ["a comment at the very end", "[a]\nb = c\n# d"],
