@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { scratch } from "../../../../test/support/scratch.ts";
 import { verifyAudit } from "./verify.ts";
 
-/** A run with an output that was put aside, long arguments and an attachment. */
+/** A run with a stored output, long arguments and an attachment. */
 async function recordedRun() {
   const { runtime, make, path } = await scratch({ profile: "autonomous", sandbox: "off", run_id: "run_a" });
   await make({ "root/long.txt": "line\n".repeat(5000) });
