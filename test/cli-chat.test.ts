@@ -125,7 +125,7 @@ atTerminal(
     await terminal.sees(PROMPT);
     terminal.type("write it\r");
     expect(plain(await terminal.sees("Your answer: "))).toContain(
-      "s2  yes, and for the rest of this session: any `write` on",
+      "a   yes, and for the rest of this session: any `write`",
     );
     terminal.type("s2\r");
     await terminal.sees("One.");

@@ -114,7 +114,11 @@ atTerminal(
     const write = ["write", { path: "b.txt", content: "x" }] as [string, object];
     const other = ["write", { path: "c.txt", content: "x" }] as [string, object];
     const terminal = at(await scripted(folder, [[write], [write], [other]]));
-    expect(plain(await terminal.sees(ASKS))).toContain("r   yes, and for the rest of this run:");
+    await terminal.sees(ASKS);
+    terminal.type("?\r");
+    expect(plain(await terminal.sees(ASKS))).toContain(
+      "r   yes, and for the rest of this run: exactly this call again",
+    );
     terminal.type("r\r");
     expect(plain(await terminal.sees(ASKS))).toContain("c.txt");
     terminal.type("n\r");
@@ -127,6 +131,51 @@ atTerminal(
     ]);
   },
 );
+
+function unwrapped(text: string): string {
+  return text.replaceAll(/\s+/g, "");
+}
+
+for (const columns of [80, 200]) {
+  atTerminal(
+    `at ${columns} columns a grants the widest offer in its words, and ? has the list and the digest${needsTerminal}`,
+    async () => {
+      const { at, exists, outcomes, read, env, ...folder } = await world();
+      const writes = ["sub/c.txt", "sub/deep/d.txt", "e.txt"].map((path): [string, object][] => [
+        ["write", { path, content: "x" }],
+      ]);
+      const line = await scripted({ ...folder, read }, writes);
+      const terminal = at(`${line} --json >events`, { columns });
+      const asked = plain(await terminal.sees(ASKS));
+      const sub = join(folder.path, "work/sub");
+      expect(unwrapped(asked)).toContain(
+        unwrapped(`a   yes, and for the rest of this run: any \`write\` below \`${sub}\``),
+      );
+      const short = /digest {5}([0-9a-f]{12})…/.exec(asked)?.[1] ?? "none";
+      const approval_id = /apr_\w+/.exec(asked)?.[0] ?? "";
+      terminal.type("?\r");
+      const help = plain(await terminal.sees(ASKS));
+      for (const offer of [`r2  yes, and for the rest of this run: any \`write\` on \`${sub}/c.txt\``, "r3  yes, and"])
+        expect(unwrapped(help)).toContain(unwrapped(offer));
+      const digest = /digest ([0-9a-f]{64})/.exec(help)?.[1] ?? "";
+      expect(digest.startsWith(short)).toBe(true);
+      expect(help.split("\n").filter((each) => widthOf(each) > columns)).toEqual([]);
+      const shown = await autonous(["approvals", "show", approval_id], { cwd: join(folder.path, "work"), env });
+      expect(shown.stdout).toContain(digest);
+      terminal.type("a\r");
+      expect(plain(await terminal.sees(ASKS))).toContain("write e.txt"); // sub/deep/d.txt was not asked for
+      terminal.type("n\r");
+      expect(await terminal.ended).toMatchObject({ code: 0 });
+      expect(await Promise.all(["sub/deep/d.txt", "e.txt"].map(exists))).toEqual([true, false]);
+      expect((await outcomes()).map(({ scope }) => scope)).toEqual(["run", "run", null]);
+      const events = (await read("events")).trimEnd().split("\n");
+      const required = events
+        .map((each) => JSON.parse(each) as { type?: string; payload: { digest?: string } })
+        .find(({ type }) => type === "approval_required");
+      expect(required?.payload.digest).toBe(digest);
+    },
+  );
+}
 
 atTerminal(`arguments can be edited in an editor, which is told what is wrong with them${needsTerminal}`, async () => {
   const { at, make, path, read } = await world();

@@ -31,6 +31,7 @@ export { boundList, boundText } from "./protocol/bounds.ts";
 export { ERRORS, ToolError } from "./protocol/errors.ts";
 export type { ErrorClass, ErrorCode } from "./protocol/errors.ts";
 export { makeId, makeTraceId } from "./protocol/ids.ts";
+export { REDACTION_MARKER } from "./protocol/marker.ts";
 export { isStorageRef } from "./protocol/storage-ref.ts";
 export { canonicalJson } from "./protocol/canonical.ts";
 export { locateJson, parseStrictJson } from "./protocol/json-places.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { choiceLines, readAnswer } from "./answers.ts";
+import { choiceLines, helpLines, keysOf, readAnswer } from "./answers.ts";
 import type { Answer, Choices } from "./answers.ts";
 import { widthOf } from "./width.ts";
 
@@ -25,6 +25,11 @@ const CASES: readonly { readonly line: string; readonly choices?: Choices; reado
   { line: "run 2",          want: { kind: "grant", scope: "run", offer: "command" } },
   { line: "s",              want: { kind: "grant", scope: "session", offer: "exact" } },
   { line: "session",        want: { kind: "grant", scope: "session", offer: "exact" } },
+  { line: "a",              want: { kind: "grant", scope: "session", offer: "command" } },
+  { line: " Always ",       want: { kind: "grant", scope: "session", offer: "command" } },
+  { line: "all",            want: { kind: "all" } },
+  { line: "a2",             want: unclear },
+  { line: "a y",            want: unclear },
   { line: "n",              want: { kind: "deny", reason: "" } },
   { line: "No",             want: { kind: "deny", reason: "" } },
   { line: "n use make",     want: { kind: "deny", reason: "use make" } },
@@ -42,6 +47,7 @@ const CASES: readonly { readonly line: string; readonly choices?: Choices; reado
   { line: "r -1",           want: unclear },
   { line: "never",          want: unclear },
   { line: "y\u200b",        want: unclear },
+  { line: "a",  choices: ONCE, want: unclear },
   { line: "r",  choices: ONCE, want: unclear },
   { line: "s2", choices: ONCE, want: unclear },
   { line: "e",  choices: ONCE, want: unclear },
@@ -57,19 +63,51 @@ test("a reason is kept, up to what an answer may hold", () => {
   expect(readAnswer(`n ${"x".repeat(5000)}`, ALL)).toEqual({ kind: "deny", reason: "x".repeat(2000) });
 });
 
-test("each yes says in words how far it goes", () => {
-  const plain = { columns: 80, paint: (_: string, text: string) => text };
+const plain = { columns: 80, paint: (_: string, text: string) => text };
+
+test("each yes says in words how far it goes, and a takes the widest", () => {
   expect(choiceLines(ALL, plain)).toEqual([
     "  y   yes, this once",
-    "  r   yes, and for the rest of this run: exactly this call again",
-    '  r2  yes, and for the rest of this run: every command that begins with "git',
-    '      push"',
-    "  s   yes, and for the rest of this session: exactly this call again",
-    '  s2  yes, and for the rest of this session: every command that begins with "git',
+    '  a   yes, and for the rest of this session: every command that begins with "git',
     '      push"',
     "  n   no; what you write after it is told to the model",
     "  e   edit the arguments, then yes",
-    "  d   show all of it; ? explains",
+    "  d   show all of it",
+    "  ?   help, and every choice",
   ]);
+  expect(choiceLines({ ...ALL, scopes: ["run"] }, { ...plain, columns: 200 })[1]).toBe(
+    '  a   yes, and for the rest of this run: every command that begins with "git push"',
+  );
+  expect(choiceLines(ONCE, plain).join("\n")).not.toContain("  a ");
   expect(choiceLines(ONCE, { ...plain, columns: 40 }).filter((line) => widthOf(line) > 40)).toEqual([]);
 });
+
+// oxfmt-ignore
+const UNEXPLAINED = [
+  { title: "too long to be read", words: `any \`write\` below \`${"x/".repeat(200)}\`` },
+  { title: "redacted",            words: "any `write` on `***REDACTED***`" },
+];
+
+for (const { title, words } of UNEXPLAINED) {
+  test(`an offer whose words are ${title} is not what a takes; ? lists it`, () => {
+    const wide = { offer: "folder", words, pattern: { kind: "path", tool: "write", path: "x/**" } } as const;
+    const choices: Choices = { ...ALL, offers: [...OFFERS, wide] };
+    expect(readAnswer("a", choices)).toEqual({ kind: "grant", scope: "session", offer: "command" });
+    expect(readAnswer("s3", choices)).toEqual({ kind: "grant", scope: "session", offer: "folder" });
+    expect(helpLines(choices, "d".repeat(64), plain).join("\n")).toContain("  s3  yes");
+    expect(readAnswer("a", { ...choices, offers: [wide] })).toEqual(unclear);
+  });
+}
+
+for (const columns of [40, 80, 200]) {
+  test(`? lists every choice and the whole digest within ${columns} columns`, () => {
+    const lines = helpLines(ALL, "d".repeat(64), { ...plain, columns });
+    expect(lines.filter((line) => widthOf(line) > columns)).toEqual([]);
+    for (const key of ["r", "r2", "s", "s2"]) {
+      expect(lines.filter((line) => line.startsWith(`  ${key.padEnd(3)} yes, and for`))).toHaveLength(1);
+    }
+    expect(lines.join("")).toContain(`digest ${"d".repeat(64)}`);
+    expect(keysOf(ALL)).toBe("y, a, r, r2, s, s2, n, e, d, ?");
+    expect(keysOf(ONCE)).toBe("y, n, d, ?");
+  });
+}

@@ -1,7 +1,7 @@
-import { makeVisible } from "@autonous/runtime";
+import { REDACTION_MARKER, makeVisible } from "@autonous/runtime";
 import type { ApprovalRequest } from "@autonous/runtime";
 import type { Screen } from "./screen.ts";
-import { wrap } from "./width.ts";
+import { foldHard, wrap } from "./width.ts";
 
 /** How long a yes may hold beyond the one call. */
 export type LongScope = "run" | "session";
@@ -19,7 +19,8 @@ export interface Choices {
   readonly canEdit: boolean;
 }
 
-const WORDS = { y: "yes", n: "no", r: "run", s: "session", e: "edit", d: "all", "?": "help" } as const;
+/** "all" shows the whole request and grants nothing; the word for `a` is "always". */
+const WORDS = { y: "yes", a: "always", n: "no", r: "run", s: "session", e: "edit", d: "all", "?": "help" } as const;
 const SCOPES = { r: "run", s: "session" } as const;
 const MAX_REASON = 2000;
 
@@ -31,6 +32,7 @@ export function readAnswer(line: string, { offers, scopes, canEdit }: Choices): 
   if (no !== null) return { kind: "deny", reason: (no.groups?.["reason"] ?? "").trim().slice(0, MAX_REASON) };
   const key = text.toLowerCase();
   if (isKey(key, "y")) return { kind: "grant", scope: "call" };
+  if (isKey(key, "a")) return widestGrant({ offers, scopes }) ?? { kind: "unclear" };
   if (isKey(key, "e")) return { kind: canEdit ? "edit" : "unclear" };
   if (isKey(key, "d")) return { kind: "all" };
   if (isKey(key, "?") || key === "h") return { kind: "help" };
@@ -49,36 +51,88 @@ function shorten(text: string): string {
   return text.replace(/^run\s*/, "r").replace(/^session\s*/, "s");
 }
 
+type Offer = Choices["offers"][number];
+
+/** Longer words are not read by the person who presses a key. */
+const MAX_EXPLAINED = 240;
+
+/** What `a` grants: the widest offer that its words explain, for as long as a yes may hold here. */
+function widestGrant({ offers, scopes }: Pick<Choices, "offers" | "scopes">): LongGrant | undefined {
+  const offer = offers.findLast(isExplained);
+  const scope = scopes.find((each) => each === "session") ?? scopes[0];
+  return offer === undefined || scope === undefined ? undefined : { kind: "grant", scope, offer: offer.offer };
+}
+
+type LongGrant = Extract<Answer, { offer: string }>;
+
+/** Words that are cut or redacted do not say how far the grant goes. Such an offer is still listed by `?`. */
+function isExplained({ words }: Offer): boolean {
+  return words.length <= MAX_EXPLAINED && !words.includes(REDACTION_MARKER);
+}
+
 const FOR = { run: "the rest of this run", session: "the rest of this session" } as const;
 const NARROWEST = 24;
 
-/** What can be answered, one choice a line. */
-export function choiceLines(
-  { offers, scopes, canEdit }: Choices,
-  screen: Pick<Screen, "columns" | "paint">,
-): readonly string[] {
-  const long = scopes.flatMap((scope) =>
+type Page = Pick<Screen, "columns" | "paint">;
+
+/** What can be answered, one choice per line. */
+export function choiceLines(choices: Choices, page: Page): readonly string[] {
+  const widest = widestGrant(choices);
+  const words = choices.offers.find(({ offer }) => offer === widest?.offer)?.words;
+  return rowLines(
+    [
+      { key: "y", text: "yes, this once" },
+      ...(widest === undefined ? [] : [{ key: "a", text: `yes, and for ${FOR[widest.scope]}: ${words}` }]),
+      { key: "n", text: "no; what you write after it is told to the model" },
+      ...(choices.canEdit ? [{ key: "e", text: "edit the arguments, then yes" }] : []),
+      { key: "d", text: "show all of it" },
+      { key: "?", text: choices.scopes.length === 0 ? "help, and the whole digest" : "help, and every choice" },
+    ],
+    page,
+  );
+}
+
+/** Every offer with its key, the narrowest first. */
+function offerRows({ offers, scopes }: Choices): readonly Row[] {
+  return scopes.flatMap((scope) =>
     offers.map(({ words }, i) => ({
       key: `${scope.slice(0, 1)}${i === 0 ? "" : i + 1}`,
       text: `yes, and for ${FOR[scope]}: ${words}`,
     })),
   );
-  const rows = [
-    { key: "y", text: "yes, this once" },
-    ...long,
-    { key: "n", text: "no; what you write after it is told to the model" },
-    ...(canEdit ? [{ key: "e", text: "edit the arguments, then yes" }] : []),
-    { key: "d", text: "show all of it; ? explains" },
-  ];
+}
+
+interface Row {
+  readonly key: string;
+  readonly text: string;
+}
+
+function rowLines(rows: readonly Row[], { columns = 80, paint }: Page): readonly string[] {
   return rows.flatMap(({ key, text }) => {
-    const lines = wrap(makeVisible(text), Math.max(NARROWEST, (screen.columns ?? 80) - 6));
-    return lines.map((line, i) => (i === 0 ? `  ${screen.paint("bold", key.padEnd(3))} ${line}` : `      ${line}`));
+    const lines = wrap(makeVisible(text), Math.max(NARROWEST, columns - 6));
+    return lines.map((line, i) => (i === 0 ? `  ${paint("bold", key.padEnd(3))} ${line}` : `      ${line}`));
   });
 }
 
-/** What `?` says. */
-export const HELP = [
+/** Every key that answers. */
+export function keysOf(choices: Choices): string {
+  const widest = widestGrant(choices) === undefined ? [] : ["a"];
+  const long = offerRows(choices).map(({ key }) => key);
+  return ["y", ...widest, ...long, "n", ...(choices.canEdit ? ["e"] : []), "d", "?"].join(", ");
+}
+
+const HELP = [
   "A yes counts for exactly this call, once: these arguments, and files as they are now.",
-  "A yes for longer lets through what its line says and nothing else. autonous approvals grants lists such grants, autonous approvals revoke ends one.",
+  "A yes for longer lets through what its line says and nothing else; a takes the widest of them. autonous approvals grants lists such grants, autonous approvals revoke ends one.",
   "Ctrl-D is a no. Ctrl-C takes the call back without an answer; a second Ctrl-C stops the run.",
 ] as const;
+
+/** What `?` says: every offer with its key, what answers mean, and the digest that a yes is bound to. */
+export function helpLines(choices: Choices, digest: string, page: Page): readonly string[] {
+  const width = Math.max(NARROWEST, page.columns ?? 80);
+  return [
+    ...rowLines(offerRows(choices), page),
+    ...HELP.flatMap((line) => wrap(line, width)),
+    ...foldHard(`digest ${makeVisible(digest)}`, width),
+  ];
+}

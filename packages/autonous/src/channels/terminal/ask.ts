@@ -1,6 +1,6 @@
 import { ToolError, makeVisible, visibleJson } from "@autonous/runtime";
 import type { ApprovalAnswer, ApprovalRequest, OnApproval } from "@autonous/runtime";
-import { HELP, choiceLines, readAnswer } from "./answers.ts";
+import { choiceLines, helpLines, keysOf, readAnswer } from "./answers.ts";
 import type { Answer, Choices, LongScope } from "./answers.ts";
 import { editText, findEditor, readArguments } from "./edit-arguments.ts";
 import type { Editor } from "./edit-arguments.ts";
@@ -95,7 +95,7 @@ async function takeAnswer(question: Question): Promise<ApprovalAnswer> {
     const args = answer.kind === "edit" ? await edit(question, request.args_json ?? "") : undefined;
     if (args !== undefined) return { ...grantedBy(question), scope: "call", args };
     if (answer.kind === "all") show(question, true);
-    if (answer.kind === "help") HELP.forEach((line) => say(question, line));
+    if (answer.kind === "help") question.held.print(helpLines(choices, request.digest, question.screen));
     if (answer.kind === "unclear") say(question, `That is none of ${keysOf(choices)}. Nothing was allowed.`);
   }
 }
@@ -186,11 +186,6 @@ async function wantsMore({ keyboard, signal }: Question): Promise<boolean> {
 
 function say({ held, screen }: Question, text: string): void {
   held.print(wrap(makeVisible(text), Math.max(20, screen.columns ?? 80)));
-}
-
-function keysOf({ offers, scopes, canEdit }: Choices): string {
-  const long = scopes.flatMap((scope) => offers.map((_, i) => `${scope.slice(0, 1)}${i === 0 ? "" : i + 1}`));
-  return ["y", ...long, "n", ...(canEdit ? ["e"] : []), "d", "?"].join(", ");
 }
 
 /** Who no longer waits says why; where time alone has passed there is nothing to say. */

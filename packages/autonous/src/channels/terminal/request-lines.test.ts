@@ -24,7 +24,7 @@ const REQUEST: ApprovalRequest = {
   commands: [{ command: "git push --force", folder: "/srv/work", network: true, found: "it rewrites history" }],
   scope: "call",
   offers: [{ offer: "exact", words: "exactly this call again", pattern: { kind: "exact", call_digest: "00" } }],
-  digest: "0".repeat(64),
+  digest: "0123456789abcdef".repeat(4),
   call_digest: "1".repeat(64),
   policy_version: "2".repeat(64),
   requested_at: "2026-01-31T12:00:00.000Z",
@@ -47,9 +47,18 @@ test("a person sees what is asked, why, by which rule, what it would touch and u
     "             in /srv/work, with the network: it rewrites history",
     "  touches    write .",
     '  arguments  {"cmd":"git push --force"}',
+    "  digest     0123456789ab…",
     "  answer     within 5 minutes",
     "  elsewhere  autonous approvals grant apr_1",
   ]);
+});
+
+test("the digest is there in short, and whole where all is shown", () => {
+  const whole = "0123456789abcdef".repeat(4);
+  for (const columns of [80, 200]) {
+    expect(shown({}, { columns })).toContain("  digest     0123456789ab…");
+    expect(shown({}, { columns, whole: true })).toContain(`  digest     ${whole}`);
+  }
 });
 
 test("the labels of the tool stand beside the risk", () => {

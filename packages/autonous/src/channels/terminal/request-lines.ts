@@ -39,11 +39,19 @@ export function requestLines(request: ApprovalRequest, asking: Asking): readonly
     ...exact("arguments", argumentsOf(request), asking),
   ];
   const after = [
+    ...exact("digest", asking.whole ? request.digest : shortDigest(request), asking),
     ...words("answer", `within ${timeLeft(request.expires_at, now)}`, asking),
     ...exact("elsewhere", `autonous approvals grant ${request.approval_id}`, asking),
   ];
   const room = screen.rows - before.length - after.length - reserved - MARGIN;
   return [...before, ...changeLines(request, asking, Math.max(SHORT.diff, room)), ...after];
+}
+
+/** Enough to compare by eye with what `approvals show` and the record have. */
+const SHORT_DIGEST = 12;
+
+function shortDigest({ digest }: ApprovalRequest): string {
+  return digest.length <= SHORT_DIGEST ? digest : `${digest.slice(0, SHORT_DIGEST)}…`;
 }
 
 /** What people are told about a tool. */
