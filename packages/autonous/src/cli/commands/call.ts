@@ -1,5 +1,5 @@
 import { runPath } from "@autonous/runtime";
-import type { Runtime, RuntimeEvent, ToolCallInput, ToolCallResult } from "@autonous/runtime";
+import type { Runtime, RuntimeEvent, ToolCallInput } from "@autonous/runtime";
 import { attachedLines, createLiveView } from "../../channels/terminal/live-view.ts";
 import { createProgressView } from "../../channels/terminal/progress-view.ts";
 import { openAttended, stderrScreen } from "../approver.ts";
@@ -10,7 +10,7 @@ import type { ExitCode } from "../exit-codes.ts";
 import { parseJson, readAll, readJsonLines } from "../json-lines.ts";
 import type { JsonLine } from "../json-lines.ts";
 import { findWorkplace } from "../open-runtime.ts";
-import type { Print } from "../print.ts";
+import { showResult } from "../show-result.ts";
 import { standardInput } from "../standard-input.ts";
 
 /** `autonous call`: one governed call, or one for each line of standard input. */
@@ -77,16 +77,4 @@ export function requestOf(line: JsonLine): LineRequest {
   }
   const given = { ...rest, name: "" } as ToolCallInput; // what it says of itself, such as its id, stays in the answer
   return { request: given, problem: 'The line has to name its tool: {"tool":"ls","args":{"path":"."}}' };
-}
-
-export function showResult({ ok, payload, error, artifacts }: ToolCallResult, print: Print): void {
-  if (payload !== null && payload.stdout !== "") print.text(payload.stdout);
-  if (payload !== null && payload.stderr !== "") print.note(payload.stderr);
-  if (ok && payload?.next_page_cursor !== undefined)
-    print.note(`There is more. Go on with "cursor": "${payload.next_page_cursor}"`);
-  if (artifacts.undo_id !== undefined) print.note(`To take it back: autonous undo ${artifacts.undo_id}`);
-  if (error === null) return;
-  print.note(`${error.code}: ${error.message}`);
-  if (error.hint !== undefined) print.note(error.hint);
-  if (error.replay !== undefined) print.note(`To approve it, at a terminal: ${error.replay}`);
 }

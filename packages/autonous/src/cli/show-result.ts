@@ -1,0 +1,15 @@
+import type { ToolCallResult } from "@autonous/runtime";
+import type { Print } from "./print.ts";
+
+/** What a call gave, for a person: its output, how to undo it, why it failed and what to do next. */
+export function showResult({ ok, payload, error, artifacts }: ToolCallResult, print: Print): void {
+  if (payload !== null && payload.stdout !== "") print.text(payload.stdout);
+  if (payload !== null && payload.stderr !== "") print.note(payload.stderr);
+  if (ok && payload?.next_page_cursor !== undefined)
+    print.note(`There is more. Go on with "cursor": "${payload.next_page_cursor}"`);
+  if (artifacts.undo_id !== undefined) print.note(`To take it back: autonous undo ${artifacts.undo_id}`);
+  if (error === null) return;
+  print.note(`${error.code}: ${error.message}`);
+  if (error.hint !== undefined) print.note(error.hint);
+  if (error.replay !== undefined) print.note(`To approve it, at a terminal: ${error.replay}`);
+}
