@@ -1,64 +1,16 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { missingTests, namedTests, readPage, rowsOf } from "./support/named-tests.ts";
 
 /** Each promise names the tests that show it. A test that is renamed or removed fails here, and so does a promise without one. */
 
-const root = join(import.meta.dirname, "..");
 const PAGES = ["SECURITY.md", "docs/policy.md", "docs/promises.md"] as const;
-
-function readPage(page: string): string {
-  return readFileSync(join(root, page), "utf8");
-}
-
-interface NamedTest {
-  readonly file: string;
-  readonly title: string;
-}
-
-/** `file.test.ts` "title", where … stands for what a table of cases fills in. */
-function namedTests(text: string): readonly NamedTest[] {
-  return Array.from(text.matchAll(/`([\w./-]+\.test\.ts)` "([^"]+)"/g), ([, file = "", title = ""]) => ({
-    file,
-    title,
-  }));
-}
-
-/** Titles of tests and groups, the first argument of a call whose next one is a function or its options; and those of cases. */
-const TITLE = /\(\s*(["'`])((?:\\.|(?!\1)[^\\])*?)\1,\s*(?:async\b|\(|\{)/g;
-const CASE = /\btitle: (["'`])((?:\\.|(?!\1)[^\\])*?)\1/g;
-const HOLE = /\$\{(?:[^{}]|\{[^{}]*\})*\}|\$[a-z]\w*|%[sdjio]/g;
-
-function titlesIn(file: string): ReadonlySet<string> {
-  const source = readFileSync(join(root, file), "utf8");
-  const found = [...source.matchAll(TITLE), ...source.matchAll(CASE)];
-  return new Set(found.map(([, , title = ""]) => simplify(title.replaceAll(HOLE, "…"))));
-}
-
-/** Without quotes, which the pages need for themselves, and without the end, which may say why a test is skipped. */
-function simplify(title: string): string {
-  return title
-    .replaceAll(/\\?"/g, "")
-    .replaceAll(/…+/g, "…")
-    .replace(/(?<=\w.*)…$/, "");
-}
-
-/** Rows of the tables in a text, without their heads. */
-function rowsOf(text: string): readonly string[] {
-  const lines = text.split("\n");
-  const isRule = (line = ""): boolean => line.startsWith("| ---");
-  return lines.filter((line, index) => line.startsWith("| ") && !isRule(line) && !isRule(lines[index + 1]));
-}
 
 describe.each(PAGES)("%s", (page) => {
   const named = namedTests(readPage(page));
 
   test("names tests that are there", () => {
     expect(named.length).toBeGreaterThan(10);
-    const missing = named.filter(
-      ({ file, title }) => !existsSync(join(root, file)) || !titlesIn(file).has(simplify(title)),
-    );
-    expect(missing).toEqual([]);
+    expect(missingTests(named)).toEqual([]);
   });
 });
 

@@ -12,6 +12,23 @@ test("every default is a value that the setting may have", () => {
   }
 });
 
+// oxfmt-ignore
+const KNOWN_DEFAULTS = [
+  { variable: "AUTONOUS_TOOL_TIMEOUT_SECONDS",  is: 30 },
+  { variable: "AUTONOUS_TOOL_MAX_OUTPUT_LINES", is: 2000 },
+  { variable: "AUTONOUS_TOOL_MAX_OUTPUT_BYTES", is: 51_200 },
+  { variable: "TG_PENDING_WINDOW_SECONDS",      is: 600 },
+  { variable: "TG_PENDING_MAX_MESSAGES",        is: 50 },
+  { variable: "TASK_MAX_ATTEMPTS",              is: 3 },
+  { variable: "TASK_RETRY_BASE_MS",             is: 2000 },
+] as const;
+
+test.each(KNOWN_DEFAULTS)("$variable is $is where nobody sets it", ({ variable, is }) => {
+  expect(NAMES.filter((name) => SETTINGS[name].variable === variable).map((name) => SETTINGS[name].default)).toEqual([
+    is,
+  ]);
+});
+
 test("no two settings share a variable, and each has a meaning", () => {
   expect(new Set(NAMES.map((name) => SETTINGS[name].variable)).size).toBe(NAMES.length);
   for (const name of NAMES) expect(SETTINGS[name].meaning).not.toBe("");

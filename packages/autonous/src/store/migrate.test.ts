@@ -48,6 +48,21 @@ test("the tables of the specification are there after the first start", async ()
   ]);
 });
 
+// oxfmt-ignore
+const READ_BY_OTHERS = [
+  { table: "tool_calls", columns: ["id", "task_id", "tool_name", "arguments_json", "status", "output_text", "error", "started_at", "finished_at"] },
+  { table: "task_audit", columns: ["task_id", "phase", "message", "created_at"] },
+] as const;
+
+test.each(READ_BY_OTHERS)("$table has the columns that other programs read", async ({ table, columns }) => {
+  const database = await open(scratchFile());
+  await migrate(database, { migrations: MIGRATIONS, clock });
+  const there = await database.read("look", (queries) =>
+    queries.all<{ name: string }>(`select name from pragma_table_info('${table}')`),
+  );
+  expect(there.map(({ name }) => name)).toEqual(expect.arrayContaining([...columns]));
+});
+
 test("migrations are numbered from 1 without gaps", () => {
   expect(MIGRATIONS.map(({ version }) => version)).toEqual(MIGRATIONS.map((_, index) => index + 1));
 });
