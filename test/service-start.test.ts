@@ -65,6 +65,20 @@ test.concurrent("a port that is taken is told, with what to do", async ({ onTest
   expect((await other.ask({ text: "/ls ." })).reply?.text).toBe("a.txt");
 });
 
+test.concurrent("a service starts with its state folder among the roots, and no task gets into it", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
+  mkdirSync(place.state_dir);
+  const service = await startService(place, { words: ["--root", place.state_dir] });
+  expect((await service.ask({ text: "/ls ." })).reply?.text).toBe("a.txt");
+  for (const path of ["http.token", "autonous.db", "autonous.db-wal", "new.txt", "runs"]) {
+    const { reply } = await service.ask({ text: `/read ${join(place.state_dir, path)}` });
+    expect(reply?.text).toMatch(/SensitivePath|runtime's own state/);
+    expect(reply?.text).not.toContain(service.token);
+  }
+});
+
 test.concurrent("a state folder is served once at a time, and again after whoever held it was killed", async ({
   onTestFinished,
 }) => {

@@ -6,7 +6,7 @@ export type { EventFilter, Explanation, Runtime, RuntimeOptions } from "./runtim
 export { openApprovals } from "./lazy-approvals.ts";
 export { adoptOldState, findOldState, migrateState, migrationText, orphanedStates } from "./migrate-state.ts";
 export type { Migration } from "./migrate-state.ts";
-export { checkState, isUnusedState, locateState, openState } from "./state-place.ts";
+export { checkState, isUnusedState, locateState, openState, splitRootsOf } from "./state-place.ts";
 export type { StateCheck, StateWish } from "./state-place.ts";
 export type { ToolInfo } from "./tool-info.ts";
 export { ruleFor } from "./policy/grant-rule.ts";

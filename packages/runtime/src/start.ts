@@ -11,7 +11,8 @@ import type { WorkspaceContext } from "./policy/decide.ts";
 import { ToolError } from "./protocol/errors.ts";
 import { migrateState, migrationText } from "./migrate-state.ts";
 import type { Migration } from "./migrate-state.ts";
-import { checkState, locateState, openState } from "./state-place.ts";
+import { aliasProblems, checkState, locateState, openState, splitRootsOf } from "./state-place.ts";
+import type { StateWish } from "./state-place.ts";
 import { homeFolder } from "./own-files/home-folder.ts";
 import { readOwnFile } from "./own-files/read-own-file.ts";
 
@@ -42,14 +43,9 @@ export function prepareStart(options: StartOptions): Started {
       `Cannot start the runtime on ${process.platform}: it verifies open files through Linux's /proc`,
     );
   }
-  const { roots, problems: rootProblems } = checkRoots(options.roots);
+  const { roots: given, problems: rootProblems } = checkRoots(options.roots);
   const problems = [...rootProblems];
-  const cwd = options.cwd === undefined ? roots[0] : realFolder(options.cwd, "cwd", problems);
-  if (cwd !== undefined && roots.length > 0 && !roots.some((root) => isInside(root, cwd))) {
-    problems.push(`the working folder "${cwd}" is outside the roots`);
-  }
-  const wish = { workspace: cwd ?? "/", state_dir: options.state_dir };
-  const wanted = locateState(wish);
+  const { cwd, wish, wanted, roots, own } = placesOf(options, given, problems);
   const heads = headsFolder();
   const configured = configurationFolder({ home: homeFolder(), environment: process.env });
   const workspace = (state_dir: string): WorkspaceContext => ({
@@ -58,23 +54,51 @@ export function prepareStart(options: StartOptions): Started {
     home: resolvePath(homeFolder(), "/").real,
     // What a person has configured and trusted is closed like the record, wherever it lies.
     state_dirs: [state_dir, resolvePath(dirname(heads), "/").real, resolvePath(configured, "/").real],
+    ...(own.length === 0 ? {} : { own_roots: own }),
     checkpoint_handler: options.checkpoint_handler,
     ...(options.tools === undefined ? {} : { runtime_tools: options.tools }),
     sandbox: "none",
   });
-  problems.push(...closedRoots(workspace(wanted)));
+  problems.push(...closedRoots(workspace(wanted)), ...aliasProblems(wanted, given));
   // Nothing is made for a start that cannot be.
   if (problems.length === 0) {
-    if (options.looking !== true) tellMigration(migrateState({ ...wish, roots }));
-    const problem = options.looking === true ? checkState({ ...wish, roots }) : openState({ ...wish, roots }).problem;
+    if (options.looking !== true) tellMigration(migrateState({ ...wish, roots: given }));
+    const check = { ...wish, roots: given };
+    const problem = options.looking === true ? checkState(check) : openState(check).problem;
     if (problem !== undefined) problems.push(problem);
   }
   if (problems.length > 0 || cwd === undefined) throw cannotStart(problems);
   const makeState = (): void => {
-    const { problem } = openState({ ...wish, roots });
+    const { problem } = openState({ ...wish, roots: given });
     if (problem !== undefined) throw cannotStart([problem]);
   };
   return { workspace: workspace(wanted), cwd, state_dir: wanted, heads, makeState };
+}
+
+interface StartPlaces {
+  readonly cwd: string | undefined;
+  readonly wish: StateWish;
+  /** Where the state is to be. */
+  readonly wanted: string;
+  readonly roots: readonly string[];
+  /** The state folder, where it is named as a root. */
+  readonly own: readonly string[];
+}
+
+/** Where the runtime works: in the roots that are open. A state folder that is the only root leaves none. */
+function placesOf({ cwd: named, state_dir }: StartOptions, given: readonly string[], problems: string[]): StartPlaces {
+  const firstOpen = (): string | undefined =>
+    given.find((root) => root !== locateState({ workspace: root, state_dir })) ?? given[0];
+  const cwd = named === undefined ? firstOpen() : realFolder(named, "cwd", problems);
+  const wish = { workspace: cwd ?? "/", state_dir };
+  const wanted = locateState(wish);
+  const { open, own } = splitRootsOf(wanted, given);
+  const roots = open.length === 0 ? given : open;
+  if (cwd !== undefined && roots.length > 0 && !roots.some((root) => isInside(root, cwd))) {
+    const why = own.some((root) => isInside(root, cwd)) ? "lies in the state folder" : "is outside the roots";
+    problems.push(`the working folder "${cwd}" ${why}`);
+  }
+  return { cwd, wish, wanted, roots, own: open.length === 0 ? [] : own };
 }
 
 /** The host has no other ear for it. */

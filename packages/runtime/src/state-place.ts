@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { userStateFolder } from "./journal/heads.ts";
 import { resolvePath } from "./machine/files/resolve.ts";
@@ -101,6 +102,31 @@ function problemOfSpelling(check: StateCheck): string | undefined {
   const real = resolvePath(dirname(spelled), "/").real;
   const isLed = check.roots.some((root) => isInside(root, spelled)) && real !== dirname(spelled);
   return isLed ? `"${spelled}" leads there by a link in the workspace; name the folder itself` : undefined;
+}
+
+/** Roots that tools may touch, and those among them that are the state folder itself, which stays closed as a whole. */
+export interface SplitRoots {
+  readonly open: readonly string[];
+  readonly own: readonly string[];
+}
+
+/**
+ * Parts the real paths of roots: the state folder may be named as a root, and nothing in it is opened by that. It has to
+ * be told apart before roots are mounted, watched or searched, all of which expect that a root is open.
+ */
+export function splitRootsOf(state_dir: string, roots: readonly string[]): SplitRoots {
+  return { open: roots.filter((root) => root !== state_dir), own: roots.filter((root) => root === state_dir) };
+}
+
+/** Roots that are the state folder under another name: closed places are known by their paths, and mounts have two. */
+export function aliasProblems(state_dir: string, roots: readonly string[]): string[] {
+  const state = statSync(state_dir, { throwIfNoEntry: false });
+  if (state === undefined) return [];
+  return roots.flatMap((root) => {
+    const found = statSync(root, { throwIfNoEntry: false });
+    if (root === state_dir || found?.ino !== state.ino || found.dev !== state.dev) return [];
+    return [`the root "${root}" cannot be used: it is the state folder "${state_dir}" mounted a second time`];
+  });
 }
 
 /** Whether there is nothing in a state folder yet but what binds it. */

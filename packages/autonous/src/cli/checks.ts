@@ -10,6 +10,7 @@ import {
   migrationText,
   orphanedStates,
   PROGRAMS,
+  splitRootsOf,
 } from "@autonous/runtime";
 import type { ProgramName, SandboxReport } from "@autonous/runtime";
 import { unknownVariables } from "../config/load.ts";
@@ -143,12 +144,17 @@ function checkRootsAndState({ roots, opened, state_dir, state_problem, state_is_
       message: `the state folder "${state_dir}" cannot be written (${(error as NodeJS.ErrnoException).code}); set AUTONOUS_STATE_DIR to one that can`,
     };
   }
+  const { open, own } = splitRootsOf(state_dir, roots);
   const more = state_is_named === true ? [] : [...oldState(opened), ...movedState(state_dir)];
   return {
     check: "workspace",
     outcome: more.length === 0 ? "ok" : "warning",
-    message: [`roots ${roots.join(", ")}`, `state in ${state_dir}`, ...more].join("; "),
+    message: [`roots ${open.join(", ")}`, stateText(state_dir, own), ...more].join("; "),
   };
+}
+
+function stateText(state_dir: string, own: readonly string[]): string {
+  return `state in ${state_dir}${own.length === 0 ? "" : ", which is named as a root and stays closed to every tool"}`;
 }
 
 /** Of an earlier version, in the workspace. */

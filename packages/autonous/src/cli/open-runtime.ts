@@ -6,6 +6,7 @@ import {
   createRuntime,
   isInside,
   locateState,
+  splitRootsOf,
   makeVisible,
   migrateState,
   migrationText,
@@ -70,18 +71,20 @@ export function lookForWorkplace({ options }: Given): Workplace {
   if (problems.length > 0) throw new UsageError(`Cannot work there: ${problems.join("; ")}`);
   const { stateDir = own.settings.state_dir } = options as { readonly stateDir?: string };
   if (stateDir === "") throw new UsageError("--state-dir is empty; name the folder in which the record is kept");
+  const wish = { workspace: here, state_dir: stateDir };
+  const state_dir = locateState(wish);
+  const parted = splitRootsOf(state_dir, opened);
   const { configuration, roots } = withProject(own, {
-    roots: opened,
-    cwd: placeIn(here, opened),
+    roots: parted.open,
+    cwd: placeIn(here, parted.open),
     environment: process.env,
   });
-  const wish = { workspace: here, state_dir: stateDir };
   return {
     configuration,
-    roots,
+    roots: [...roots, ...parted.own], // the first one is where commands run
     opened,
     cwd: placeIn(here, roots),
-    state_dir: locateState(wish),
+    state_dir,
     state_is_named: stateDir !== undefined,
     state_problem: checkState({ ...wish, roots: opened }),
   };

@@ -1,4 +1,4 @@
-import { createRuntime } from "@autonous/runtime";
+import { createRuntime, splitRootsOf } from "@autonous/runtime";
 import { loadConfiguration } from "../config/load.ts";
 import { withProject } from "../config/project.ts";
 import { toolMemory } from "../store/tool-memory.ts";
@@ -35,7 +35,8 @@ export async function openTelegramChannel(context: ServiceContext): Promise<Open
 /** What a task is offered, as it would be now. */
 async function listTools({ roots, state_dir, environment, store }: ServiceContext): Promise<readonly string[]> {
   const own = loadConfiguration(environment);
-  const { configuration, roots: narrowed } = withProject(own, { roots, cwd: roots[0] ?? "/", environment });
+  const { open } = splitRootsOf(state_dir, roots);
+  const { configuration, roots: narrowed } = withProject(own, { roots: open, cwd: open[0] ?? "/", environment });
   const { policy } = configuration;
   const runtime = await createRuntime({
     roots: narrowed,

@@ -112,6 +112,25 @@ test("a place outside the roots is told as outside, also when it is sensitive", 
   });
 });
 
+// oxfmt-ignore
+const STATE_AS_ROOT = [
+  { real: "/state",           code: "SensitivePath" },
+  { real: "/state/runs/x",    code: "SensitivePath" },
+  { real: "/state/not/yet",   code: "SensitivePath" },
+  { real: "/STATE/db",        code: "PathTraversalBlocked" }, // elsewhere, or another spelling: closed either way
+  { real: "/state/../etc",    code: "PathTraversalBlocked" },
+  { real: "/statement",       code: "PathTraversalBlocked" },
+  { real: "/other/x",         code: "PathTraversalBlocked" }, // named as a root of ours, but no state of ours
+  { real: "/work/a",          code: undefined },
+] as const;
+
+for (const { real, code } of STATE_AS_ROOT) {
+  test(`${real} is ${code ?? "open"} where the state folder is a root`, () => {
+    const places = { roots: ["/work"], home: HOME, state_dirs: ["/state"], own_roots: ["/state", "/other"] };
+    expect(judgePlace(real, places)?.code).toBe(code);
+  });
+}
+
 test("a home at the top of the machine has its private files too", () => {
   const workspace = { roots: ["/"], home: "/", state_dirs: [] };
   expect(judgePlace("/.npmrc", workspace)?.code).toBe("SensitivePath");

@@ -28,7 +28,17 @@ const STATE: ClosedPlace = { code: "SensitivePath", reason: "it is the runtime's
  * decided and again when the path is used, so that both ask the same.
  */
 export function judgePlace(real: string, workspace: Places): ClosedPlace | undefined {
-  return judgeRoots(real, workspace.roots) ?? judgeSensitivity(real, workspace);
+  return judgeInRoots(real, workspace) ?? judgeSensitivity(real, workspace);
+}
+
+/** As `judgeRoots`, for callers that ask `judgeSensitivity` too: it has the better word for a state folder that is a root. */
+export function judgeInRoots(real: string, { roots, own_roots, state_dirs }: Places): ClosedPlace | undefined {
+  const outside = judgeRoots(real, roots);
+  if (outside === undefined || own_roots === undefined) return outside;
+  return judgeRoots(
+    real,
+    own_roots.filter((root) => state_dirs.includes(root)),
+  );
 }
 
 /** Compared name by name and letter by letter: folding here would open more than the roots. */

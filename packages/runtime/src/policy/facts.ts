@@ -108,6 +108,8 @@ export interface Places {
   readonly git_places?: GitPlaces;
   /** Real paths of the runtime's own state, out of reach of every tool. */
   readonly state_dirs: readonly string[];
+  /** State folders that were named as roots. Not among `roots`; a path in one is refused as state, not as outside. */
+  readonly own_roots?: readonly string[];
 }
 
 export interface WorkspaceContext extends Places {

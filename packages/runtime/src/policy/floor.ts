@@ -1,6 +1,6 @@
 import type { Permission } from "../protocol/call.ts";
 import { checkGitContents } from "./check-git.ts";
-import { judgeRoots, judgeSensitivity } from "./check-path.ts";
+import { judgeInRoots, judgeSensitivity } from "./check-path.ts";
 import type { ClosedPlace } from "./check-path.ts";
 import type { CallFacts, ResolvedTouch } from "./facts.ts";
 import { permissionsOf } from "./needed-permissions.ts";
@@ -35,7 +35,7 @@ export function notRequested(call: CallFacts): readonly Permission[] {
 
 export function checkRoots({ call, workspace }: Subject): Verdict | string {
   for (const touch of call.touches) {
-    const closed = judgeRoots(touch.real, workspace.roots);
+    const closed = judgeInRoots(touch.real, workspace);
     if (closed !== undefined) return denyTouch(touch, closed, "floor:roots");
   }
   return "Every path leads inside the allowed roots";
