@@ -216,12 +216,15 @@ class SessionState {
   }
 }
 
+/** A model that says nothing for this long has its last word shown. */
+const PAUSE_MS = 200;
+
 /** What a model says, as it comes, past the redactor. A stream a round: a secret may be cut by the border of two pieces. */
 function createPreview(view: LiveView): { push(delta: ModelDelta): void; end(): void } {
   const known = secretsOf(process.env);
   const open = new Map<ModelDelta["kind"], ReturnType<typeof createRedactStream>>();
   function streamOf(kind: ModelDelta["kind"]): ReturnType<typeof createRedactStream> {
-    const stream = open.get(kind) ?? createRedactStream({ known });
+    const stream = open.get(kind) ?? createRedactStream({ known, pause_ms: PAUSE_MS });
     if (!open.has(kind)) stream.on("data", (piece: Buffer) => view.delta({ kind, text: piece.toString() }));
     open.set(kind, stream);
     return stream;

@@ -32,8 +32,8 @@ export interface ToolContext {
   /** How much output a caller gets to see at once. */
   readonly limits: OutputLimits;
   readonly cursors: Cursors;
-  /** `fraction` from 0 to 1, or null where it cannot be known. */
-  progress(fraction: number | null, detail: string): void;
+  /** `fraction` from 0 to 1, or null where it cannot be known. `output`: the detail is the next piece of what a command prints. */
+  progress(fraction: number | null, detail: string, output?: "stdout" | "stderr"): void;
   /** Shows something at once to whoever asked. Recorded, so that it is there for who looks later. */
   display(shown: Displayed): Promise<void>;
 }
@@ -74,6 +74,8 @@ interface Undoing extends Pick<UndoLog, "content"> {
 export interface Transcript {
   /** Gives what can be shown of it already. */
   write(stream: "stdout" | "stderr", piece: Uint8Array): string;
+  /** No output came for a while: gives what more of it can be shown. */
+  pause(stream: "stdout" | "stderr"): string;
   end(): TranscriptEnd;
 }
 

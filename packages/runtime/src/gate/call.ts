@@ -131,6 +131,8 @@ export interface Progress {
   readonly tool_call_id: string;
   readonly fraction: number | null;
   readonly detail: string;
+  /** The detail is the next piece of what a command prints, on this stream. */
+  readonly output?: "stdout" | "stderr";
 }
 
 /** What a call carries from step to step. Each step fills in its part or throws. */

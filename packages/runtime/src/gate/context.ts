@@ -70,8 +70,9 @@ export function createContext(call: GateCall, parts: GateParts, options: Context
     },
     limits: parts.limits,
     cursors: parts.cursors,
-    progress: (fraction, detail) => {
-      call.options.onProgress?.({ tool_call_id, fraction, detail: parts.redactor.redact(detail).text });
+    progress: (fraction, detail, output) => {
+      const shown = { tool_call_id, fraction, detail: parts.redactor.redact(detail).text };
+      call.options.onProgress?.(output === undefined ? shown : { ...shown, output });
     },
     display: async (shown) => {
       if (onPlanned !== undefined) return; // nothing happens yet

@@ -34,6 +34,10 @@ class Channel {
     return this.#take(this.#redactor.push(this.#decoder.decode(piece, { stream: true })));
   }
 
+  pause(): string {
+    return this.#take(this.#redactor.pause());
+  }
+
   end(): string {
     const rest = this.#redactor.push(this.#decoder.decode());
     return this.#take(`${rest}${this.#redactor.end()}`);
@@ -60,6 +64,7 @@ export function openTranscript(options: TranscriptOptions): Transcript {
 
   return {
     write: (stream, piece) => keep(channels[stream].push(piece)),
+    pause: (stream) => keep(channels[stream].pause()),
     end(): TranscriptEnd {
       keep(channels.stdout.end());
       keep(channels.stderr.end());

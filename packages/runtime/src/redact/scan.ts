@@ -142,6 +142,11 @@ function nextHit(text: string, cursor: Cursor): readonly number[] | undefined {
   return undefined;
 }
 
+/** Whether a word of any rule stands in the text. */
+export function hasAnchor(text: string): boolean {
+  return nextHit(text, { at: 0, state: 0 }) !== undefined;
+}
+
 function besideOf({ before = [], start, end, decoded }: Found): readonly Span[] {
   const own = end > start ? [...before, { start, end }] : before;
   return decoded === undefined ? own : [...own, ...scanDecoded(decoded)];

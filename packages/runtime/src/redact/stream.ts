@@ -4,6 +4,7 @@ import type { Span } from "./find-shape.ts";
 import { gluedStart, withGlued } from "./glued.ts";
 import type { KnownValues } from "./known-values.ts";
 import { REDACTION_MARKER } from "../protocol/marker.ts";
+import { endsInPlainWord } from "./plain-word.ts";
 import { scan } from "./scan.ts";
 import { mergeSpans } from "./spans.ts";
 import { createView, LOOK_BACK } from "./view.ts";
@@ -18,11 +19,21 @@ import type { View } from "./view.ts";
 export interface StreamRedactor {
   /** Gives back what is settled. Ends of lines settle most. */
   push(chunk: string): string;
+  /**
+   * No text came for a while: gives back the last word, where it is held only because a word is settled by what follows
+   * it, and it does not read as the start of a secret.
+   */
+  pause(): string;
   /** Gives back the rest. Nothing may be pushed afterwards. */
   end(): string;
   /** Something was replaced so far. */
   readonly redacted: boolean;
 }
+
+/** So much held text is looked at again with each piece that comes, so that short lines and words come out at once. */
+const CHEAP_LOOK = 256;
+
+const LAST_LETTERS = 2;
 
 export function createStream(known: KnownValues | undefined): StreamRedactor {
   return new TwoPasses(known);
@@ -45,6 +56,12 @@ class TwoPasses implements StreamRedactor {
 
   push(chunk: string): string {
     return this.#readAgain(() => this.#first.push(chunk));
+  }
+
+  pause(): string {
+    const text = this.#first.pause();
+    if (!this.#hasBegun) return text;
+    return (text === "" ? "" : this.#second.push(text)) + this.#second.pause();
   }
 
   end(): string {
@@ -108,6 +125,18 @@ class Pass implements StreamRedactor {
     return this.#isWorthALook(chunk) ? this.#advance(false) : "";
   }
 
+  /** Rules read the word again with what follows it: only how far text is out changes. */
+  pause(): string {
+    // Known values have so many forms that one begins with nearly every letter: within a word that alone says nothing.
+    const isValue = this.#matched < this.#text.length - LAST_LETTERS || this.#matched <= this.#out;
+    const isUndecided = this.#open !== undefined || this.#spans.length > 0;
+    if (this.#isEnded || isUndecided || isValue || !endsInPlainWord(this.#text, this.#out)) return "";
+    const word = this.#text.slice(this.#out);
+    this.#out = this.#text.length;
+    this.#held = 0;
+    return word;
+  }
+
   end(): string {
     this.#isEnded = true;
     return this.#advance(true);
@@ -139,8 +168,9 @@ class Pass implements StreamRedactor {
     this.#keyEnd = keyEnd;
   }
 
-  /** Looking again at all that is held for each character that comes would take quadratic time. */
+  /** Looking again at all that is held for each character that comes would take quadratic time, unless that is little. */
   #isWorthALook(chunk: string): boolean {
+    if (this.#held < CHEAP_LOOK) return true;
     const pending = this.#text.length - this.#out;
     if (pending >= this.#held + 64 + (this.#held >> 3)) return true;
     return this.#held < 4096 && (chunk.includes("\n") || chunk.endsWith(REDACTION_MARKER));

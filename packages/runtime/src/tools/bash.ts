@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ToolContext, TranscriptEnd } from "../contract/context.ts";
-import type { CommandEnd, OutputStream } from "../contract/processes.ts";
+import type { CommandEnd } from "../contract/processes.ts";
 import { defineTool } from "../contract/tool.ts";
 import type { ToolOutput } from "../contract/tool.ts";
 import { ToolError } from "../protocol/errors.ts";
@@ -61,11 +61,7 @@ async function runToEnd(given: Args, context: ToolContext): Promise<Output> {
   const { cmd, workdir, timeout_seconds, network } = given;
   const { processes, signal } = context;
   const timeout_ms = timeout_seconds === undefined ? processes.timeout_ms : timeout_seconds * 1000;
-  const { end, printed } = await keepOutput(context.openTranscript(), async (keep) => {
-    const onOutput = (stream: OutputStream, piece: Buffer): void => {
-      const text = keep(stream, piece);
-      if (text !== "") context.progress(null, text);
-    };
+  const { end, printed } = await keepOutput(context, async (onOutput) => {
     const command = { run: cmd, workdir, network: network ? "allowlist" : "loopback" } as const;
     return await processes.run(command, { timeout_ms, signal, onOutput });
   });

@@ -1,5 +1,5 @@
 import type { CommandChanges } from "../contract/command-changes.ts";
-import type { ToolContext, Transcript, TranscriptEnd } from "../contract/context.ts";
+import type { ToolContext, TranscriptEnd } from "../contract/context.ts";
 import type { OutputStream } from "../contract/processes.ts";
 import type { ToolOutput } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
@@ -10,26 +10,39 @@ const MAX_FILES = 1000;
 const MAX_NOTES = 20;
 const LINE_END = 10;
 
-type OnOutput = (stream: OutputStream, piece: Buffer) => string;
+/** A command that prints nothing for this long has its last word shown, such as a question that waits. */
+const PAUSE_MS = 250;
+const STREAMS: readonly OutputStream[] = ["stdout", "stderr"];
+
+type OnOutput = (stream: OutputStream, piece: Buffer) => void;
 
 /**
  * Has a command's output go to its transcript, and after it what there is to say about what it changed. `run` gets what
- * takes the output, and gives what can be shown of it already.
+ * takes the output; what can be shown of it already goes to `progress`.
  */
 export async function keepOutput<End extends { readonly changes: CommandChanges }>(
-  transcript: Transcript,
+  { openTranscript, progress }: Pick<ToolContext, "openTranscript" | "progress">,
   run: (onOutput: OnOutput) => Promise<End>,
 ): Promise<{ readonly end: End; readonly printed: TranscriptEnd }> {
+  const transcript = openTranscript();
   let isLineOpen = false;
   let end: End;
+  let timer: NodeJS.Timeout | undefined;
+  const show = (stream: OutputStream, text: string): void => {
+    if (text !== "") progress(null, text, stream);
+  };
+  const pause = (): void => STREAMS.forEach((stream) => show(stream, transcript.pause(stream)));
   try {
     end = await run((stream, piece) => {
       if (stream === "stderr") isLineOpen = piece.at(-1) !== LINE_END;
-      return transcript.write(stream, piece);
+      show(stream, transcript.write(stream, piece));
+      timer = timer?.refresh() ?? setTimeout(pause, PAUSE_MS).unref();
     });
   } catch (error) {
     transcript.end(); // closes its file
     throw error;
+  } finally {
+    clearTimeout(timer);
   }
   const note = noteOn(end.changes);
   if (note !== "") transcript.write("stderr", Buffer.from(`${isLineOpen ? "\n" : ""}${note}`));

@@ -36,6 +36,7 @@ function plainTranscript(): Transcript {
   const printed = { stdout: "", stderr: "" };
   return {
     write: (stream, piece) => (printed[stream] += Buffer.from(piece).toString()),
+    pause: () => "",
     end: () => ({ ...printed, truncated_lines: false, truncated_bytes: false, redacted: false }),
   };
 }
@@ -59,6 +60,7 @@ async function kit(scripts: Readonly<Record<string, string>>, run: RunProgram = 
   const context = {
     skills: skills.forCall(call),
     openTranscript: plainTranscript,
+    progress: () => {},
     processes: { script_timeout_ms },
   };
   return {

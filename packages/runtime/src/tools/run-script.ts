@@ -82,13 +82,13 @@ export const runScript = defineTool({
   deadline_ms: MAX_SECONDS * 1000 + 30_000, // it is copied first, and ended by its own limit
   search_hint: "run execute skill script program",
 
-  async execute(given, { skills, processes, openTranscript, display }) {
+  async execute(given, { skills, processes, openTranscript, progress, display }) {
     const script = await skills.openScript(referenceOf(given), given.relative_path);
     const { timeout_seconds = processes.script_timeout_ms / 1000 } = given;
     const options = { workdir: given.workdir, timeout_ms: timeout_seconds * 1000 };
     try {
       const { end, printed } = await keepOutput(
-        openTranscript(),
+        { openTranscript, progress },
         async (onOutput) => await script.run(given.args, { ...options, onOutput }),
       );
       await tellSetAside(end.changes, { display });

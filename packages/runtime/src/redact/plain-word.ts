@@ -1,0 +1,29 @@
+import { isSpace } from "./characters.ts";
+import { DER_BEGINNINGS } from "./der-keys.ts";
+import { RULES } from "./rules.ts";
+import { hasAnchor } from "./scan.ts";
+
+/** One word of ordinary text, and what may stand behind it: letters in the order of a sentence, or a percentage. */
+const PLAIN_WORD = /^(?:\p{Lu}?\p{Ll}{0,14}|\p{Lu}{1,8}|\p{Lo}{1,40}|\d{1,3}%)[.,!?;:%)]{0,3}[ \t\r]{0,8}$/u;
+const BEHIND = /[^\p{L}\d]+$/u;
+const LONGEST = 56;
+
+/** How secrets begin that are known by their own look. What only names one, such as "token", stays readable anyway. */
+const SECRET_STARTS: readonly string[] = [
+  ...RULES.filter(({ isBare }) => isBare === true).map(({ word }) => word),
+  ...DER_BEGINNINGS.map((word) => word.toLowerCase()),
+  "ls0tls1crudjti",
+];
+
+/**
+ * Whether the last word of a text, from `at` on, reads as an ordinary word and not as the start of a secret. Only a line
+ * of a key without its first line may begin like one; a stream therefore asks when no text came for a while, and not
+ * between two pieces.
+ */
+export function endsInPlainWord(text: string, at: number): boolean {
+  if (text.length - at > LONGEST || (at > 0 && !isSpace(text.charCodeAt(at - 1)))) return false;
+  const word = text.slice(at);
+  if (!PLAIN_WORD.test(word) || hasAnchor(word.replace(BEHIND, ""))) return false;
+  const lower = word.toLowerCase();
+  return !SECRET_STARTS.some((start) => start.startsWith(lower));
+}
