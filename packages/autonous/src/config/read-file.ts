@@ -87,7 +87,8 @@ function readContent(
       if ("problem" in checked) problems.push(`${where([key])}: "${key}" ${checked.problem}`);
       else named.set(key as SettingName, checked.value);
     } else if (Object.hasOwn(POLICY_PARTS, key)) policyPart[key] = value;
-    else if (key !== "$schema" && key !== "prices") unknown.push({ key, why: unknownKey(key) });
+    else if (key !== "$schema" && key !== "prices")
+      unknown.push({ key, why: unknown.length < MOST_GUESSED ? unknownKey(key) : NOT_A_SETTING });
   }
   const { configuration: policy, problems: wrong } = checkConfiguration(policyPart);
   problems.push(...wrong.map((each) => `${where(partOf(each))}: ${each}`));
@@ -103,9 +104,13 @@ function partOf(problem: string): readonly (string | number)[] {
   return path.split(".").map((step) => (/^\d+$/.test(step) ? Number(step) : step));
 }
 
+const NOT_A_SETTING = "is not a setting";
+/** A guess takes its time, and nobody is told of more mistakes than this. */
+const MOST_GUESSED = 100;
+
 function unknownKey(key: string): string {
   const [nearest] = nearestNames(key, [...Object.keys(SETTINGS), ...Object.keys(POLICY_PARTS), "prices"]);
-  return `is not a setting${nearest === undefined ? "" : `; did you mean "${nearest}"?`}`;
+  return `${NOT_A_SETTING}${nearest === undefined ? "" : `; did you mean "${nearest}"?`}`;
 }
 
 /** The text of the user's own file, wherever its links lead. Undefined where there is none. */
