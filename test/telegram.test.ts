@@ -286,26 +286,62 @@ test.concurrent("/cancel stops the command that runs, and the next task begins",
   expect(existsSync(join(place.root, "ended"))).toBe(false);
 });
 
-test.concurrent("how far a long task is stands in one message, which goes when the answer comes", async ({
+test.concurrent("how far a long task is stands in one message, which goes when the answer comes; what it showed stays", async ({
   onTestFinished,
 }) => {
   const place = scratchPlace(onTestFinished);
   const model = writeScript(place, [
-    { reply: { tool_calls: [{ name: "display", arguments: { content: "half way" } }] } },
+    {
+      reply: { tool_calls: [{ name: "display", arguments: { content: "half way", level: "warning", title: "Walk" } }] },
+    },
     { delay_ms: 7000, reply: { final_answer: "there" } },
   ]);
   const telegram = await openTelegram(place);
   await startBot(place, telegram, { AUTONOUS_MODEL: model });
   telegram.say({ text: "walk" });
-  const shown = await telegram.until(() => telegram.answers()[0], "the progress");
-  expect(shown).toMatchObject({ is_silent: true, text: expect.stringMatching(/^Working[^]*half way/) as string });
+  const shown = await telegram.until(() => telegram.answers().length === 2 && telegram.answers(), "the progress");
+  expect(shown.map(({ text, is_silent }) => ({ text, is_silent }))).toEqual(
+    expect.arrayContaining([
+      { text: "Warning: Walk\nhalf way", is_silent: false },
+      { text: expect.stringMatching(/^Working/) as string, is_silent: true },
+    ]),
+  );
   const said = await telegram.until(
     () =>
-      telegram.answers().some(({ text }) => text === "there") && telegram.answers().length === 1 && telegram.answers(),
-    "only the answer to be left",
+      telegram.answers().some(({ text }) => text === "there") && telegram.answers().length === 2 && telegram.answers(),
+    "only what was shown and the answer to be left",
   );
-  expect(said.map(({ text }) => text)).toEqual(["there"]);
+  expect(said.map(({ text }) => text)).toEqual(["Warning: Walk\nhalf way", "there"]);
   expect(telegram.calls.some(({ method }) => method === "sendChatAction")).toBe(true);
+});
+
+test.concurrent("what a short task shows is sent before its answer, once, also where the service is killed", async ({
+  onTestFinished,
+}) => {
+  const place = scratchPlace(onTestFinished);
+  const show = (content: string): object => ({ name: "display", arguments: { content, level: "progress" } });
+  const model = writeScript(place, [
+    { reply: { tool_calls: [show("one"), show("two"), show("three")] } },
+    { reply: { final_answer: "there" } },
+  ]);
+  const telegram = await openTelegram(place);
+  const service = await startBot(place, telegram, { AUTONOUS_MODEL: model });
+  await telegram.outage("reset");
+  telegram.say({ text: "count" });
+  await telegram.recover();
+  const texts = (): readonly string[] => telegram.answers().map(({ text }) => text);
+  await telegram.until(() => texts().includes("there"), "the answer");
+  const before = texts();
+  expect(before.at(-1)).toBe("there");
+  expect(before.slice(0, -1).join("\n\n")).toBe("Progress: one\n\nProgress: two\n\nProgress: three");
+  await allSent(service);
+  await service.stop("SIGKILL");
+
+  await startBot(place, telegram, { AUTONOUS_MODEL: model });
+  telegram.say({ text: "/status" });
+  await telegram.until(() => texts().length > before.length, "an answer of the second start");
+  expect(texts().slice(0, before.length)).toEqual(before);
+  expect(texts().filter((text) => text.includes("two"))).toHaveLength(1);
 });
 
 test.concurrent("a token that Telegram does not know stops the start, and is not printed", async ({

@@ -34,6 +34,7 @@ test("under guarded the first request has what most tasks need, in less than 8 K
     "apply_patch",
     "delete_file",
     "bash",
+    "display",
     "tool_search",
   ]);
   expect(deferred).toContain("undo");
@@ -53,8 +54,8 @@ test("where all tools fit, all are sent and there is nothing to search for", asy
 
 test("what was found comes after what is there, and what the host wants first is there", async () => {
   const runtime = await start();
-  const { offered } = chooseTools(runtime.tools(), { found: ["undo", "nonsense", "ls"], first: ["display"] });
-  expect(names(offered).slice(-3)).toEqual(["display", "tool_search", "undo"]);
+  const { offered } = chooseTools(runtime.tools(), { found: ["undo", "nonsense", "ls"], first: ["attach"] });
+  expect(names(offered).slice(-3)).toEqual(["attach", "tool_search", "undo"]);
 });
 
 test("a schema keeps what somebody who writes arguments has to know, whatever the arguments are called", () => {

@@ -98,9 +98,14 @@ const NAMED: ReadonlySet<string> = new Set([
 /** Below these stand values, which are no schemas. */
 const VALUES: ReadonlySet<string> = new Set(["enum", "const", "examples", "required"]);
 
+/** Arguments that only spare callers of other tools an error. They are taken, and not offered. */
+const ALIAS = /^Alias of /;
+
 /** A description that has stood before in the same tool is not said again. */
 function compactSchema(schema: Schema, said: Set<unknown>): Schema {
-  const rows = Object.entries(schema).filter(([key, value]) => !LEFT_OUT.has(key) && !isNoBound(key, value));
+  const rows = Object.entries(schema).filter(
+    ([key, value]) => !LEFT_OUT.has(key) && !isNoBound(key, value) && !isSaidByValues(key, schema),
+  );
   const kept = rows.filter(([key, value]) => key !== "description" || !said.has(value));
   said.add(schema["description"]);
   return Object.fromEntries(
@@ -112,7 +117,13 @@ function compactBelow(value: unknown, isNamed: boolean, said: Set<unknown>): unk
   if (Array.isArray(value)) return value.map((each) => compactBelow(each, false, said));
   if (typeof value !== "object" || value === null) return value;
   if (!isNamed) return compactSchema(value as Schema, said);
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, compactBelow(inner, false, said)]));
+  const offered = Object.entries(value).filter(([, inner]) => !ALIAS.test(String(Object(inner)["description"])));
+  return Object.fromEntries(offered.map(([name, inner]) => [name, compactBelow(inner, false, said)]));
+}
+
+/** Of a list of texts to choose from, the values say what type they are. */
+function isSaidByValues(key: string, schema: Schema): boolean {
+  return key === "type" && Array.isArray(schema["enum"]) && schema["enum"].every((each) => typeof each === "string");
 }
 
 /** The largest whole number that there is bounds nothing, and that counts begin at 0 or 1 goes without saying. */

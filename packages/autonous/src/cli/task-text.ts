@@ -31,7 +31,7 @@ export function factRows({ task, reply, reply_sent_at }: ShownTask): string[][] 
   ];
 }
 
-const KINDS = { text: "the answer", file: "a file", approval: "a question" } as const;
+const KINDS = { text: "the answer", file: "a file", approval: "a question", display: "a message" } as const;
 
 /** What no channel has taken, and why. */
 export function unsentRows(unsent: Details["unsent"]): string[][] {

@@ -7,9 +7,11 @@ export interface Commander {
   /**
    * Sends what stands in the outbox. Gives when the channel has taken it, with a receipt where it will be needed (to
    * change a question once it is answered); throws when it has not, and is asked again later: `NotSent` says when, and
-   * whether at all.
+   * whether at all. `joined` are the rows behind it that go out with it.
    */
-  send(row: OutboxRow): Promise<{ readonly receipt?: string }>;
+  send(row: OutboxRow, joined?: readonly OutboxRow[]): Promise<{ readonly receipt?: string }>;
+  /** How many of these, from the first on, go out as one message: `send` gets them together. Default: one. */
+  countJoined?(rows: readonly OutboxRow[]): number;
 }
 
 interface NotSentOptions {

@@ -6,6 +6,7 @@ import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { Bell } from "./bell.ts";
 import { NotSent } from "./commander.ts";
+import type { Commander } from "./commander.ts";
 import { deliver } from "./deliver.ts";
 
 /** One reply in the outbox. */
@@ -85,4 +86,42 @@ test("a wait of a part of a millisecond is recorded as any other", async () => {
   bell.ring();
   await sending;
   expect(lines).toEqual(["Replies cannot be sent by test: busy", "Replies cannot be sent by test: that is over"]);
+});
+
+test("what the channel joins goes out together and is recorded one by one; a store that fails in between makes nothing go out twice", async () => {
+  const real = await setUp();
+  for (const text of ["b", "c"]) {
+    await real.inbox.ingest({ source: "test", lane: "a", text });
+    const [lease] = await real.inbox.claim("worker", 1);
+    if (lease !== undefined) await real.inbox.finish(lease, { outcome: "done", reply: text });
+  }
+  let fails = 1;
+  const marked: number[] = [];
+  const markSent: Store["outbox"]["markSent"] = async (id, receipt) => {
+    if (marked.length === 1 && fails-- > 0) throw new Error("the disk is full");
+    await real.outbox.markSent(id, receipt);
+    marked.push(id);
+  };
+  const sent: number[][] = [];
+  const commander: Commander = {
+    channel: "test",
+    countJoined: (rows) => Math.min(rows.length, 2),
+    send: (row, joined = []) => {
+      sent.push([row, ...joined].map(({ id }) => id));
+      return Promise.resolve({});
+    },
+  };
+  const stopped = new AbortController();
+  const store = { ...real, outbox: { ...real.outbox, markSent } };
+  const bell = new Bell();
+  const sending = deliver(stopped.signal, { store, commander, bell, log: () => undefined, clock: Date.now });
+  await until(() => {
+    bell.ring();
+    return marked.length === 3;
+  });
+  stopped.abort();
+  await sending;
+  expect(sent.flat()).toEqual([1, 2, 3]);
+  expect(sent[0]).toEqual([1, 2]);
+  expect(marked).toEqual([1, 2, 3]);
 });

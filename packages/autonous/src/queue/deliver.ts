@@ -135,24 +135,37 @@ class Delivery {
 
   /** Throws when the store does not keep what became of it. */
   async #sendAll(rows: readonly OutboxRow[]): Promise<void> {
-    for (const row of rows) {
-      if (this.#isOver || !(await this.#sendOne(row))) return;
+    for (let at = 0; at < rows.length;) {
+      const count = this.#countJoined(rows.slice(at));
+      if (this.#isOver || !(await this.#sendJoined(rows.slice(at, at + count)))) return;
+      at += count;
     }
   }
 
+  /** What the channel has taken already is only recorded, alone. */
+  #countJoined(rows: readonly OutboxRow[]): number {
+    const taken = rows.findIndex(({ id }) => this.#taken.has(id));
+    const open = taken < 0 ? rows : rows.slice(0, taken);
+    return open.length === 0 ? 1 : Math.max(1, this.#options.commander.countJoined?.(open) ?? 1);
+  }
+
   /** Gives whether the next of the chat may be sent. */
-  async #sendOne(row: OutboxRow): Promise<boolean> {
+  async #sendJoined(rows: readonly OutboxRow[]): Promise<boolean> {
     const { store, commander, bell } = this.#options;
+    const [row, ...joined] = rows;
+    if (row === undefined) return true;
     let taken = this.#taken.get(row.id);
     try {
-      taken ??= await commander.send(row);
+      taken ??= await commander.send(row, joined);
     } catch (problem) {
       return await this.#notTaken(row, problem as Error);
     }
-    this.#taken.set(row.id, taken);
-    await store.outbox.markSent(row.id, taken.receipt);
-    this.#taken.delete(row.id);
-    this.#later.delete(row.id);
+    for (const { id } of rows) this.#taken.set(id, taken);
+    for (const { id } of rows) {
+      await store.outbox.markSent(id, taken.receipt);
+      this.#taken.delete(id);
+      this.#later.delete(id);
+    }
     this.#troubles.over(row.chat);
     bell.ring(); // who follows the task sees that its reply went out
     return true;
@@ -170,7 +183,7 @@ class Delivery {
       await store.outbox.giveUp(id, problem.message);
       this.#later.delete(id);
       this.#troubles.over(chat);
-      const what = { text: "The reply", file: "A file", approval: "A question" }[content.kind];
+      const what = { text: "The reply", file: "A file", approval: "A question", display: "A message" }[content.kind];
       log(`${what} of task ${task_id} can never be sent by ${commander.channel} and is given up: ${problem.message}`);
       return true;
     }

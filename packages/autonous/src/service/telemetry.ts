@@ -76,10 +76,10 @@ function countSends(commander: Commander, registry: Registry): Commander {
   const { channel } = commander;
   const count = (outcome: "sent" | "failed"): void => registry.add("autonous_outbox_sends_total", { channel, outcome });
   return {
-    channel,
-    async send(row) {
+    ...commander,
+    async send(row, joined) {
       try {
-        const receipt = await commander.send(row);
+        const receipt = await commander.send(row, joined);
         count("sent");
         return receipt;
       } catch (error) {

@@ -2,7 +2,7 @@ import { chainEvents, EMPTY_TAIL, makeId, openRecordKey } from "@autonous/runtim
 import type { EventDraft, EventType, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import { recordCall } from "./calls.ts";
 import type { Queries } from "./database.ts";
-import { putAttachments } from "./put-outgoing.ts";
+import { putAttachments, putDisplay } from "./put-outgoing.ts";
 import type { Task } from "./store.ts";
 import { auditEvent } from "./task-audit.ts";
 
@@ -33,6 +33,7 @@ export async function appendEvents(queries: Queries, append: Append): Promise<re
     await recordCall(queries, event, result);
     await auditEvent(queries, event);
     await putAttachments(queries, event);
+    await putDisplay(queries, event);
     events.push(event);
   }
   return events;

@@ -313,3 +313,28 @@ test("the tasks of a database from before are found by their chats", async () =>
   expect(await textsOf("a")).toEqual(["five", "four", "three", "one"]);
   expect(await textsOf("empty")).toEqual(["six"]);
 });
+
+test("what waits to be sent, and the numbers of what was, survive a database from before messages were shown", async () => {
+  const file = scratchFile();
+  const before = await open(file);
+  await migrate(before, { migrations: MIGRATIONS.slice(0, 4), clock });
+  await before.transaction("fill", (queries) =>
+    queries.script(`insert into lanes (lane) values ('a');
+      insert into inbox (task_id, run_id, trace_id, source, lane, text, state, run_at, created_at, finished_at)
+        values ('t1', 'r1', 't', 's', 'a', 'one', 'done', 1, 1, 1);
+      insert into outbox (task_id, channel, chat, body, dedupe, created_at, kind, attempts, error)
+        values ('t1', 's', 'a', 'x', 'd1', 1, 'text', 2, 'no network'), ('t1', 's', 'a', '{}', 'd2', 1, 'file', 0, null);
+      delete from outbox where dedupe = 'd2'`),
+  );
+  await before.close();
+
+  const store = await openStore({ file, clock });
+  onTestFinished(() => store.close());
+  expect(await store.outbox.pending({ limit: 9 })).toMatchObject([
+    { id: 1, attempts: 2, content: { kind: "text", text: "x" } },
+  ]);
+  await store.inbox.ingest({ source: "s", lane: "a", text: "two" });
+  const [lease] = await store.inbox.claim("w", 1);
+  if (lease !== undefined) await store.inbox.finish(lease, { outcome: "done", reply: "y" });
+  expect((await store.outbox.pending({ limit: 9 })).map(({ id }) => id)).toEqual([1, 3]);
+});

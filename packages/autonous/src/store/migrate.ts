@@ -4,6 +4,7 @@ import { TABLES } from "./migrations/0001-tables.ts";
 import { APPROVALS } from "./migrations/0002-approvals.ts";
 import { SERVICE } from "./migrations/0003-service.ts";
 import { RECORD as RECORD_TABLES } from "./migrations/0004-record.ts";
+import { DISPLAY } from "./migrations/0005-display.ts";
 import { StoreError } from "./store-error.ts";
 
 export interface Migration {
@@ -21,6 +22,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 3, name: "service", sql: SERVICE, breaking: true },
   // An older version would read the events without their mac, and take every hash for a wrong one.
   { version: 4, name: "record", sql: RECORD_TABLES, breaking: true },
+  // An older version does not know how to send what was shown.
+  { version: 5, name: "display", sql: DISPLAY, breaking: true },
 ];
 
 const CREATE = `create table if not exists migrations (

@@ -45,12 +45,42 @@ function completed({ task: { task_id, run_id, trace_id } }: Lease, attachments: 
   return { event_id, ts, type: "tool_call.completed", trace_id, task_id, run_id, parent_id: null, payload };
 }
 
+function shown({ task: { task_id, run_id, trace_id } }: Lease, payload: object): EventDraft {
+  const event_id = makeId("evt", START_MS);
+  const ts = new Date(START_MS).toISOString();
+  return { event_id, ts, type: "display", trace_id, task_id, run_id, parent_id: null, payload: { ...payload } };
+}
+
 describe.each(STORE_KINDS)("the outbox on $name", (kind) => {
   async function scratch(): Promise<{ readonly at: ScratchStore; readonly store: Store }> {
     const at = new ScratchStore(kind);
     onTestFinished(() => at.close());
     return { at, store: await at.open() };
   }
+
+  test("what a call shows waits with its record, before the answer, and once also where the call is made again", async () => {
+    const { store } = await scratch();
+    const lease = await begin(store);
+    const journal = store.journal(lease.task.run_id, lease);
+    const half = { tool_call_id: "call_1", content: "half way", level: "warning", title: "Walk", thought: "not sent" };
+    await journal.append([shown(lease, half)]);
+    await journal.append([shown(lease, half), shown(lease, { ...half, content: "more" })]);
+    await journal.append([shown(lease, { ...half, tool_call_id: "call_2" }), shown(lease, { i: 1 })]);
+    await store.inbox.finish(lease, { outcome: "done", reply: "there" });
+
+    const rows = await store.outbox.pending({ limit: 100, channel: "test" });
+    const content = { kind: "display", content: "half way", level: "warning", title: "Walk" };
+    expect(rows.map((row) => row.content)).toEqual([
+      content,
+      { ...content, content: "more" },
+      content,
+      { kind: "text", text: "there" },
+    ]);
+    for (const { id } of rows) await store.outbox.markSent(id);
+    const types = (await store.events.read({ run_id: lease.task.run_id, limit: 100 })).map(({ event }) => event.type);
+    expect(types.filter((type) => type === "reply.sent")).toHaveLength(1);
+    expect((await store.tasks.get(lease.task.task_id))?.reply).toBe("there");
+  });
 
   test("what was not taken is due again at its time, and holds up its chat until then, and no other", async () => {
     const { at, store } = await scratch();

@@ -133,14 +133,22 @@ const DAMAGED = {
   file: "A file of this task cannot be sent: its entry in the store is damaged.",
   approval:
     'A question of this task cannot be shown: its entry in the store is damaged. Answer it with "autonous approvals list".',
+  display: "A message of this task cannot be shown: its entry in the store is damaged.",
 } as const;
 
 function isOutgoing(value: unknown): value is Exclude<Outgoing, { readonly kind: "text" }> {
   if (!isObject(value)) return false;
-  const { kind, approval_id, artifact, name, sha256 } = value;
-  const needed = kind === "approval" ? [approval_id] : [artifact, name, sha256];
-  return (kind === "approval" || kind === "file") && needed.every((each) => typeof each === "string");
+  const fields =
+    typeof value["kind"] === "string" && Object.hasOwn(FIELDS, value["kind"]) ? FIELDS[value["kind"]] : undefined;
+  return fields?.every((name) => typeof value[name] === "string") ?? false;
 }
+
+/** What has to be in an entry of each kind. */
+const FIELDS: Readonly<Record<string, readonly string[]>> = {
+  approval: ["approval_id"],
+  file: ["artifact", "name", "sha256"],
+  display: ["content", "level"],
+};
 
 interface Sent {
   readonly receipt: string | null;
@@ -151,7 +159,7 @@ async function markSent(queries: Queries, id: number, { receipt, now }: Sent): P
   const sent = await queries.one<StoredContent>(MARK_SENT, [now, receipt, id]);
   if (sent === undefined) return; // recorded before
   const content = contentOf(sent.kind, sent.body);
-  if (content.kind === "approval") return; // the record has the question itself
+  if (content.kind === "approval" || content.kind === "display") return; // the record has it already
   const task = await findTask(queries, sent.task_id);
   if (task === undefined) throw new Error(`Reply ${id} belongs to task "${sent.task_id}", which is not there`);
   const said = content.kind === "text" ? { text: content.text } : { file: fileFacts(content) };

@@ -1,6 +1,7 @@
+import { hash } from "node:crypto";
 import type { AttachedFile, RuntimeEvent } from "@autonous/runtime";
 import type { Queries } from "./database.ts";
-import type { Outgoing, Task } from "./store.ts";
+import type { Outgoing, ShownMessage, Task } from "./store.ts";
 
 const INSERT = `insert into outbox (task_id, channel, chat, kind, body, approval_id, dedupe, created_at)
   values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (dedupe) do nothing`;
@@ -45,4 +46,24 @@ export async function putAttachments(queries: Queries, { type, run_id, payload, 
     const dedupe = `file:${run_id}:${index}:${String(payload["tool_call_id"])}`;
     await putRow(queries, receiver, { content: { ...file, kind: "file" }, dedupe, now: Date.parse(ts) });
   }
+}
+
+/** What a call shows goes out with its record. A call that is made again after a crash shows nothing twice. */
+export async function putDisplay(queries: Queries, { type, run_id, payload, ts }: RuntimeEvent): Promise<void> {
+  if (type !== "display" || typeof payload["content"] !== "string") return;
+  const receiver = await queries.one<Receiver>(ASKED_BY, [run_id]);
+  if (receiver === undefined) return;
+  const { tool_call_id, content, level, title, evidence } = payload as unknown as {
+    readonly tool_call_id: string;
+  } & ShownMessage;
+  const shown: ShownMessage = {
+    kind: "display",
+    content,
+    level,
+    ...(title === undefined ? {} : { title }),
+    ...(evidence === undefined ? {} : { evidence }),
+  };
+  const digest = hash("sha256", JSON.stringify(shown), "hex");
+  const dedupe = `display:${run_id}:${digest}:${tool_call_id}`;
+  await putRow(queries, receiver, { content: shown, dedupe, now: Date.parse(ts) });
 }

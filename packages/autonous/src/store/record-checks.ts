@@ -32,11 +32,11 @@ const CONTRADICTIONS = [
   { problem: "the record says that a reply was sent, but the outbox does not have it",
     sql: `select run_id from inbox where ${KEPT} and
             (select count(*) from events where events.run_id = inbox.run_id and type = 'reply.sent') >
-            (select count(*) from outbox where outbox.task_id = inbox.task_id and kind <> 'approval' and sent_at is not null)` },
+            (select count(*) from outbox where outbox.task_id = inbox.task_id and kind in ('text', 'file') and sent_at is not null)` },
   { problem: "the outbox says that a reply was sent, but the record does not",
     sql: `select run_id from inbox where ${KEPT} and
             (select count(*) from events where events.run_id = inbox.run_id and type = 'reply.sent') <
-            (select count(*) from outbox where outbox.task_id = inbox.task_id and kind <> 'approval' and sent_at is not null)` },
+            (select count(*) from outbox where outbox.task_id = inbox.task_id and kind in ('text', 'file') and sent_at is not null)` },
   { problem: "the inbox says that the task is done, but the record does not",
     sql: `select run_id from inbox where ${KEPT} and state = 'done' and
             not exists (select 1 from events where events.run_id = inbox.run_id and type = 'task.completed')` },

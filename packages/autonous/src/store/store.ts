@@ -1,6 +1,5 @@
 import type {
   ApprovalKeeper,
-  AttachedFile,
   EventDraft,
   Journal,
   MemoryKeeper,
@@ -11,10 +10,12 @@ import type {
 import type { AuditFilter, AuditPage } from "./audit-filter.ts";
 import type { Upkeep } from "./kept-runs.ts";
 import type { RecordedRow } from "./events.ts";
+import type { Outgoing } from "./outgoing.ts";
 import type { RecordChecks } from "./record-checks.ts";
 import type { TaskState, WorkingState } from "./task-states.ts";
 
 export type { ForgottenRun, OldRun, Upkeep } from "./kept-runs.ts";
+export type { Outgoing, ShownMessage } from "./outgoing.ts";
 
 /**
  * What the others ask of the store. Every method is one whole transaction: when it returns, what it did survives kill
@@ -143,12 +144,6 @@ export interface Inbox {
    */
   recover(leaseMs: number): Promise<number>;
 }
-
-/** What is to be sent. Each is recorded in the commit that makes it: an answer, a file, a question. */
-export type Outgoing =
-  | { readonly kind: "text"; readonly text: string }
-  | ({ readonly kind: "file" } & AttachedFile)
-  | { readonly kind: "approval"; readonly approval_id: string };
 
 export interface OutboxRow {
   readonly id: number;

@@ -46,7 +46,7 @@ interface GivenUp {
   readonly now: number;
 }
 
-const NAMES = { text: "the reply", file: "a file", approval: "a question" } as const;
+const NAMES = { text: "the reply", file: "a file", approval: "a question", display: "a message" } as const;
 
 /** No event says this either: nothing was done, and the record of the run may be at its end. */
 export async function auditGivenUp(

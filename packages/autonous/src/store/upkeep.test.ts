@@ -43,7 +43,7 @@ async function doTask({ store }: Place, options: { readonly events?: number; rea
   const drafts = Array.from({ length: options.events ?? 3 }, (_, index) => ({
     event_id: makeId("evt", Date.now()),
     ts: new Date(0).toISOString(),
-    type: "display" as const,
+    type: "progress" as const,
     ...about,
     payload: { level: "info", content: `event ${index} ${"x".repeat(200)}` },
   }));

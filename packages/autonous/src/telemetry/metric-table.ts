@@ -31,7 +31,7 @@ export const METRICS = {
   autonous_model_tokens_total:             { type: "counter",   labels: ["model", "direction"],   help: "Tokens: in, out, and of those in the ones that the provider had cached" },
   autonous_model_cost_total:               { type: "counter",   labels: ["model"],                help: "What the model cost, in the currency of the price table, where it has a price" },
   autonous_breaker_state:                  { type: "gauge",     labels: ["provider"],             help: "The circuit breaker of a provider: 0 closed, 1 half-open, 2 open" },
-  autonous_outbox_pending:                 { type: "gauge",     labels: [],                       help: "Answers, files and questions that no channel has taken yet" },
+  autonous_outbox_pending:                 { type: "gauge",     labels: [],                       help: "Answers, files, questions and shown messages that no channel has taken yet" },
   autonous_oldest_unsent_seconds:          { type: "gauge",     labels: [],                       help: "How long the oldest of them has waited; 0: none waits" },
   autonous_outbox_sends_total:             { type: "counter",   labels: ["channel", "outcome"],   help: "Attempts to send something: sent or failed" },
   autonous_worker_up:                      { type: "gauge",     labels: [],                       help: "1 while a worker runs, else 0" },

@@ -18,7 +18,7 @@ import { updateMemory } from "./update-memory.ts";
 import { undo } from "./undo.ts";
 import { write } from "./write.ts";
 
-/** In the order of spec 2. */
+/** In this order they are offered to a model, as far as the budget of its first request goes. */
 const TOOLS: readonly Tool[] = [
   ls,
   find,
@@ -29,13 +29,13 @@ const TOOLS: readonly Tool[] = [
   applyPatch,
   deleteFile,
   bash,
+  display,
   backgroundOutput,
   backgroundStop,
   backgroundList,
   runScript,
   networkRequest,
   updateMemory,
-  display,
   attach,
   toolSearch,
   undo,

@@ -13,7 +13,7 @@ const GRACE_MS = 10_000;
 
 const args = () =>
   z.strictObject({
-    cmd: z.string().min(1).max(100_000).describe("The command, for bash"),
+    cmd: z.string().min(1).max(100_000),
     workdir: z.string().min(1).default(".").describe("Folder to run it in"),
     timeout_seconds: z.number().min(0.1).max(MAX_SECONDS).optional().describe("Timeout in seconds (default 120)"),
     is_background: z.boolean().default(false).describe("Return at once; read output with background_output"),
@@ -38,7 +38,7 @@ export const bash = defineTool({
   name: "bash",
   version: "1.0.0",
   description:
-    "Run a bash command, confined to the workspace, without network. Long output is truncated in the middle, and kept in full. No process is left running unless is_background is set.",
+    "Run a bash command, confined to the workspace, without network. No process is left running unless is_background is set.",
   args,
   returns,
   aliases: [{ name: "run_terminal_cmd", adapt: adaptRunTerminalCmd }],

@@ -4,15 +4,11 @@ import { defineTool } from "../contract/tool.ts";
 
 const args = () =>
   z.strictObject({
-    content: z.string().min(1).max(16_000).describe("What to show"),
-    level: z.enum(LEVELS).default("info").describe("info, success, warning, error or progress"),
-    title: z.string().max(200).optional().describe("A line above it"),
-    thought: z.string().max(4_000).optional().describe("Why it is shown; kept in the record"),
-    evidence: z
-      .array(z.string().min(1).max(1_000))
-      .max(20)
-      .optional()
-      .describe("What it rests on, such as src/app.ts:12"),
+    content: z.string().min(1).max(16_000).describe("Text to show"),
+    level: z.enum(LEVELS).default("info"),
+    title: z.string().max(200).optional().describe("Heading"),
+    thought: z.string().max(4_000).optional().describe("Reason, for the record only"),
+    evidence: z.array(z.string().min(1).max(1_000)).max(20).optional().describe("Sources, such as src/app.ts:12"),
   });
 
 const returns = () => z.strictObject({ level: z.enum(LEVELS) });
@@ -20,7 +16,7 @@ const returns = () => z.strictObject({ level: z.enum(LEVELS) });
 export const display = defineTool({
   name: "display",
   version: "1.0.0",
-  description: "Show the user something at once, while the work goes on. The final answer is not given this way.",
+  description: "Show the user a message at once, while the task goes on: progress, findings. Not for the final answer.",
   args,
   returns,
   aliases: [{ name: "message_user", adapt: adaptMessage }],
@@ -30,6 +26,7 @@ export const display = defineTool({
   permission_class: "readonly",
   audit_operation: "display",
   read_only: true,
+  idempotent: true, // a call that is made again under its id sends nothing twice
   search_hint: "show tell message user progress status",
 
   async execute(given, { display: show }) {

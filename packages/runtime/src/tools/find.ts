@@ -19,14 +19,11 @@ const args = () =>
   z.strictObject({
     path: z.string().min(1).default(".").describe("Folder to look in"),
     name_pattern: z.string().min(1).describe("Glob: *.ts is a name at any depth, src/**/*.ts a path below path"),
-    max_depth: z.int().min(1).optional().describe("How far down to look; 1 is the folder itself"),
-    limit: z.int().min(1).optional().describe("Entries a page"),
-    cursor: z.string().optional().describe("next_page_cursor of the page before"),
-    type: z
-      .enum(["file", "directory", "link", "any", "f", "d", "l"])
-      .default("any")
-      .describe("f, d and l are short for the first three"),
-    sort: z.enum(["path", "newest"]).default("path").describe("By path, or what changed last first"),
+    max_depth: z.int().min(1).optional().describe("Levels to descend; 1 is the folder itself"),
+    limit: z.int().min(1).optional().describe("Entries per page"),
+    cursor: z.string().optional().describe("The next_page_cursor"),
+    type: z.enum(["file", "directory", "link", "any", "f", "d", "l"]).default("any"),
+    sort: z.enum(["path", "newest"]).default("path"),
   });
 type Args = z.output<ReturnType<typeof args>>;
 
@@ -41,8 +38,7 @@ const returns = () =>
 export const find = defineTool({
   name: "find",
   version: "1.0.0",
-  description:
-    "Find files and folders by name. Folders end in /, links in @; .gitignore is respected. Long lists come in pages.",
+  description: "Find files and folders by name. Folders end in /, links in @; .gitignore is respected.",
   args,
   returns,
   aliases: [

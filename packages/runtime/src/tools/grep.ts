@@ -26,17 +26,17 @@ const args = () =>
       .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: "it has to be letters, digits, _ and -" })
       .optional()
       .describe("Only files of this type: ts, py, rust"),
-    limit: z.int().min(1).optional().describe("Matches (or files) a page"),
-    head_limit: z.int().min(1).optional().describe("As limit"),
-    cursor: z.string().optional().describe("next_page_cursor of the page before"),
+    limit: z.int().min(1).optional().describe("Matches (or files) per page"),
+    head_limit: z.int().min(1).optional().describe("Alias of limit"),
+    cursor: z.string().optional().describe("The next_page_cursor"),
     multiline: z
       .boolean()
       .default(false)
-      .describe(String.raw`Let a match go over several lines; . matches \n too`),
-    "-i": z.boolean().default(false).describe("Ignore upper and lower case"),
+      .describe(String.raw`Match across lines; . matches \n too`),
+    "-i": z.boolean().default(false).describe("Ignore case"),
     context: z.int().min(0).max(100).default(0).describe("Lines around each match"),
-    files_only: z.boolean().default(false).describe("Only the names of files"),
-    count_only: z.boolean().default(false).describe("Only the number of matching lines of each file"),
+    files_only: z.boolean().default(false).describe("Only file names"),
+    count_only: z.boolean().default(false).describe("Only the number of matching lines per file"),
   });
 type Args = z.output<ReturnType<typeof args>>;
 
@@ -55,7 +55,7 @@ export const grep = defineTool({
   name: "grep",
   version: "1.0.0",
   description:
-    "Search the text of files with a regular expression. Gives file:line:text in path order; .gitignore is respected. Many matches come in pages.",
+    "Search the text of files with a regular expression. Gives file:line:text in path order; .gitignore is respected.",
   args,
   returns,
   required_permissions: ["fs.read"],

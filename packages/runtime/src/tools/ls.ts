@@ -9,16 +9,12 @@ import type { Place, Walked } from "./walk.ts";
 
 const args = () =>
   z.strictObject({
-    path: z.string().min(1).default(".").describe("Folder to list, relative to the workspace"),
-    recursive: z.boolean().default(false).describe("List the folders below it too"),
-    limit: z.int().min(1).optional().describe("Entries a page"),
-    cursor: z.string().optional().describe("next_page_cursor of the page before"),
-    ignore_globs: z
-      .array(z.string().min(1))
-      .max(100)
-      .optional()
-      .describe("Leave out what matches, such as node_modules"),
-    all: z.boolean().default(false).describe("Show the names of sensitive places too"),
+    path: z.string().min(1).default(".").describe("Folder to list"),
+    recursive: z.boolean().default(false).describe("Include subfolders"),
+    limit: z.int().min(1).optional().describe("Entries per page"),
+    cursor: z.string().optional().describe("The next_page_cursor"),
+    ignore_globs: z.array(z.string().min(1)).max(100).optional().describe("Names to leave out: node_modules"),
+    all: z.boolean().default(false).describe("Name sensitive files too"),
   });
 type Args = z.output<ReturnType<typeof args>>;
 
@@ -31,7 +27,7 @@ const returns = () =>
 export const ls = defineTool({
   name: "ls",
   version: "1.0.0",
-  description: "List a folder. Folders end in /, links in @. Long listings come in pages.",
+  description: "List a folder. Folders end in /, links in @.",
   args,
   returns,
   aliases: [{ name: "list_dir", adapt: adaptListDir }],

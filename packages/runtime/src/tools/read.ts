@@ -17,12 +17,12 @@ import type { Start, Survey } from "./survey-file.ts";
 const args = () =>
   z
     .strictObject({
-      path: z.string().min(1).describe("File to read, relative to the workspace; or a storage_ref of this run"),
+      path: z.string().min(1).describe("File to read; or a storage_ref of this run"),
       offset: z.int().min(0, "lines are counted from 1").optional().describe("Line to begin at, counted from 1"),
-      limit: z.int().min(1).optional().describe("Lines a page"),
+      limit: z.int().min(1).optional().describe("Lines per page"),
       offset_bytes: z.int().min(0).optional().describe("Byte to begin at, counted from 0"),
-      limit_bytes: z.int().min(1).optional().describe("Bytes a page; an offset beside it counts bytes too"),
-      cursor: z.string().optional().describe("next_page_cursor of the page before"),
+      limit_bytes: z.int().min(1).optional().describe("Bytes per page; an offset beside it counts bytes too"),
+      cursor: z.string().optional().describe("The next_page_cursor"),
     })
     .superRefine((given, { addIssue }) => {
       for (const [field, other, why] of CONTRADICTIONS) {
@@ -64,7 +64,7 @@ export const read = defineTool({
   name: "read",
   version: "1.0.0",
   description:
-    "Read a file, or a slice of it by lines or bytes. Long files come in pages. Images and other binary files are only named, with type and size.",
+    "Read a file, or a slice of it by lines or bytes. Images and other binary files are only named, with type and size.",
   args,
   returns,
   aliases: [{ name: "read_file", adapt: adaptReadFile }],

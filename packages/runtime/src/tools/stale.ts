@@ -6,7 +6,7 @@ export const sha256Argument = () =>
   z
     .string()
     .regex(/^[0-9a-f]{64}$/i, "expected 64 hexadecimal digits")
-    .describe("sha256 that read gave; refused if the file has changed since");
+    .describe("sha256 from read; refused if the file has changed");
 
 /** A change that was planned on other content than there is does not happen. */
 export async function refuseStale(before: FileBefore, wanted: string | undefined, deed: string): Promise<void> {

@@ -13,10 +13,7 @@ const args = () =>
   z.strictObject({
     path: z.string().min(1).describe("File to write; missing folders are made"),
     content: z.string().describe("The whole content, or with append what to add at the end"),
-    mode: z
-      .enum(["overwrite", "append", "create"])
-      .default("overwrite")
-      .describe("create refuses a file that is there already"),
+    mode: z.enum(["overwrite", "append", "create"]).default("overwrite").describe("create refuses an existing file"),
     if_sha256: sha256Argument().optional(),
   });
 type Args = z.output<ReturnType<typeof args>>;

@@ -21,7 +21,6 @@ const EVERY_MS = 3000;
 /** Telegram's "typing…" lasts five seconds. */
 const TYPING_MS = 4500;
 const CALL_LENGTH = 200;
-const DISPLAY_LENGTH = 1000;
 const MANY_TASKS = 10_000;
 const KEPT = "telegram:progress";
 
@@ -30,7 +29,6 @@ interface Shown {
   readonly since: number;
   turn: number;
   call: string;
-  display: string;
   message_id?: number;
   text: string;
   nextAt: number;
@@ -53,7 +51,6 @@ const CHANGES: Readonly<Partial<Record<EventType, Change>>> = {
   "tool_call.started":   (shown, payload) => { shown.call = short(callText(payload), CALL_LENGTH); },
   "tool_call.completed": (shown) => { shown.call = ""; },
   "tool_call.failed":    (shown) => { shown.call = ""; },
-  "display":             (shown, { content }) => { shown.display = short(String(content), DISPLAY_LENGTH); },
 };
 
 /** After these nothing of the task goes on, for a while or for good. Its answer or a question follows. */
@@ -116,7 +113,7 @@ export class Progress {
   #begin(chat: number, task_id: string): Shown {
     const known = this.#shown.get(chat);
     if (known?.task_id === task_id) return known;
-    const fresh = { turn: 0, call: "", display: "", text: "", nextAt: 0, typingAt: 0 };
+    const fresh = { turn: 0, call: "", text: "", nextAt: 0, typingAt: 0 };
     const shown = { task_id, since: this.#options.clock(), ...fresh };
     this.#shown.set(chat, known?.message_id === undefined ? shown : { ...shown, message_id: known.message_id });
     return this.#shown.get(chat) ?? shown;
@@ -193,9 +190,9 @@ export class Progress {
   }
 }
 
-function textOf({ turn, call, display }: Shown): string {
+function textOf({ turn, call }: Shown): string {
   const head = turn > 1 ? `Working, turn ${turn}` : "Working";
-  return [head, call, display].filter((part) => part !== "").join("\n");
+  return [head, call].filter((part) => part !== "").join("\n");
 }
 
 function short(text: string, length: number): string {

@@ -4,13 +4,14 @@ import { runPath } from "@autonous/runtime";
 import { InputFile } from "grammy";
 import type { Commander } from "../../queue/commander.ts";
 import { NotSent } from "../../queue/commander.ts";
-import type { Outgoing, OutboxRow, Store } from "../../store/store.ts";
+import type { Outgoing, OutboxRow, ShownMessage, Store } from "../../store/store.ts";
 import type { TelegramClient } from "./client.ts";
 import { fileMs } from "./client.ts";
 import { TelegramFailure } from "./failure.ts";
 import { chatOf } from "./incoming.ts";
 import type { Questions } from "./questions.ts";
 import { sendPart } from "./show.ts";
+import { BETWEEN, countJoined, isShown, LOUD, shownText } from "./shown-text.ts";
 import { MESSAGE_LIMIT, splitText } from "./split-text.ts";
 import type { Part } from "./split-text.ts";
 
@@ -40,10 +41,14 @@ interface Sent {
 
 interface Sending<Content extends Outgoing = Outgoing> {
   readonly row: OutboxRow;
+  /** What goes out in the same message. */
+  readonly joined: readonly OutboxRow[];
   readonly content: Content;
   readonly chat: number;
   readonly parts: Required<SendParts>;
   readonly memory: Memory;
+  /** Whether the phone of the person stays quiet. */
+  readonly silent?: boolean;
 }
 
 type Receipt = { readonly receipt?: string };
@@ -54,11 +59,12 @@ export function createCommander(given: SendParts): Commander {
   const memory: Memory = { parts: new Map(), late: new Map() };
   return {
     channel: "telegram",
-    async send(row) {
+    countJoined,
+    async send(row, joined = []) {
       const chat = chatOf(row.chat);
       if (chat === undefined) throw new NotSent(`"${row.chat}" is no chat of Telegram's`, { forGood: true });
       try {
-        return await sendTo({ row, content: row.content, chat, parts, memory });
+        return await sendTo({ row, joined, content: row.content, chat, parts, memory });
       } catch (error) {
         throw error instanceof TelegramFailure ? notSent(error) : error;
       }
@@ -85,6 +91,8 @@ function sendContent(sending: Sending): Promise<Receipt> {
       return sendFile({ ...sending, content });
     case "approval":
       return sendQuestion({ ...sending, content });
+    case "display":
+      return sendShown({ ...sending, content });
   }
 }
 
@@ -104,9 +112,22 @@ const CAPTION_LIMIT = 1024;
 const EMPTY: Part = { text: "The answer is empty.", entities: [] };
 
 async function sendText(sending: Sending<Extract<Outgoing, { kind: "text" }>>): Promise<Receipt> {
-  const { row, content, chat, parts, memory } = sending;
+  const { content } = sending;
   if (content.text.length > MOST_TEXT) return await sendLongText(sending);
-  const messages = splitText(content.text);
+  return await sendParts(splitText(content.text), sending);
+}
+
+/** Silent unless something is wrong: the answer is what a person is called for. */
+async function sendShown(sending: Sending<ShownMessage>): Promise<Receipt> {
+  const shown = [sending.content, ...sending.joined.map(({ content }) => content).filter(isShown)];
+  return await sendParts(splitText(shown.map(shownText).join(BETWEEN)), {
+    ...sending,
+    silent: !shown.some(({ level }) => LOUD.has(level)),
+  });
+}
+
+async function sendParts(messages: readonly Part[], sending: Sending): Promise<Receipt> {
+  const { row, chat, parts, memory } = sending;
   if (messages.length <= 1) return { receipt: await sendOne(messages[0] ?? EMPTY, sending) };
   let sent = await sentOf(sending);
   for (const message of messages.slice(sent.count)) {
@@ -129,8 +150,11 @@ async function sentOf({ row, chat, parts, memory }: Sending): Promise<Sent> {
   return { row: row.id, count: before !== null && Number(before[1]) === row.id ? Number(before[2]) : 0 };
 }
 
-async function sendOne(part: Part, { chat, parts }: Sending): Promise<string> {
-  const { message_id } = await parts.client.send(chat, (api, signal) => sendPart(api, { chat, part }, signal));
+async function sendOne(part: Part, { chat, parts, silent = false }: Sending): Promise<string> {
+  const options = silent ? { disable_notification: true } : {};
+  const { message_id } = await parts.client.send(chat, (api, signal) =>
+    sendPart(api, { chat, part, ...options }, signal),
+  );
   return String(message_id);
 }
 

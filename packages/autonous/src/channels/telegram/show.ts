@@ -18,7 +18,7 @@ export async function sendPart(
   return await api.sendMessage(chat, part.text, options, signal);
 }
 
-type SendOptions = Pick<NonNullable<Parameters<Api["sendMessage"]>[2]>, "reply_markup">;
+type SendOptions = Pick<NonNullable<Parameters<Api["sendMessage"]>[2]>, "reply_markup" | "disable_notification">;
 
 /** Says something that is on no record. */
 export function showPlain(client: TelegramClient, chat: number, text: string): void {
