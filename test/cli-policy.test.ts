@@ -39,6 +39,7 @@ describe("explain", () => {
     { tool: "read",            args: { path: "/etc/passwd" },       code: 3, says: /Nothing|root/i },
     { tool: "network_request", args: { url: "https://example.com/" }, code: 3, says: /allow/i },
     { tool: "bash",            args: { cmd: "rm -rf /" },           code: 3, says: /Nothing/i },
+    { tool: "bash",            args: { cmd: "npm ci", network: true }, code: 3, says: /"network": \{ "allow": / },
   ] as const;
   for (const { tool, args, code, says } of SUGGESTED) {
     test(`says what would change the answer on ${tool} ${JSON.stringify(args)}, and runs nothing`, async () => {

@@ -55,6 +55,8 @@ export interface GivenCall {
   readonly risk?: CallFacts["risk"];
   readonly command?: string;
   readonly network?: boolean;
+  /** Whether the command goes on after the call. */
+  readonly background?: boolean;
   readonly url?: string;
   /** What `url` is judged by. */
   readonly allow?: readonly string[];
@@ -63,6 +65,7 @@ export interface GivenCall {
 
 export function callOf(given: GivenCall): CallFacts {
   const { tool, touches = [], risk = "low", command, network = false, url, allow = ["example.com"], requested } = given;
+  const running = given.background === undefined ? {} : { background: given.background };
   return {
     tool: typeof tool === "string" ? TOOLS[tool] : tool,
     risk,
@@ -74,7 +77,7 @@ export function callOf(given: GivenCall): CallFacts {
       exists: true,
       ...touch,
     })),
-    ...(command !== undefined && { commands: [commandOf(command, network)] }),
+    ...(command !== undefined && { commands: [{ ...commandOf(command, network), ...running }] }),
     ...(url !== undefined && { addresses: [{ shown: url, verdict: judgeAddress(url, allow) }] }),
     ...(requested !== undefined && { requested }),
   };

@@ -40,7 +40,8 @@ const LOCAL_NAMES = ["localhost", "local", "localdomain", "internal", "home.arpa
 export function judgeAddress(urlText: string, allow: readonly string[]): AddressVerdict {
   const target = readTarget(urlText);
   if ("effect" in target) return target;
-  if (allow.length === 0) return deny("the network is off: the allowlist is empty");
+  if (allow.length === 0)
+    return deny('the network is off: the allowlist ("network.allow" in the configuration) is empty');
   const entries = entriesOf(allow);
   const local = localAs(target);
   if (local !== undefined) {

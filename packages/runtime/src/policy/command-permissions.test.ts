@@ -78,7 +78,7 @@ function decided(rules: readonly PolicyRule[], command: string, { sandbox = "bwr
   return decide(
     call,
     { ...WORKSPACE, sandbox },
-    { profile: "guarded", configuration: { rules: [...rules], quotas: [] } },
+    { profile: "guarded", configuration: { rules: [...rules], quotas: [], network: { allow: ["example.com"] } } },
   );
 }
 

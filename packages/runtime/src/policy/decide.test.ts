@@ -14,6 +14,7 @@ const CHECK_NAMES = [
   "destructive_commands",
   "hidden_tracked_files",
   "addresses",
+  "command_network",
   "checkpoint",
   "rules",
   "command_paths",
@@ -34,10 +35,20 @@ interface Given extends GivenCall {
   readonly rules?: readonly PolicyRule[];
   readonly tools?: readonly string[];
   readonly workspace?: Partial<WorkspaceContext>;
+  /** What commands with the network reach. */
+  readonly reach?: readonly string[];
 }
 
-function decideOn({ profile = "guarded", rules = [], tools, workspace, ...given }: Given): Decision {
-  const configuration = { rules: [...rules], quotas: [], ...(tools && { tools: [...tools] }) };
+function decideOn({
+  profile = "guarded",
+  rules = [],
+  tools,
+  workspace,
+  reach = ["example.com"],
+  ...given
+}: Given): Decision {
+  const network = { allow: [...reach] };
+  const configuration = { rules: [...rules], quotas: [], network, ...(tools && { tools: [...tools] }) };
   return decide(callOf(given), { ...WORKSPACE, ...workspace }, { profile, configuration });
 }
 
@@ -94,7 +105,7 @@ const CASES: readonly (Given & { title: string; effect: Decision["effect"]; code
   { title: "an opaque command",                             tool: "bash", command: 'eval "$X"', workspace: SANDBOXED,                   effect: "REQUIRE_CONFIRMATION", rule: "builtin:opaque_commands" },
   { title: "an opaque command, with a rule for it",         tool: "bash", command: 'eval "$X"', workspace: SANDBOXED, rules: [{ effect: "allow", command: "eval *" }], effect: "REQUIRE_CONFIRMATION", rule: "builtin:opaque_commands" },
   { title: "a command that asks for the network",           tool: "bash", command: "npm ci", network: true, workspace: SANDBOXED,       effect: "REQUIRE_CONFIRMATION", rule: "builtin:network_commands" },
-  { title: "the same, under autonomous",                    tool: "bash", command: "npm ci", network: true, profile: "autonomous",      effect: "ALLOW", rule: "profile:autonomous:run" },
+  { title: "the same, under autonomous",                    tool: "bash", command: "npm ci", network: true, profile: "autonomous", workspace: SANDBOXED, effect: "ALLOW", rule: "profile:autonomous:run" },
   { title: "a command that the skill leaves",               tool: "bash", command: "git add a", workspace: { ...SANDBOXED, skill_commands: [["git", "add"], ["ls"]] }, effect: "ALLOW", rule: "profile:guarded:run" },
   { title: "a command that the skill does not leave",       tool: "bash", command: "git add a; git commit", workspace: { ...SANDBOXED, skill_commands: [["git", "add"]] }, effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
   { title: "a command that the skill cannot know",          tool: "bash", command: "git $X", workspace: { ...SANDBOXED, skill_commands: [["git", "add"]] }, effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
@@ -161,12 +172,18 @@ const CASES: readonly (Given & { title: string; effect: Decision["effect"]; code
   { title: "hidden names, with a rule for the folder",      tool: "ls", touches: [SHOW], rules: [{ effect: "allow", tool: "ls", path: "." }], effect: "ALLOW", rule: "rule:1 (allow tool=ls path=.)" },
   { title: "hidden names, with a deny rule",                tool: "ls", touches: [SHOW], rules: [{ effect: "deny", tool: "ls" }],       effect: "DENY", code: "ToolNotAllowed", rule: "rule:1 (deny tool=ls)" },
   { title: "a risky command of a tool that declares none, under readonly",   tool: "note", command: "git push", profile: "readonly", rules: [{ effect: "allow", tool: "note" }], effect: "DENY", code: "ToolNotAllowed", rule: "builtin:risky_commands", says: /"readonly" runs no commands/ },
-  { title: "the network for a tool that declares none, under readonly", tool: "note", command: "ls", network: true, profile: "readonly", effect: "DENY", code: "ToolNotAllowed", rule: "builtin:network_commands" },
+  { title: "the network for a tool that declares none, under readonly", tool: "note", command: "ls", network: true, profile: "readonly", workspace: SANDBOXED, effect: "DENY", code: "ToolNotAllowed", rule: "builtin:network_commands" },
   { title: "a risky command with a variable that changes it, with a rule", tool: "bash", command: "GIT_SSH_COMMAND=x git push", rules: [{ effect: "allow", command: "git push *" }], effect: "REQUIRE_CONFIRMATION", rule: "builtin:risky_commands" },
   { title: "a redirection to a hook, with a rule for the words", tool: "bash", command: "echo x > .git/hooks/a", workspace: SANDBOXED, rules: [{ effect: "allow", command: "echo *" }], effect: "REQUIRE_CONFIRMATION", rule: "builtin:risky_commands" },
   { title: "a fetch with a rule for its host",              tool: "webfetch", url: "https://example.com/a", rules: [{ effect: "allow", domain: "example.com" }], effect: "ALLOW", rule: "rule:1 (allow domain=example.com)" },
   { title: "a fetch with a rule against its host",          tool: "webfetch", url: "https://example.com/a", profile: "autonomous", rules: [{ effect: "deny", domain: "*.COM" }], effect: "DENY", code: "ToolNotAllowed", rule: "rule:1 (deny domain=*.COM)" },
   { title: "a command with the network, with a rule for a host", tool: "bash", command: "curl https://example.com", network: true, workspace: SANDBOXED, rules: [{ effect: "deny", domain: "*" }], effect: "REQUIRE_CONFIRMATION", rule: "builtin:network_commands" },
+  { title: "the network with nothing on the allowlist",     tool: "bash", command: "npm ci", network: true, workspace: SANDBOXED, reach: [], effect: "DENY", code: "NetworkDenied", rule: "floor:network_allowlist", says: /the network allowlist is empty; set "network": \{ "allow": \["example\.com"\] \} in the configuration/ },
+  { title: "the same, under autonomous, with rules for it", tool: "bash", command: "npm ci", network: true, workspace: SANDBOXED, reach: [], profile: "autonomous", rules: [{ effect: "allow", permission: "net.connect" }, { effect: "allow", tool: "bash" }], effect: "DENY", code: "NetworkDenied", rule: "floor:network_allowlist" },
+  { title: "the same for a tool of the user's own",         tool: "note", command: "ls", network: true, workspace: SANDBOXED, reach: [], effect: "DENY", code: "NetworkDenied", rule: "floor:network_allowlist" },
+  { title: "no network with nothing on the allowlist",      tool: "bash", command: "npm ci", workspace: SANDBOXED, reach: [],              effect: "ALLOW", rule: "profile:guarded:run" },
+  { title: "the network without a sandbox",                 tool: "bash", command: "npm ci", network: true, profile: "autonomous",      effect: "DENY", code: "NetworkDenied", rule: "floor:network_without_sandbox", says: /autonous doctor/ },
+  { title: "the network in the background",                 tool: "bash", command: "npm ci", network: true, background: true, workspace: SANDBOXED, effect: "DENY", code: "NetworkDenied", rule: "floor:network_in_background" },
   { title: "the wish for hidden names without a listing",   tool: "ls", touches: [{ ...SHOW, access: "read" }],                         effect: "ALLOW", rule: "profile:guarded:look" },
 ];
 
@@ -236,6 +253,7 @@ test("every check is told, also those after the one that decided", () => {
     "destructive_commands PASS",
     "hidden_tracked_files PASS",
     "addresses PASS",
+    "command_network PASS",
     "checkpoint PASS",
     "rules REQUIRE_CONFIRMATION",
     "command_paths PASS",

@@ -6,6 +6,7 @@ import { checkCommandPaths, checkUntold } from "./command-rules.ts";
 import {
   checkAddresses,
   checkCheckpoint,
+  checkCommandNetwork,
   checkDestructive,
   checkRequested,
   checkRoots,
@@ -53,6 +54,7 @@ const CHECKS: readonly Check[] = [
   { check: "destructive_commands",  judge: checkDestructive }, // the floor
   { check: "hidden_tracked_files",  judge: checkHiddenTracked }, // the floor, or asked where a yes opens them
   { check: "addresses",             judge: checkAddresses },   // the floor
+  { check: "command_network",       judge: checkCommandNetwork }, // the floor
   { check: "checkpoint",            judge: checkCheckpoint },  // the floor
   { check: "rules",                 judge: checkRules },
   { check: "command_paths",         judge: checkCommandPaths },

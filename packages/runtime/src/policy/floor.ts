@@ -69,6 +69,35 @@ export function checkAddresses({ call: { addresses } }: Subject): Verdict | stri
   return "No address is asked that the allowlist does not have";
 }
 
+/** A command that cannot get the network whoever says yes: nobody is asked in vain. */
+export function checkCommandNetwork(subject: Subject): Verdict | string {
+  const problem = commandNetworkProblem(subject);
+  if (problem === undefined) return "No command asks for the network where there is none to give";
+  const { why, way } = COMMAND_NETWORK[problem];
+  return deny("NetworkDenied", `Cannot give the command the network: ${why}; ${way}`, `floor:${problem}`);
+}
+
+type NetworkProblem = "network_allowlist" | "network_without_sandbox" | "network_in_background";
+
+// oxfmt-ignore
+const COMMAND_NETWORK = {
+  network_allowlist:       { why: "the network allowlist is empty",                    way: `set "network": { "allow": ["example.com"] } in the configuration (~/.config/autonous/config.json, or "network" of createRuntime)` },
+  network_without_sandbox: { why: "only a sandbox holds it to the network allowlist",  way: `there is none, and "autonous doctor" says why` },
+  network_in_background:   { why: "it would go on after the call that was allowed to reach out", way: "fetch what it needs with a command that is waited for" },
+} as const satisfies Record<NetworkProblem, { readonly why: string; readonly way: string }>;
+
+export function commandNetworkProblem({
+  call: { commands },
+  workspace,
+  settings,
+}: Pick<Subject, "call" | "workspace" | "settings">): NetworkProblem | undefined {
+  const asking = (commands ?? NONE).filter(({ network }) => network);
+  if (asking.length === 0) return undefined;
+  if ((settings.configuration.network?.allow ?? NONE).length === 0) return "network_allowlist";
+  if (asking.some(({ background }) => background === true)) return "network_in_background";
+  return workspace.sandbox === "none" ? "network_without_sandbox" : undefined;
+}
+
 export function checkCheckpoint({ call, workspace }: Subject): Verdict | string {
   if (!call.tool.requires_checkpoint || workspace.checkpoint_handler) return "No checkpoint stands in the way";
   const reason = `Cannot use "${call.tool.name}": it waits for a checkpoint, and no handler is registered`;

@@ -7,7 +7,7 @@ import { isCarrierPattern } from "./carrier-pattern.ts";
 import { judgeAddress } from "./check-address.ts";
 import { decide } from "./decide.ts";
 import type { CallFacts, DecisionSettings, WorkspaceContext } from "./facts.ts";
-import { notRequested } from "./floor.ts";
+import { commandNetworkProblem, notRequested } from "./floor.ts";
 import { placeOf } from "./judge-rules.ts";
 import { rulesOf } from "./rules.ts";
 import { areCommandsInForce } from "./tools-in-force.ts";
@@ -59,6 +59,8 @@ const FLOOR: Readonly<Record<string, (on: DecidedOn) => readonly string[]>> = {
   "floor:hidden_tracked_files": () => ["Nothing lets this run as it is: leave the hidden files out of it, as its reason says, or run it in your own terminal"],
   "floor:unreadable_commands":  () => ["Nothing lets this run as it is: fix its quoting and brackets, or write it to a script file and run that"],
   "floor:network_allowlist":    allowlist,
+  "floor:network_without_sandbox": () => ['Only a sandbox gives commands the network; "autonous doctor" says why there is none'],
+  "floor:network_in_background": () => ["Without is_background it could have the network of the allowlist"],
   "floor:checkpoint":           () => ["Only a program that registers a handler for checkpoints (onCheckpoint) lets this tool run"],
 };
 
@@ -87,9 +89,16 @@ function isOffered(call: CallFacts, workspace: WorkspaceContext, profile: Profil
   return decide(call, open, { profile, configuration: { rules: [], quotas: [] } }).rule !== "tools_in_force";
 }
 
-function allowlist({ call: { addresses = [] }, settings: { projects = [] } }: DecidedOn): readonly string[] {
+function allowlist(on: DecidedOn): readonly string[] {
+  const { addresses = [] } = on.call;
+  const { projects = [] } = on.settings;
   const isNarrowed = projects.some(({ configuration }) => configuration.network !== undefined);
   const whose = isNarrowed ? "the configuration and the project's" : "the configuration";
+  if (commandNetworkProblem(on) !== undefined) {
+    return [
+      `"network": { "allow": ["example.com"] } in ${whose} gives commands the network, for the names on that list`,
+    ];
+  }
   return addresses.flatMap(({ shown, verdict }) => {
     if (verdict.effect === "ALLOW") return [];
     const entry = entriesFor(shown).find((each) => judgeAddress(shown, [each]).effect === "ALLOW");

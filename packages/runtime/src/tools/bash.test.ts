@@ -62,7 +62,8 @@ const DECIDED = [
   { cmd: "bash -c 'rm -rf /'",     code: "CommandDenied" },
   { cmd: "git push --force",       code: "ApprovalRequired" },
   { cmd: 'eval "$UNKNOWN"',        code: "ApprovalRequired" },
-  { cmd: "echo ok", network: true, code: "ApprovalRequired" },
+  { cmd: "echo ok", network: true, code: "NetworkDenied" },
+  { cmd: "echo ok", network: true, is_background: true, code: "NetworkDenied" },
   { cmd: "echo ok", workdir: "..", code: "PathTraversalBlocked" },
   { cmd: "echo ok", workdir: "x",  code: "NotFound" },
 ];
@@ -156,8 +157,6 @@ test.skipIf(!hasSandbox)(`with the network a command reaches the allowlist and n
   const cmd = `curl -s http://127.0.0.1:${port}/; curl -s -o /dev/null -w ' %{http_code}' http://127.0.0.1:1/`;
   const { payload } = await call("bash", { cmd, network: true });
   const without = await call("bash", { cmd: `curl -s --noproxy '*' http://127.0.0.1:${port}/`, network: true });
-  const closed = await scratch({ onApproval: () => ({ answer: "grant" }) });
-  const refused = await closed.call("bash", { cmd: "true", network: true });
   server.close();
 
   expect(payload?.stdout).toBe("from the server 403");
@@ -165,8 +164,29 @@ test.skipIf(!hasSandbox)(`with the network a command reaches the allowlist and n
     connections: [{ host: "127.0.0.1", port, allowed: true }, { allowed: false }],
   });
   expect(without.error?.code).toBe("ExitNonZero");
-  expect(refused.error?.code).toBe("NetworkDenied");
 });
+
+// oxfmt-ignore
+const IN_VAIN = [
+  { title: "an empty allowlist",          options: {},                                                    args: {},                      says: /"network": \{ "allow": .*config\.json/ },
+  { title: "an allowlist without entries", options: { network: { allow: [] } },                           args: {},                      says: /allowlist is empty/ },
+  { title: "the background",              options: { network: { allow: ["example.com"] } },               args: { is_background: true }, says: /waited for/ },
+  { title: "no sandbox",                  options: { network: { allow: ["example.com"] }, sandbox: "off" }, args: {},                    says: /only a sandbox/ },
+] as const;
+
+for (const { title, options, args, says } of IN_VAIN) {
+  test.skipIf(!hasSandbox)(`with ${title} nobody is asked for a command with the network${needs}`, async () => {
+    let asked = 0;
+    const { call } = await scratch({
+      ...options,
+      config: { rules: [{ effect: "allow", permission: "net.connect" }] },
+      onApproval: () => ({ answer: "grant", scope: "run", offer: String((asked += 1)) }),
+    });
+    const { error } = await call("bash", { cmd: "true", network: true, ...args });
+    expect([error?.code, asked]).toEqual(["NetworkDenied", 0]);
+    expect(error?.message).toMatch(says);
+  });
+}
 
 test("run_terminal_cmd takes the names of other clients", async () => {
   const { call } = await scratch({ sandbox: "off", onApproval: () => ({ answer: "grant" }) });
