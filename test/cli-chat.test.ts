@@ -147,7 +147,7 @@ atTerminal(
     await terminal.sees(PROMPT);
     expect(await exists("b.txt")).toBe(false);
     terminal.type("/undo\r");
-    await terminal.sees("There is nothing to take back");
+    await terminal.sees("Nothing to undo");
     await terminal.sees(PROMPT);
     terminal.type("\u0004");
     expect(await terminal.ended).toMatchObject({ code: 0 });
@@ -193,7 +193,8 @@ atTerminal(`its own commands are not told to the model${needsTerminal}`, async (
     { types: "/model direct",                       sees: "direct answers" },
     { types: "/ls .",                               sees: "a.txt" },
     { types: `/model script:${path}/other.json`,    sees: "other.json answers" },
-    { types: "/constructor",                        sees: "There is no command /constructor" },
+    { types: "/constructor",                        sees: "Unknown command /constructor" },
+    { types: "/modle",                              sees: "did you mean /model?" },
     { types: "  ",                                  sees: "" },
     { types: " /constructor",                       sees: "Other." },
   ];
@@ -230,4 +231,79 @@ test("messages can be piped in, one a line; a chat that is resumed knows what wa
     "and now?",
   ]);
   expect(await autonous(["audit", "verify"], { cwd, env })).toMatchObject({ code: 0 });
+});
+
+/** A chat with messages on its standard input. */
+async function piped(world: World, steps: readonly Step[], input: string, more: readonly string[] = []) {
+  await world.make({ "model.json": JSON.stringify(steps) });
+  const words = ["chat", "--model", `script:${world.path}/model.json`, ...more];
+  return await autonous(words, { cwd: world.cwd, env: world.env, input });
+}
+
+const writes = (path: string, content: string): [string, object] => ["edit", { path, find: "old", replace: content }];
+
+test("a resumed chat undoes and shows what it did before, message by message, from the record", async () => {
+  const here = await world();
+  const steps = [calls(writes("a.txt", "old new")), answers("One."), calls(writes("a.txt", "older")), answers("Two.")];
+  const first = await piped(here, steps, "one\ntwo\n/diff\n");
+  expect(first.stderr).toContain("-old\n+older new\n");
+  const again = await piped(here, steps, "/diff last\n/undo\n/diff\n/undo\n/undo\n", ["--continue"]);
+  expect(again.code).toBe(0);
+  expect(again.stdout.match(/^restored a.txt$/gm)).toHaveLength(2);
+  expect(again.stderr).toContain("-old new\n+older new\n"); // the last message
+  expect(again.stderr).toContain("-old\n+old new\n"); // what is left after its undo
+  expect(again.stderr).toContain("Nothing to undo");
+  expect(await here.read("work/a.txt")).toBe("old\n");
+  const third = await piped(here, steps, "/undo\n/diff\n", ["--continue"]);
+  expect(third.stderr).toContain("Nothing to undo");
+  expect(third.stderr).toContain("No changes");
+  expect(await autonous(["audit", "verify"], here)).toMatchObject({ code: 0 });
+});
+
+test("conversations can be left, listed and resumed; a summary stands for what was said, also after that", async () => {
+  const here = await world();
+  const steps = [answers("One."), answers("Two."), answers("Three."), { for: "summary", text: "They count." }];
+  expect(await piped(here, steps, "", ["--continue"])).toMatchObject({ code: 2, stderr: /No chat to continue/ });
+  const first = await piped(here, steps, "count\n/compact\n/compact\ngo on\n/clear\nanother\n/sessions\n/cost\n");
+  expect(first).toMatchObject({ code: 0, stdout: "One.\nTwo.\nOne.\n" });
+  expect(first.stderr).toMatch(/Summarised: about \d+ tokens of conversation became \d+/);
+  expect(first.stderr).toContain("Nothing to summarise yet");
+  const [, run_id = ""] = /\/resume (run_\w+)/.exec(first.stderr) ?? [];
+  expect(first.stderr).toMatch(new RegExp(`this +unknown +another\\n${run_id} +\\ds +unknown +count\\n`));
+  const { stdout } = await autonous(["sessions", "--json"], here);
+  expect(JSON.parse(stdout)).toMatchObject([
+    { kind: "chat", first_line: "another", messages: 1, cost: null },
+    { kind: "chat", first_line: "count", messages: 2, run_id },
+  ]);
+  const resumed = await piped(here, steps, `/resume ${run_id}\nthird\n/resume nothing\n/resume ${run_id}\n`, ["-c"]);
+  expect(resumed).toMatchObject({ code: 0, stdout: "Three.\n" });
+  expect(resumed.stderr).toContain('no task or run "nothing"');
+  expect(resumed.stderr).toContain(`${run_id} is the session that is open`);
+  const events = await shell(`cat ${stateOf(here.cwd)}/runs/${run_id}/events.jsonl`, here);
+  const asked = events.stdout.split("\n").findLast((line) => line.includes('"task":"third"')) ?? "{}";
+  expect(JSON.parse(asked)).toMatchObject({ payload: { window: { from: 2, summary: "They count." }, history: 4 } });
+  expect(await autonous(["audit", "verify"], here)).toMatchObject({ code: 0 });
+});
+
+test("with --json every command of a chat answers with one document", async () => {
+  const here = await world();
+  const lines = ["/help", "/model", "/tools", "/cost", "/diff", "/undo", "/sessions", "/approvals", "/clear"];
+  const wrong = ["/resume nothing", "/halp", "/model oracle", "/diff first", "/compact"];
+  const input = [...lines, ...wrong, "hello", "/compact", "/exit", "never"].join("\n");
+  const { code, stdout, stderr } = await piped(here, [answers("One.")], input, ["--json"]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const documents = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  // oxfmt-ignore
+  const keys = ["commands", "model", "tools", "models", "changes", "undone", "sessions", "grants", "run_id"];
+  expect(documents.slice(0, keys.length).map((each, at) => Object.hasOwn(each, keys[at] ?? ""))).toEqual(
+    keys.map(() => true),
+  );
+  const refused = documents.slice(keys.length, keys.length + 4);
+  expect(refused).toMatchObject(refused.map(() => ({ ok: false, error: { message: expect.any(String) as string } })));
+  expect(documents).toContainEqual({ ok: true, tokens_before: 0, tokens_after: 0 });
+  expect(documents).toContainEqual(expect.objectContaining({ answer: "One." }));
+  expect(documents.at(-1)).toMatchObject({ ok: false, error: { message: /no step for summary/ } });
 });

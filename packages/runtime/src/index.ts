@@ -2,7 +2,7 @@ export { createRuntime } from "./runtime.ts";
 export { DEFAULTS } from "./defaults.ts";
 export { inspectSandbox, listSkills } from "./inspect.ts";
 export type { SandboxReport } from "./inspect.ts";
-export type { EventFilter, Explanation, Runtime, RuntimeOptions } from "./runtime-options.ts";
+export type { ChangesFilter, EventFilter, Explanation, FileDiff, Runtime, RuntimeOptions } from "./runtime-options.ts";
 export { openApprovals } from "./lazy-approvals.ts";
 export { adoptOldState, findOldState, migrateState, migrationText, orphanedStates } from "./migrate-state.ts";
 export type { Migration } from "./migrate-state.ts";

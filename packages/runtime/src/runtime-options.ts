@@ -106,6 +106,23 @@ export interface EventFilter {
   readonly after?: number;
 }
 
+/** Which changes `Runtime.changes` returns. Default: all of the runtime's own run. */
+export interface ChangesFilter {
+  readonly run_id?: string;
+  /** Only these changes, by the `undo_id` of each. */
+  readonly undo_ids?: readonly string[];
+  readonly signal?: AbortSignal;
+}
+
+/** What became of one file. */
+export interface FileDiff {
+  readonly path: string;
+  /** A unified diff, redacted; one line in brackets where the file is not text, or too large. */
+  readonly diff: string;
+  /** The diff is longer than is returned. */
+  readonly truncated: boolean;
+}
+
 /** A decision, with what would change it. */
 export interface Explanation extends Decision {
   /** The nearest first; nothing where it is ALLOW. */
@@ -130,6 +147,8 @@ export interface Runtime {
   decideAgain(record: RecordedCall): Promise<Redecided>;
   /** Takes back the change of that `undo_id`, or all changes of that run: a governed call of `undo`. Never throws. */
   undo(id: string, options?: CallOptions & { readonly force?: boolean }): Promise<ToolCallResult>;
+  /** What the changes of a run amount to: its files as they were before, compared with now. Changes and records nothing. */
+  changes(filter?: ChangesFilter): Promise<readonly FileDiff[]>;
   /** What a call of this run changed whose process was killed, as far as it is on record. */
   interruptedChange(tool_call_id: string): Promise<InterruptedChange | undefined>;
   /** The tools in force. */

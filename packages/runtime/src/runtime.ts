@@ -2,6 +2,7 @@ import { callOnce } from "./call-claims.ts";
 import { Commands } from "./commands.ts";
 import type { OpenJournal } from "./contract/journal.ts";
 import type { Tool } from "./contract/tool.ts";
+import type { UndoKeeper } from "./contract/undo.ts";
 import type { Replay } from "./gate/decide-again.ts";
 import { batchesOf } from "./gate/batches.ts";
 import type { CallOptions, DecidingParts } from "./gate/call.ts";
@@ -87,13 +88,13 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     explain: async (request, callOptions = {}) => explain(open(request), callOptions, shared),
     decideAgain: decidingAgain(shared),
     undo: (id, { force = false, ...callOptions } = {}) => call(undoCall(id, force), callOptions),
+    changes: changesIn({ undo: changer, redactor }, run_id),
     interruptedChange: (tool_call_id) => changer.interruptedChange(run_id, tool_call_id),
     tools: toolsInForce(shared),
     register: (tool) => registry.register(tool),
     async *events({ run_id: wanted = run_id, after = 0 } = {}) {
-      if (options.openJournal === undefined && !isRecorded(state_dir, wanted)) return; // asking makes no run
-      const { journal } = await runs.get(wanted);
-      yield* journal.read(after);
+      const isMissing = options.openJournal === undefined && !isRecorded(state_dir, wanted);
+      if (!isMissing) yield* (await runs.get(wanted)).journal.read(after); // asking makes no run
     },
     close: () => closeInOrder([commands, changer, resumption(run_id), runs]),
   };
@@ -155,6 +156,14 @@ async function closeInOrder(opened: readonly { close(): Promise<void> }[]): Prom
   } finally {
     if (others.length > 0) await closeInOrder(others);
   }
+}
+
+/** Loaded on demand: most processes never show what they changed. */
+function changesIn(sources: Pick<Made, "redactor"> & { readonly undo: UndoKeeper }, own: string): Runtime["changes"] {
+  return async ({ run_id = own, ...filter } = {}) => {
+    const { changesOfRun } = await import("./changes-of-run.ts");
+    return await changesOfRun(sources, { run_id, ...filter });
+  };
 }
 
 /** Loaded on demand: most processes never replay a decision. */

@@ -32,9 +32,10 @@ function final(answer: string): Step {
 }
 
 /** How it ended, without all that was said and used on the way. */
-type Ended = Omit<AgentOutcome, "messages" | "window" | "usage">;
+type Ended = Omit<AgentOutcome, "messages" | "window" | "usage" | "context">;
 
-function inShort({ messages: _messages, window: _window, usage: _usage, ...ended }: AgentOutcome): Ended {
+function inShort(outcome: AgentOutcome): Ended {
+  const { messages: _messages, window: _window, usage: _usage, context: _context, ...ended } = outcome;
   return ended;
 }
 

@@ -41,7 +41,8 @@ async function startAgent(run: Run): Promise<string> {
   const about = { task: run.redact(task.text), provider: provider.name, limits: { ...limits }, ...parent };
   const history = task.history === undefined ? {} : { history: task.history.length };
   const window = task.window === undefined ? {} : { window: { ...task.window } };
-  const payload = { ...about, ...history, ...window, project: { ...run.project } };
+  const source = task.source === undefined ? {} : { source: task.source };
+  const payload = { ...about, ...source, ...history, ...window, project: { ...run.project } };
   return await run.write({ type: "agent.started", parent_id: task.parent_id ?? null, payload });
 }
 

@@ -1,5 +1,6 @@
 import type { RuntimeEvent } from "@autonous/runtime";
 import type { Totals } from "./meter.ts";
+import { contextUse } from "./request.ts";
 import type { AgentError, AgentOutcome, Run } from "./run.ts";
 
 /** How a run ends. */
@@ -10,7 +11,8 @@ export async function finish(run: Run, parent_id: string, end: End): Promise<Age
   const counts = { turns: run.turns, calls: run.done.length, usage: run.meter.totals };
   const { messages, window: shown } = run;
   const { task: _task, ...window } = shown;
-  if (end === "parked") return { outcome: "parked", answer: "", ...counts, messages, window };
+  const context = contextUse(run);
+  if (end === "parked") return { outcome: "parked", answer: "", ...counts, messages, window, context };
   if ("answer" in end) {
     await run.write({ type: "agent.completed", parent_id, payload: { answer: end.answer, ...counts } });
     const said = { role: "assistant", text: end.answer } as const;
@@ -20,6 +22,7 @@ export async function finish(run: Run, parent_id: string, end: End): Promise<Age
       ...counts,
       messages: messages.at(-1)?.role === "assistant" ? messages : [...messages, said],
       window,
+      context,
     };
   }
   const files_changed = [...run.files_changed];
@@ -28,7 +31,7 @@ export async function finish(run: Run, parent_id: string, end: End): Promise<Age
     parent_id,
     payload: { ...end, ...counts, done: run.done, files_changed },
   });
-  return { ...failedOutcome({ ...end, ...counts }), messages, window };
+  return { ...failedOutcome({ ...end, ...counts }), messages, window, context };
 }
 
 interface Failure extends AgentError {

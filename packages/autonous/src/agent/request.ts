@@ -70,10 +70,19 @@ function lastPartOf(run: Run): LastPart {
 
 /** How many tokens what was said may take. */
 export function messageBudget(run: Run): number {
-  const { options, window } = run;
-  const fits =
-    window.context_tokens ?? options.context_tokens ?? options.provider.context_tokens ?? DEFAULT_CONTEXT_TOKENS;
-  return Math.max(0, Math.floor(fits * (1 - REPLY_SHARE)) - lastPartOf(run).tokens);
+  return Math.max(0, Math.floor(contextLimit(run) * (1 - REPLY_SHARE)) - lastPartOf(run).tokens);
+}
+
+function contextLimit({ options, window }: Run): number {
+  return window.context_tokens ?? options.context_tokens ?? options.provider.context_tokens ?? DEFAULT_CONTEXT_TOKENS;
+}
+
+/** What the next request would take of the model's window. */
+export function contextUse(run: Run): { readonly tokens: number; readonly limit: number } {
+  return {
+    tokens: requestTokens(nextRequest(run), run.options.provider.protocol ?? "plain"),
+    limit: contextLimit(run),
+  };
 }
 
 export function nextRequest(run: Run): ModelRequest {

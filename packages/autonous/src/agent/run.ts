@@ -33,6 +33,8 @@ interface AgentTask {
   readonly user?: string;
   /** The way that it came by, such as `telegram`: for the record. */
   readonly channel?: string;
+  /** `chat`: a message of a conversation at a terminal. For the record. */
+  readonly source?: string;
   /** What was said before in the same conversation, oldest first: `messages` of an earlier outcome. Redacted already. */
   readonly history?: readonly Message[];
   /** What of the history was shown, and in short what was not: `window` of the same outcome. Default: all of it is shown. */
@@ -99,6 +101,8 @@ export interface AgentOutcome {
   readonly messages?: readonly Message[];
   /** How the model saw them at last. */
   readonly window?: HistoryWindow;
+  /** Tokens that the next request would take, as counted here, and how many fit. */
+  readonly context?: { readonly tokens: number; readonly limit: number };
 }
 
 /** What the loop knows while it runs: the record of before, and what came of it since. */

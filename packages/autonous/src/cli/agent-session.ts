@@ -1,6 +1,8 @@
 import { createRedactStream, makeId, makeTraceId, runPath, secretsOf, ToolError } from "@autonous/runtime";
 import type { CallError, Runtime, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import { runAgent } from "../agent/loop.ts";
+import { compactHistory } from "../agent/summary.ts";
+import type { CompactedHistory } from "../agent/summary.ts";
 import { createReverseThinker } from "../agent/reverse-thinking.ts";
 import type { AgentOptions, AgentOutcome } from "../agent/run.ts";
 import type { LongScope } from "../channels/terminal/answers.ts";
@@ -28,6 +30,7 @@ interface SessionOptions {
 }
 
 type Task = AgentOptions["task"];
+type Said = Pick<Task, "history" | "window">;
 
 /** What became of a task when it was last at hand: its process ended within it, or it came to an end without an answer. */
 export type Before = "broken_off" | "failed";
@@ -48,6 +51,8 @@ export interface AgentSession {
   readonly view: LiveView;
   provider: ModelProvider;
   ask(task: Task, options?: { readonly before?: Before }): Promise<Asked>;
+  /** Has the model summarise what was said. Throws `ToolError`. */
+  compact(said: Said): Promise<CompactedHistory>;
   close(): Promise<void>;
 }
 
@@ -100,19 +105,37 @@ export async function openSession(input: CommandInput, options: SessionOptions):
         const callSignal = (): AbortSignal => state.beginCalls();
         const storedResult = async (id: string): Promise<ToolCallResult | undefined> => results.find(id);
         const how = { ...asking, ...told, limits: options.limits, signal: stop, callSignal, storedResult };
-        const rounds_before = (task.history ?? []).filter(({ role }) => role === "assistant").length;
-        const outcome = await runRecorded({ runtime, provider, task: { ...task, rounds_before }, ...how });
+        const outcome = await runRecorded({ runtime, provider, task: withRounds(task), ...how });
         return { ...outcome, ...state.found() };
       } finally {
         state.end();
         preview.end();
       }
     },
+    compact: (said: Said) => compactIn(said, { ...asking, runtime, session, state, limits: options.limits }),
     async close(): Promise<void> {
       await runtime.close();
       await traces?.close();
     },
   });
+}
+
+function withRounds(task: Task): Task {
+  return { ...task, rounds_before: (task.history ?? []).filter(({ role }) => role === "assistant").length };
+}
+
+type Compacting = Omit<AgentOptions, "task" | "provider" | "signal"> & {
+  readonly session: Pick<AgentSession, "provider">;
+  readonly state: SessionState;
+};
+
+async function compactIn(said: Said, { session, state, ...how }: Compacting): Promise<CompactedHistory> {
+  const signal = state.begin();
+  try {
+    return await compactHistory({ ...how, provider: session.provider, signal, task: { ...said, text: "" } });
+  } finally {
+    state.end();
+  }
 }
 
 /** For whoever has a collector: nothing of it is loaded for others. */

@@ -33,12 +33,24 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "chat",
-    summary: "Do one task after the other, each knowing of those before",
-    options: [...AGENT_OPTIONS, { name: "--resume <run>", meaning: "go on with a chat, or a run, of before" }],
+    summary: "Start an interactive chat",
+    options: [
+      ...AGENT_OPTIONS,
+      { name: "--continue", short: "-c", meaning: "resume the newest chat of this folder" },
+      { name: "--resume <run>", meaning: "resume an earlier chat or run" },
+    ],
     attended: true,
     workspace: true,
     example: "autonous chat",
     load: async () => (await import("./commands/chat.ts")).chat,
+  },
+  {
+    name: "sessions",
+    summary: "List chats and runs of this folder that can be resumed",
+    options: [{ name: "--limit <n>", meaning: "at most this many (default 20)" }],
+    workspace: true,
+    example: "autonous sessions",
+    load: async () => (await import("./commands/sessions.ts")).sessions,
   },
   {
     name: "call",

@@ -1,4 +1,5 @@
 import type { RuntimeEvent } from "@autonous/runtime";
+import type { HistoryWindow } from "../agent/context-window.ts";
 import type { Message } from "../model/provider.ts";
 import { UsageError } from "./command.ts";
 import { Records, runFile } from "./records.ts";
@@ -19,6 +20,14 @@ export interface RecordedTask {
 export interface RecordedRun {
   readonly run_id: string;
   readonly tasks: readonly [RecordedTask, ...RecordedTask[]];
+  /** What the first of them came to, where a person had them summarised. */
+  readonly compacted?: Compacted;
+}
+
+interface Compacted {
+  readonly summary: string;
+  /** Number of tasks that it stands for. */
+  readonly tasks: number;
 }
 
 /** The run that an id means, to be gone on with. Throws `UsageError` where it is none that can be. */
@@ -33,19 +42,26 @@ export async function findRecordedRun(state_dir: string, id: string): Promise<Re
     const holder = holderOf(runFile(state_dir, run_id));
     if (holder !== undefined)
       throw new UsageError(`Cannot go on with "${id}": the process ${holder} is at it; end that one first`);
-    const [first, ...rest] = await readTasks(records.read(run_id));
+    const { tasks, compacted } = await readTasks(records.read(run_id));
+    const [first, ...rest] = tasks;
     if (first === undefined)
       throw new UsageError(
         `"${id}" has no task to go on with: it is the record of calls that were made without a model`,
       );
-    return { run_id, tasks: [first, ...rest] };
+    return { run_id, tasks: [first, ...rest], ...(compacted === undefined ? {} : { compacted }) };
   } finally {
     await records.close();
   }
 }
 
-async function readTasks(events: AsyncIterable<RuntimeEvent>): Promise<readonly RecordedTask[]> {
+interface ReadTasks {
+  readonly tasks: readonly RecordedTask[];
+  readonly compacted: Compacted | undefined;
+}
+
+async function readTasks(events: AsyncIterable<RuntimeEvent>): Promise<ReadTasks> {
   const tasks = new Map<string, RecordedTask>();
+  let compacted: Compacted | undefined;
   for await (const event of events) {
     const { type, task_id, trace_id, payload } = event;
     if (task_id === null) continue;
@@ -54,9 +70,11 @@ async function readTasks(events: AsyncIterable<RuntimeEvent>): Promise<readonly 
       tasks.set(task_id, { task_id, trace_id, text: String(payload["task"]) });
     } else if (task !== undefined) {
       tasks.set(task_id, { ...task, ...changeOf(event) });
+    } else if (type === "model.completed" && payload["kind"] === "summary") {
+      compacted = { summary: String(payload["text"]), tasks: tasks.size };
     }
   }
-  return [...tasks.values()];
+  return { tasks: [...tasks.values()], compacted };
 }
 
 function changeOf({ type, payload }: RuntimeEvent): Partial<RecordedTask> {
@@ -72,4 +90,11 @@ export function historyOf(tasks: readonly RecordedTask[]): readonly Message[] {
     { role: "user", text },
     { role: "assistant", text: reply },
   ]);
+}
+
+/** What of that history is shown: what was summarised is not. */
+export function windowOf({ compacted }: Pick<RecordedRun, "compacted">): HistoryWindow | undefined {
+  if (compacted === undefined) return undefined;
+  const { summary, tasks } = compacted;
+  return { from: 2 * tasks, whole_from: 2 * tasks, summary };
 }

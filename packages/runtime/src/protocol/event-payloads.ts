@@ -69,6 +69,7 @@ export const EVENT_PAYLOADS = {
     "history?": "number of earlier messages",
     "window?": "which of them are shown",
     "parent_run_id?": "the run that this one is a part of",
+    "source?": "`chat`, where it is a message of a chat at a terminal",
   },
   "agent.completed": { answer: "the final answer, redacted", ...COUNTS },
   "agent.failed": {
@@ -98,6 +99,7 @@ export const EVENT_PAYLOADS = {
     "cost?": "of this round, or null where no price is known",
     "latency_ms?": "time until the reply was complete",
     "problem?": "why the model could not write the summary",
+    "provider?": "provider and model, of a summary that a person asked for",
   },
   "model.failed": {
     kind: "`failed`",

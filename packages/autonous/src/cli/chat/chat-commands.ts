@@ -1,9 +1,13 @@
-import { ToolError } from "@autonous/runtime";
-import { createProvider } from "../../model/choose.ts";
-import { showResult } from "../show-result.ts";
+import { nearestNames, ToolError } from "@autonous/runtime";
+import { UsageError } from "../command.ts";
+import { showDiff, undoLast } from "./change-commands.ts";
 import type { Chat } from "./conversation.ts";
+import { clear, compact, resume, showSessions } from "./session-commands.ts";
+import { changeModel, showCost, showGrants, showTools } from "./show-commands.ts";
 
 interface ChatCommand {
+  /** What may follow its name. */
+  readonly takes?: string;
   readonly meaning: string;
   run(chat: Chat, rest: string): Promise<"end" | void>;
 }
@@ -11,65 +15,65 @@ interface ChatCommand {
 /** What is done here and not told to the model. */
 // oxfmt-ignore
 const COMMANDS: Readonly<Record<string, ChatCommand>> = {
-  "/help":      { meaning: "shows this",                                             run: showHelp },
-  "/exit":      { meaning: "ends the chat; so does Ctrl-D",                           run: async () => "end" },
-  "/model":     { meaning: "shows who answers; /model <name> asks another from here on", run: changeModel },
-  "/undo":      { meaning: "takes back what the last message changed; again, the one before", run: undoLast },
-  "/approvals": { meaning: "shows what was allowed for the rest of this chat",        run: showGrants },
+  "/help":      {                   meaning: "show this",                                       run: showHelp },
+  "/clear":     {                   meaning: "start a new conversation; this one stays on record", run: clear },
+  "/compact":   {                   meaning: "summarise the conversation so far, to make room", run: compact },
+  "/cost":      {                   meaning: "show tokens and cost of this chat",               run: showCost },
+  "/model":     { takes: "[name]",  meaning: "show which model answers, or change it",          run: changeModel },
+  "/tools":     {                   meaning: "show the tools that the model may call",          run: showTools },
+  "/undo":      {                   meaning: "undo what the last message changed; again: the one before", run: undoLast },
+  "/diff":      { takes: "[last]",  meaning: "show what this chat, or the last message, changed", run: showDiff },
+  "/sessions":  {                   meaning: "list the sessions of this folder",                run: showSessions },
+  "/resume":    { takes: "[run]",   meaning: "go on with another session",                      run: resume },
+  "/approvals": {                   meaning: "show what was allowed for the rest of this chat", run: showGrants },
+  "/exit":      {                   meaning: "end the chat; so does Ctrl-D",                    run: async () => "end" },
 };
 
-/** Does what a line that begins with the name of a command asks for. */
+export const CHAT_COMMANDS: readonly string[] = Object.keys(COMMANDS);
+
+/** Does what a line that begins with the name of a command asks for. What a command refuses does not end the chat. */
 export async function runChatCommand(chat: Chat, text: string): Promise<"end" | "done" | "not a command"> {
   const [word = "", ...rest] = text.trimEnd().split(/\s+/); // a space before it makes a message of it
   const command = Object.hasOwn(COMMANDS, word) ? COMMANDS[word] : undefined;
-  if (command !== undefined) return (await command.run(chat, rest.join(" "))) ?? "done";
-  if (!word.startsWith("/") || chat.session.provider.name === "direct") return "not a command";
-  chat.print.note(`There is no command ${word}; /help shows them. With a space before it, it is a message.`);
-  return "done";
+  if (command === undefined) {
+    if (!word.startsWith("/") || chat.session.provider.name === "direct") return "not a command";
+    refuse(chat, unknownCommand(word));
+    return "done";
+  }
+  try {
+    return (await command.run(chat, rest.join(" "))) ?? "done";
+  } catch (error) {
+    if (!(error instanceof ToolError || error instanceof UsageError)) throw error;
+    chat.signal.throwIfAborted();
+    refuse(chat, error.message);
+    return "done";
+  }
+}
+
+function refuse({ print }: Chat, message: string): void {
+  if (print.json) print.document({ ok: false, error: { message } });
+  else print.note(message);
+}
+
+const LONGEST_WORD = 60;
+
+function unknownCommand(word: string): string {
+  const [nearest] = nearestNames(word, CHAT_COMMANDS);
+  const meant = nearest === undefined ? "" : `did you mean ${nearest}? `;
+  const shown = word.slice(0, LONGEST_WORD).toWellFormed();
+  return `Unknown command ${shown}; ${meant}/help lists all. With a space in front it is sent as a message.`;
 }
 
 async function showHelp({ print }: Chat): Promise<void> {
-  const lines = Object.entries(COMMANDS).map(([name, { meaning }]) => `${name.padEnd(11)} ${meaning}`);
+  const rows = Object.entries(COMMANDS).map(([name, { takes, meaning }]) => ({
+    command: takes === undefined ? name : `${name} ${takes}`,
+    meaning,
+  }));
+  if (print.json) return print.document({ commands: rows });
   const keys = [
-    "A line that ends in \\ goes on on the next one. Pasted lines are sent with an empty line.",
-    "Ctrl-C stops the call that is under way, then the task; at an empty line, twice, the chat.",
+    "A line that ends in \\ continues on the next one. Pasted lines are one message.",
+    "Ctrl-C stops the call that is running, then the task; at an empty line, twice,",
+    "the chat.",
   ];
-  print.note([...lines, ...keys].join("\n"));
-}
-
-async function changeModel(chat: Chat, name: string): Promise<void> {
-  const { session, print } = chat;
-  try {
-    if (name !== "") {
-      session.provider = await createProvider(name);
-      chat.window = undefined; // it may have room for more, or for less
-    }
-  } catch (error) {
-    if (!(error instanceof ToolError)) throw error;
-    print.note(error.message);
-  }
-  print.note(`${session.provider.name} answers`);
-}
-
-async function undoLast({ session, changes, news, print, signal }: Chat): Promise<void> {
-  const undo_ids = changes.pop();
-  if (undo_ids === undefined) return print.note("There is nothing to take back: no message changed a file by a tool");
-  const files = new Set<string>();
-  for (const undo_id of undo_ids.toReversed()) {
-    const result = await session.runtime.undo(undo_id, { signal });
-    if (print.json) print.document(result);
-    else showResult(result, print);
-    if (result.error !== null) break;
-    for (const file of result.artifacts.files_changed) files.add(file);
-  }
-  if (files.size > 0) news.push(`(I took your last changes back: ${[...files].join(", ")})`);
-}
-
-async function showGrants({ session, print }: Chat): Promise<void> {
-  const { run_id, approvals } = session.runtime;
-  const grants = await approvals.grants({ run_id, session: run_id });
-  if (print.json) return print.document(grants);
-  if (grants.length === 0) return print.note("Nothing was allowed beyond a single call");
-  print.note(grants.map(({ grant_id, words }) => `${grant_id}  ${words}`).join("\n"));
-  print.note("autonous approvals revoke <grant> takes one back");
+  print.note([...rows.map(({ command, meaning }) => `${command.padEnd(15)} ${meaning}`), ...keys].join("\n"));
 }

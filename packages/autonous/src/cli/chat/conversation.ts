@@ -2,32 +2,71 @@ import type { Message } from "../../model/provider.ts";
 import type { AgentSession, Asked } from "../agent-session.ts";
 import type { CommandInput } from "../command.ts";
 import { report } from "../commands/run.ts";
-import { usageText } from "../usage.ts";
+import type { Workplace } from "../open-runtime.ts";
+import { findRecordedRun, historyOf, windowOf } from "../recorded-tasks.ts";
+import { readChatRecord } from "./chat-record.ts";
+import type { ChatRecord } from "./chat-record.ts";
+import { statusLine } from "./status-line.ts";
+
+/** What a conversation goes on from. */
+export interface Said {
+  /** Undefined: it begins. */
+  readonly run_id?: string | undefined;
+  readonly history: readonly Message[];
+  readonly window?: Asked["window"];
+}
 
 /** A conversation: one run, in which each message is a task. */
 export interface Chat extends CommandInput {
-  readonly session: AgentSession;
+  readonly place: Workplace;
+  /** Another one after `/clear` and `/resume`. */
+  session: AgentSession;
+  /** Opens a run with the same settings. */
+  readonly open: (run_id: string | undefined) => Promise<AgentSession>;
   history: readonly Message[];
   /** How the model saw it at last. */
   window?: Asked["window"];
-  /** Of each message that changed something: how to undo that. */
-  readonly changes: (readonly string[])[];
   /** What the model is to be told with the next message. */
   readonly news: string[];
 }
 
-/** Gives a message to the model, and shows what came of it. */
-export async function say(chat: Chat, text: string): Promise<void> {
-  const { session, history, window, news, print } = chat;
-  const told = [...news.splice(0), text].join("\n\n");
-  const asked = await session.ask({ text: told, history, ...(window === undefined ? {} : { window }) });
-  remember(chat, asked);
-  if (!print.json) print.note(usageText(asked));
-  report(asked, session, print);
+export const NOTHING_SAID: Said = { history: [] };
+
+/** What was said in a run, as far as its record has it. Throws `UsageError` where it cannot be resumed. */
+export async function findSaid({ state_dir }: Workplace, id: string): Promise<Said> {
+  const run = await findRecordedRun(state_dir, id);
+  return { run_id: run.run_id, history: historyOf(run.tasks), window: windowOf(run) };
 }
 
-function remember(chat: Chat, { messages, window, undo_ids, outcome, error }: Asked): void {
-  if (undo_ids.length > 0) chat.changes.push(undo_ids);
+/** Goes on with another conversation. Where that cannot be opened, this one stays. */
+export async function switchTo(chat: Chat, { run_id, history, window }: Said): Promise<void> {
+  const { session: before } = chat;
+  const session = await chat.open(run_id);
+  session.provider = before.provider;
+  Object.assign(chat, { session, history, window });
+  chat.news.length = 0;
+  await before.close();
+}
+
+/** What is on record of the conversation: also of what was said in it before it was resumed. */
+export async function recordOf({ session }: Pick<Chat, "session">): Promise<ChatRecord> {
+  return await readChatRecord(session.runtime.events());
+}
+
+/** Gives a message to the model, and shows what came of it. */
+export async function say(chat: Chat, text: string): Promise<void> {
+  const { session, history, window, news, print, place } = chat;
+  const told = [...news.splice(0), text].join("\n\n");
+  const shown = window === undefined ? {} : { window };
+  const asked = await session.ask({ text: told, history, source: "chat", ...shown });
+  remember(chat, asked);
+  report(asked, session, print);
+  if (print.json) return;
+  const { profile } = place.configuration.policy;
+  print.note(statusLine({ ...asked, model: session.provider.name, profile }, print.noteWidth));
+}
+
+function remember(chat: Chat, { messages, window, outcome, error }: Asked): void {
   if (messages !== undefined) chat.history = closed(messages);
   chat.window = window;
   if (outcome !== "completed")

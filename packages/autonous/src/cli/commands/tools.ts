@@ -17,8 +17,7 @@ export async function tools(input: CommandInput): Promise<ExitCode> {
   const [name] = args;
   if (name === undefined) {
     if (print.json) print.document(offered);
-    const rows = [["TOOL", "RISK", "LABEL", "PERMISSIONS", "WHAT IT DOES"], ...offered.map(toRow)];
-    print.text(table(rows, { width: print.textWidth }));
+    print.text(toolTable(offered, print.textWidth));
     return EXIT.done;
   }
   const tool = offered.find((each) => each.name === name || each.aliases.includes(name));
@@ -26,6 +25,10 @@ export async function tools(input: CommandInput): Promise<ExitCode> {
   if (print.json) print.document(tool);
   print.text(describe(tool));
   return EXIT.done;
+}
+
+export function toolTable(offered: readonly ToolInfo[], width: number | undefined): string {
+  return table([["TOOL", "RISK", "LABEL", "PERMISSIONS", "WHAT IT DOES"], ...offered.map(toRow)], { width });
 }
 
 function toRow(tool: ToolInfo): string[] {

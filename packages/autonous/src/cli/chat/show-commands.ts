@@ -1,0 +1,57 @@
+import { createProvider } from "../../model/choose.ts";
+import { toolTable } from "../commands/tools.ts";
+import { costText } from "../sessions.ts";
+import { table } from "../table.ts";
+import { totalUse } from "./chat-record.ts";
+import type { ModelUse } from "./chat-record.ts";
+import { recordOf } from "./conversation.ts";
+import type { Chat } from "./conversation.ts";
+
+export async function changeModel(chat: Chat, name: string): Promise<void> {
+  const { session, print } = chat;
+  if (name !== "") {
+    session.provider = await createProvider(name);
+    chat.window = withoutLimit(chat.window); // it may have room for more, or for less
+  }
+  if (print.json) return print.document({ ok: true, model: session.provider.name });
+  print.note(`${session.provider.name} answers`);
+}
+
+/** What was summarised stays so; how much a provider takes is its own. */
+function withoutLimit(window: Chat["window"]): Chat["window"] {
+  if (window === undefined) return undefined;
+  const { context_tokens: _limit, ...rest } = window;
+  return rest;
+}
+
+export async function showTools({ session, print }: Chat): Promise<void> {
+  const offered = session.runtime.tools();
+  if (print.json) return print.document({ tools: offered });
+  print.note(toolTable(offered, print.noteWidth));
+}
+
+export async function showCost(chat: Chat): Promise<void> {
+  const { print, session } = chat;
+  const { models, messages } = await recordOf(chat);
+  const total = totalUse(models);
+  if (print.json) return print.document({ run_id: session.runtime.run_id, messages, ...total, models });
+  if (models.length === 0) return print.note("No model was asked in this chat yet");
+  const rows = models.map(rowOf);
+  const all = models.length > 1 ? [rowOf({ model: "all", ...total })] : [];
+  const head = ["MODEL", "TOKENS IN", "FROM CACHE", "OUT", "COST"];
+  print.note(table([head, ...rows, ...all], { width: print.noteWidth }));
+}
+
+function rowOf({ model, input_tokens, cached_input_tokens, output_tokens, cost, estimated }: ModelUse): string[] {
+  const about = estimated ? "about " : "";
+  return [model, `${about}${input_tokens}`, String(cached_input_tokens), `${about}${output_tokens}`, costText(cost)];
+}
+
+export async function showGrants({ session, print }: Chat): Promise<void> {
+  const { run_id, approvals } = session.runtime;
+  const grants = await approvals.grants({ run_id, session: run_id });
+  if (print.json) return print.document({ grants });
+  if (grants.length === 0) return print.note("Nothing was allowed beyond a single call");
+  print.note(grants.map(({ grant_id, words }) => `${grant_id}  ${words}`).join("\n"));
+  print.note("Revoke one: autonous approvals revoke <grant>");
+}
