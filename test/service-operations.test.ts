@@ -211,9 +211,12 @@ test("the circuit breaker of a provider that is down is told by metrics and by d
   expect(after.stdout).not.toContain("circuit to");
 });
 
-test("the store keeps arguments and times of a call that was refused", async () => {
+test("the store keeps a call's arguments, times, status and text, whether it ran, was refused or waits", async () => {
   const place = scratchPlace();
   const service = await startService(place);
+  const listed = await service.ask({ text: "/ls .", chat: "two" });
+  const waiting = await service.post({ text: "/delete_file a.txt", chat: "three" });
+  await until(async () => (await stateOf(service, waiting.task_id)) === "waiting_approval", "the question");
   const { task_id } = await service.post({ text: "/read /etc/passwd", chat: "one" });
   await until(async () => ["done", "failed"].includes(await stateOf(service, task_id)), "the task to be over");
   await service.stop();
@@ -225,6 +228,33 @@ test("the store keeps arguments and times of a call that was refused", async () 
   const { started_at, finished_at } = calls[0] ?? {};
   expect(Number(started_at)).toBeGreaterThan(0);
   expect(Number(finished_at)).toBeGreaterThanOrEqual(Number(started_at));
+  const row = database.prepare(
+    "select tool_name, arguments_json, status, output_text from tool_calls where task_id = ?",
+  );
+  expect(row.all(listed.reply?.task_id ?? "")).toMatchObject([
+    { tool_name: "ls", status: "done", output_text: "a.txt\n" },
+  ]);
+  expect(row.all(waiting.task_id)).toMatchObject([
+    { tool_name: "delete_file", arguments_json: '{"path":"a.txt"}', status: "queued", output_text: null },
+  ]);
+});
+
+test("a task that a person retries after a restart counts as a retry, and as no new message", async () => {
+  const place = scratchPlace();
+  const model = { AUTONOUS_MODEL: writeScript(place, []), TASK_MAX_ATTEMPTS: "1" };
+  const first = await startService(place, { environment: model });
+  const { task_id } = await first.post({ text: "x", chat: "one" });
+  await until(async () => ["failed", "dead_letter"].includes(await stateOf(first, task_id)), "the task to fail");
+  await first.stop();
+  const second = await startService(place, { environment: model });
+  const response = await second.request(`/api/tasks/${task_id}/retry`, { method: "POST" });
+  expect(response.status).toBe(200);
+  const counted = async (): Promise<boolean> =>
+    (await metricsOf(second)).get('autonous_task_attempts_total{kind="retry"}') === 1;
+  await until(counted, "the retry to be counted");
+  const values = await metricsOf(second);
+  expect(values.get('autonous_task_attempts_total{kind="first"}')).toBe(0);
+  expect(values.get('autonous_tasks_queued_total{channel="http"}') ?? 0).toBe(0);
 });
 
 interface AuditList {

@@ -20,6 +20,9 @@ export function factRows({ task, reply, reply_sent_at }: ShownTask): string[][] 
     ["chat", task.lane],
     ...(task.user === null ? [] : [["from", task.user]]),
     ["attempts", `${task.attempts} (${task.crashes} crashes)`],
+    ...(task.retries === 0
+      ? []
+      : [["retried", `${task.retries === 1 ? "once" : `${task.retries} times`}, by a person`]]),
     ["made", at(task.created_at)],
     ...(task.started_at === null ? [] : [["started", at(task.started_at)]]),
     ...(task.finished_at === null ? [] : [["ended", at(task.finished_at)]]),

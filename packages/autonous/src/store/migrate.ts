@@ -5,6 +5,7 @@ import { APPROVALS } from "./migrations/0002-approvals.ts";
 import { SERVICE } from "./migrations/0003-service.ts";
 import { RECORD as RECORD_TABLES } from "./migrations/0004-record.ts";
 import { DISPLAY } from "./migrations/0005-display.ts";
+import { CALLS } from "./migrations/0006-calls.ts";
 import { StoreError } from "./store-error.ts";
 
 export interface Migration {
@@ -24,6 +25,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 4, name: "record", sql: RECORD_TABLES, breaking: true },
   // An older version does not know how to send what was shown.
   { version: 5, name: "display", sql: DISPLAY, breaking: true },
+  // An older version would look for results where only their text is.
+  { version: 6, name: "calls", sql: CALLS, breaking: true },
 ];
 
 const CREATE = `create table if not exists migrations (

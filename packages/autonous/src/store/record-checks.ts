@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import type { AuditProblem, RuntimeEvent, UnreadableEvent } from "@autonous/runtime";
+import type { AuditProblem, RuntimeEvent, ToolCallResult, UnreadableEvent } from "@autonous/runtime";
+import { textOfResult } from "./calls.ts";
 import type { Database, Queries } from "./database.ts";
 import { readableEvents } from "./events.ts";
 
@@ -53,12 +54,13 @@ const CONTRADICTIONS = [
   { problem: "a grant of this run is not valid JSON: it allows nothing",
     sql: "select distinct run_id from grants where not json_valid(grant_json)" },
   { problem: "the stored result of a call of this run is not valid JSON",
-    sql: "select distinct run_id from tool_calls where not json_valid(coalesce(output_text, '{}'))" },
+    sql: "select distinct run_id from tool_calls where not json_valid(coalesce(result_json, '{}'))" },
   { problem: "the outbox has an entry of this task that is not valid JSON: a notice is sent in its place",
     sql: "select task_id as run_id from outbox where kind <> 'text' and not json_valid(body)" },
 ] as const;
 
-const RESULTS = "select id, output_text from tool_calls where run_id = ? and output_text is not null";
+const RESULTS =
+  "select id, output_text, result_json from tool_calls where run_id = ? and coalesce(output_text, result_json) is not null";
 
 export function createRecordChecks(database: Database): RecordChecks {
   return {
@@ -83,7 +85,25 @@ async function findChanged(
   run_id: string,
   recorded: ReadonlyMap<string, string>,
 ): Promise<readonly string[]> {
-  const rows = await queries.all<{ readonly id: string; readonly output_text: string }>(RESULTS, [run_id]);
-  const found = new Map(rows.map(({ id, output_text }) => [id, hash("sha256", output_text, "hex")]));
-  return [...recorded].flatMap(([id, sha256]) => (found.get(id) === sha256 ? [] : [id]));
+  const rows = await queries.all<StoredResult>(RESULTS, [run_id]);
+  const found = new Map(rows.map((row) => [row.id, row]));
+  return [...recorded].flatMap(([id, sha256]) => (isAsRecorded(found.get(id), sha256) ? [] : [id]));
+}
+
+interface StoredResult {
+  readonly id: string;
+  readonly output_text: string | null;
+  readonly result_json: string | null;
+}
+
+/** The result has the hash on record, and its text is the result's own. */
+function isAsRecorded(row: StoredResult | undefined, sha256: string): boolean {
+  if (typeof row?.result_json !== "string" || hash("sha256", row.result_json, "hex") !== sha256) return false;
+  const text = textOfResult(JSON.parse(row.result_json) as ToolCallResult);
+  return comparable(text) === comparable(row.output_text);
+}
+
+/** Halves of surrogate pairs are not stored as they are: each is read as one replacement character or as several. */
+function comparable(text: string | null): string | undefined {
+  return text?.toWellFormed().replace(/\uFFFD+/g, "\uFFFD");
 }

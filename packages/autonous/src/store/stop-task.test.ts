@@ -150,6 +150,24 @@ for (const kind of STORE_KINDS) {
       },
     );
 
+    test("how often a person put it back is told with each start, also after a restart", async () => {
+      const { at, store } = await scratch();
+      let lease = await begin(store, "first");
+      expect(await lastEvent(store, lease.task.task_id)).not.toHaveProperty("payload.retries");
+      for (const retries of [1, 2]) {
+        await store.inbox.finish(lease, { outcome: "failed", error: "it broke" });
+        await store.tasks.retry(lease.task.task_id, "ada");
+        const restarted = await at.open();
+        const [again] = await restarted.inbox.claim("w", 1);
+        lease = again ?? lease;
+        expect(lease).toMatchObject({ attempt: 1, task: { retries } });
+        expect(await lastEvent(store, lease.task.task_id)).toMatchObject({
+          type: "task.started",
+          payload: { attempt: 1, retries },
+        });
+      }
+    });
+
     test("a message that comes after one was put back comes after it", async () => {
       const { store } = await scratch();
       const lease = await begin(store, "first");

@@ -45,7 +45,7 @@ export async function endStopped(
 }
 
 const FORGOTTEN = "select forgotten_at from inbox where task_id = ?";
-const REQUEUE = `update inbox set state = 'queued', attempts = 0, crashes = 0, error = null, cancel_by = null, cancel_at = null, run_at = ?, started_at = null, finished_at = null
+const REQUEUE = `update inbox set state = 'queued', attempts = 0, crashes = 0, retries = retries + 1, error = null, cancel_by = null, cancel_at = null, run_at = ?, started_at = null, finished_at = null
   where task_id = ?`;
 
 export async function retryTask(queries: Queries, { task_id, by, now }: Asked): Promise<TaskAnswer | undefined> {

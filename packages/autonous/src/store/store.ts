@@ -65,8 +65,11 @@ export interface Task {
   readonly user: string | null;
   readonly text: string;
   readonly state: TaskState;
+  /** Since it was put in, or since a person put it back. */
   readonly attempts: number;
   readonly crashes: number;
+  /** How often a person put it back after it had ended. */
+  readonly retries: number;
   readonly error: string | null;
   /** Who asked for it to be stopped. Whatever becomes of it, it is not begun or gone on with again. */
   readonly cancel_by: string | null;

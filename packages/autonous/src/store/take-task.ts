@@ -56,13 +56,14 @@ async function takeHead(queries: Queries, lane: LeaseKey, taker: Taker): Promise
 
 /** `task` has its attempts counted already, and still the state in which it was found. */
 async function startTask(queries: Queries, task: Task, { worker, now }: Taker): Promise<Lease> {
-  const { task_id, lane, attempts, crashes } = task;
+  const { task_id, lane, attempts, crashes, retries } = task;
   const resumed = task.state !== "queued";
   requireMove(task, "in_progress");
   const token = await leaseLane(queries, lane, { worker, now });
   await queries.run(START, [attempts, now, task_id]);
   const type = resumed ? "task.resumed" : "task.started";
-  await appendTaskEvent(queries, task, { type, payload: { worker, attempt: attempts, crashes }, now });
+  const payload = { worker, attempt: attempts, crashes, ...(retries > 0 ? { retries } : {}) };
+  await appendTaskEvent(queries, task, { type, payload, now });
   const started: Task = { ...task, state: "in_progress", started_at: task.started_at ?? now };
   return { worker, lane, token, task: started, attempt: attempts, resumed };
 }

@@ -16,8 +16,8 @@ const MODEL_SECONDS = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 export const METRICS = {
   autonous_tasks:                          { type: "gauge",     labels: ["state"],                help: "Tasks that are not over, and dead letters, by state" },
   autonous_oldest_queued_seconds:          { type: "gauge",     labels: [],                       help: "How long the task has waited that has waited longest to begin; 0: none waits" },
-  autonous_tasks_queued_total:             { type: "counter",   labels: ["channel"],              help: "Messages that became tasks" },
-  autonous_task_attempts_total:            { type: "counter",   labels: ["kind"],                 help: "How often a worker took a task: first, again after a failure (retry), again after a wait or a crash (resumed)" },
+  autonous_tasks_queued_total:             { type: "counter",   labels: ["channel"],              help: "Messages that became tasks; one that a person retries is not a new one" },
+  autonous_task_attempts_total:            { type: "counter",   labels: ["kind"],                 help: "How often a worker took a task: first, again after a failure or because a person retried it (retry), again after a wait or a crash (resumed)" },
   autonous_tasks_ended_total:              { type: "counter",   labels: ["outcome"],              help: "Tasks that ended, by how: done, failed, cancelled, dead_letter" },
   autonous_task_wait_seconds:              { type: "histogram", labels: [],                       help: "From the message to the first worker that took the task", buckets: TASK_SECONDS },
   autonous_task_duration_seconds:          { type: "histogram", labels: ["outcome"],              help: "From the first worker that took the task to its end, waiting for people included", buckets: TASK_SECONDS },

@@ -47,6 +47,27 @@ test("the life of a task is counted and timed: its wait, its attempts, its end",
     expect({ line, told: has(line) }).toEqual({ line, told: true });
 });
 
+test("a task that a person retries is a retry and no new message, also for a process that saw nothing before", () => {
+  const retried = [
+    event("task.queued", 9000, { source: "http", by: "ada" }),
+    event("task.started", 9500, { attempt: 1, retries: 1 }),
+    event("task.completed", 9900),
+  ];
+  const before = [
+    event("task.queued", 0, { source: "http" }),
+    event("task.started", 1, { attempt: 1 }),
+    event("task.failed", 2),
+  ];
+  const afterRestart = told(...retried);
+  const inOne = told(...before, ...retried);
+  expect(afterRestart('autonous_tasks_queued_total{channel="http"} 1')).toBe(false);
+  expect(inOne('autonous_tasks_queued_total{channel="http"} 1')).toBe(true);
+  expect(afterRestart('autonous_task_attempts_total{kind="first"} 0')).toBe(true);
+  expect(inOne('autonous_task_attempts_total{kind="first"} 1')).toBe(true);
+  for (const has of [afterRestart, inOne]) expect(has('autonous_task_attempts_total{kind="retry"} 1')).toBe(true);
+  expect(afterRestart("autonous_task_wait_seconds_sum 0.5")).toBe(true);
+});
+
 test("a dead letter that is dropped has ended once", () => {
   const has = told(
     event("task.queued", 0),

@@ -61,7 +61,9 @@ export class EventMetrics {
     const ms = Date.parse(ts);
     const times = this.#tasks.get(task_id);
     if (type === "task.queued") {
-      registry.add("autonous_tasks_queued_total", { channel: textOf(payload["source"]) });
+      // One that a person put back is no new message: it counts where it is taken again.
+      if (payload["by"] === undefined)
+        registry.add("autonous_tasks_queued_total", { channel: textOf(payload["source"]) });
       remember(this.#tasks, task_id, { queuedMs: ms });
     }
     if (type === "task.started" || type === "task.resumed") {
@@ -121,9 +123,10 @@ const TOKENS = [
   ["cached", "cached_input_tokens"],
 ] as const;
 
-function kindOf(type: EventType, { attempt }: Payload): string {
+function kindOf(type: EventType, { attempt, retries }: Payload): string {
   if (type === "task.resumed") return "resumed";
-  return typeof attempt === "number" && attempt > 1 ? "retry" : "first";
+  const isAgain = (typeof attempt === "number" && attempt > 1) || (typeof retries === "number" && retries > 0);
+  return isAgain ? "retry" : "first";
 }
 
 function textOf(value: unknown): string {

@@ -93,7 +93,9 @@ const TAMPERING: readonly { readonly title: string; readonly sql: string; readon
   { title: "a reply that was removed",                 sql: "delete from outbox",                                       says: /the outbox does not have it/ },
   { title: "a reply that was never sent",              sql: "insert into outbox (task_id, channel, chat, body, dedupe, created_at, sent_at) select task_id, 'http', 'chat_1', 'x', 'x', 1, 1 from inbox", says: /the record does not/ },
   { title: "a call that was removed",                  sql: "delete from tool_calls",                                   says: /not in the table of calls|not the one on record/ },
-  { title: "a result that was changed",                sql: "update tool_calls set output_text = '{}'",                 says: /stored result of call "call_1"/ },
+  { title: "a result that was changed",                sql: "update tool_calls set result_json = '{}'",                 says: /stored result of call "call_1"/ },
+  { title: "a result that was removed",                sql: "update tool_calls set result_json = null",                 says: /stored result of call "call_1"/ },
+  { title: "a result whose text was changed",          sql: "update tool_calls set output_text = 'all is well'",        says: /stored result of call "call_1"/ },
   { title: "a task that is said not to be done",       sql: "update inbox set state = 'failed'",                        says: /the record says that the task is done/ },
   { title: "a row that is not JSON",                   sql: "update events set payload = 'nonsense' where seq = 2",     says: /row 2 of the table "events" is not valid JSON/ },
   { title: "a row that is JSON and no object",         sql: "update events set payload = '7' where seq = 2",            says: /row 2 of the table "events" is not valid JSON/ },
@@ -174,7 +176,7 @@ test("what of a run cannot be read from the other tables is reported, and allows
   place.sql(
     `${approval} values ('a1', '${run_id}', 'c1', 'd1', 'granted', 'nonsense', '{', 1), ('a2', '${run_id}', 'c2', 'd1', 'granted', '{}', '{', 1)`,
   );
-  place.sql("update tool_calls set output_text = 'nonsense'");
+  place.sql("update tool_calls set result_json = 'nonsense'");
   expect(await store.approvals.grants()).toEqual([]);
   expect(await store.approvals.list()).toEqual([]);
   expect(await store.approvals.findGranted("d1")).toBeUndefined();

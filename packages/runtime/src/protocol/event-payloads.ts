@@ -26,7 +26,7 @@ const ANSWERED = {
 } as const;
 
 const ENDED = {
-  attempts: "attempts so far",
+  attempts: "attempts so far, counted from 1 again where a person put the task back",
   crashes: "workers lost while they ran it",
 } as const;
 
@@ -34,6 +34,7 @@ const TAKEN = {
   "worker?": "the worker, in the service",
   "attempt?": "number of the attempt, in the service",
   "crashes?": "workers lost before, in the service",
+  "retries?": "how often a person put the task back, where one did",
   "source?": "`terminal`, where a run or chat is resumed there",
 } as const;
 
