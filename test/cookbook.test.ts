@@ -31,8 +31,8 @@ const FILES = {
   "work/db/migrations/1.sql": "x",
 };
 
-test("there are ten recipes, and every configuration and every case of the page belongs to one", () => {
-  expect(RECIPES).toHaveLength(10);
+test("there are eleven recipes, and every configuration and every case of the page belongs to one", () => {
+  expect(RECIPES).toHaveLength(11);
   for (const language of ["json", "jsonl"])
     expect([...page.matchAll(new RegExp(`^\`\`\`${language}$`, "gm"))]).toHaveLength(RECIPES.length);
 });

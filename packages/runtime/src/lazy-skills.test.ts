@@ -64,3 +64,23 @@ test("what is listed says who is trusted, as the host has it", async () => {
     { name: "kit", trusted: true },
   ]);
 });
+
+test("under readonly a rule with offer has a script asked for, and nothing else", async () => {
+  const asked: string[] = [];
+  const made = await scratch({
+    profile: "readonly",
+    config: { rules: [{ effect: "confirm", tool: "run_script", offer: true }] },
+    isTrustedSkill: () => true,
+    onApproval: ({ tool }) => {
+      asked.push(tool);
+      return { answer: asked.length === 1 ? "grant" : "deny" };
+    },
+  });
+  await made.make(KIT);
+  const run = () => made.call("run_script", { skill: "kit", relative_path: "scripts/a.sh" });
+
+  expect((await run()).payload?.stdout).toBe("ran\n");
+  expect((await run()).error?.code).toBe("ApprovalDenied");
+  expect((await made.call("bash", { cmd: "true" })).error?.code).toBe("ToolNotAllowed");
+  expect(asked).toEqual(["run_script", "run_script"]);
+});

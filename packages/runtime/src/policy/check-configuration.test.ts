@@ -47,6 +47,11 @@ test("a configuration that says nothing is what the schema makes of it", () => {
 const WRONG = [
   { title: "a rule without a condition",   given: { rules: [{ effect: "deny" }] },                                says: [/^rules\.0: A rule needs/] },
   { title: "an effect that is none",       given: { rules: [{ effect: "maybe", tool: "ls" }] },                   says: [/^rules\.0\.effect/] },
+  { title: "an offer that allows",         given: { rules: [{ effect: "allow", tool: "ls", offer: true }] },      says: [/^rules\.0: A rule with "offer" has the effect "confirm"/] },
+  { title: "an offer of several tools",    given: { rules: ["mcp__*", "{a,b}", "a?"].map((tool) => ({ effect: "confirm", tool, offer: true })) }, says: [/^rules\.0: A rule with "offer"/, /^rules\.1: A rule/, /^rules\.2: A rule/] },
+  { title: "an offer of no tool",          given: { rules: [{ effect: "confirm", permission: "proc.exec", offer: true }] }, says: [/^rules\.0: A rule with "offer"/] },
+  { title: "an offer for one chat",        given: { rules: [{ effect: "confirm", tool: "ls", chat: "a", offer: true }] }, says: [/^rules\.0: A rule with "offer"/] },
+  { title: "an offer that is none",        given: { rules: [{ effect: "confirm", tool: "ls", offer: false }] },   says: [/^rules\.0\.offer/] },
   { title: "a key that is none",           given: { rule: [] },                                                   says: [/rule/] },
   { title: "patterns that cannot be read", given: { rules: [{ effect: "deny", tool: "{a,b}".repeat(9), path: "x".repeat(2000) }] }, says: [/^rules\.0\.tool/, /^rules\.0\.path/] },
   { title: "domains that are no hosts",    given: { rules: ["https://a.b/", "a.b:80", "b\u00fccher.de", "::1", "a.b"].map((domain) => ({ effect: "deny", domain })) }, says: [/^rules\.0\.domain: it is no host/, /^rules\.1\.domain/, /^rules\.2\.domain: .*xn--/] },

@@ -29,6 +29,7 @@ const CHECK_NAMES = [
 ];
 
 const SANDBOXED = { sandbox: "bwrap" } as const;
+const OFFER = { effect: "confirm", tool: "build", offer: true } as const;
 
 interface Given extends GivenCall {
   readonly profile?: ProfileName;
@@ -114,6 +115,17 @@ const CASES: readonly (Given & { title: string; effect: Decision["effect"]; code
   { title: "a fetch from elsewhere, under autonomous",      tool: "webfetch", url: "https://other.example/a", profile: "autonomous",    effect: "DENY", code: "NetworkDenied", rule: "floor:network_allowlist" },
   { title: "a fetch from this machine, with a rule",        tool: "webfetch", url: "http://127.0.0.1/", rules: [{ effect: "allow", tool: "webfetch" }], effect: "DENY", code: "NetworkDenied", rule: "floor:network_allowlist" },
   { title: "a fetch, under readonly",                       tool: "webfetch", url: "https://example.com/a", profile: "readonly",        effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
+  { title: "a program that a rule offers, under readonly",  tool: "build", profile: "readonly", rules: [OFFER],                          effect: "REQUIRE_CONFIRMATION", rule: "rule:1 (confirm tool=build)", says: /asks a person before "build"/ },
+  { title: "a program that a rule asks for, under readonly", tool: "build", profile: "readonly", rules: [{ effect: "confirm", tool: "build" }], effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
+  { title: "a program that a rule allows, under readonly",  tool: "build", profile: "readonly", rules: [{ effect: "allow", tool: "build" }], effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
+  { title: "an offer with a narrower rule that allows",     tool: "build", touches: [{ real: "/work/src/a", access: "write" }], profile: "readonly", rules: [OFFER, { effect: "allow", tool: "build", path: "src/**" }], effect: "REQUIRE_CONFIRMATION", rule: "rule:1 (confirm tool=build)" },
+  { title: "an offer with a rule that denies",              tool: "build", profile: "readonly", rules: [OFFER, { effect: "deny", tool: "build" }], effect: "DENY", code: "ToolNotAllowed", rule: "rule:2 (deny tool=build)" },
+  { title: "an offer of another tool",                      tool: "write", profile: "readonly", rules: [OFFER],                          effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
+  { title: "an offer of what the configuration leaves out", tool: "build", tools: ["ls"], rules: [OFFER],                                effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
+  { title: "an offer of what the skill leaves out",         tool: "build", profile: "readonly", workspace: { skill_tools: ["ls"] }, rules: [OFFER], effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
+  { title: "a risky command of an offered tool",            tool: "bash", command: "git push --force", workspace: SANDBOXED, profile: "readonly", rules: [{ ...OFFER, tool: "bash" }], effect: "DENY", code: "ToolNotAllowed", rule: "builtin:risky_commands" },
+  { title: "an offer outside the roots",                    tool: "build", touches: [{ real: "/etc/a" }], profile: "readonly", rules: [OFFER], effect: "DENY", code: "PathTraversalBlocked", rule: "floor:roots" },
+  { title: "an offer where the profile offers it anyway",   tool: "build", workspace: SANDBOXED, rules: [OFFER],                         effect: "REQUIRE_CONFIRMATION", rule: "rule:1 (confirm tool=build)" },
   { title: "a tool that is not configured",                 tool: "ls", tools: ["write"],                                               effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
 
   { title: "a look that asked for no more",                 tool: "ls", touches: [{ access: "list" }], requested: ["fs.read"],           effect: "ALLOW", rule: "profile:guarded:look" },

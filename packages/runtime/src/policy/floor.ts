@@ -5,17 +5,23 @@ import type { ClosedPlace } from "./check-path.ts";
 import type { CallFacts, ResolvedTouch } from "./facts.ts";
 import { permissionsOf } from "./needed-permissions.ts";
 import { reachOfTouches } from "./profiles.ts";
-import { areCommandsInForce, isInForce, isReachInForce } from "./tools-in-force.ts";
+import { judge } from "./judge-rules.ts";
+import { areCommandsInForce, IN_FORCE, isInForce, isReachInForce } from "./tools-in-force.ts";
 import { deny, quote } from "./verdict.ts";
 import type { Subject, Verdict } from "./verdict.ts";
 
 export function checkToolsInForce({ call, workspace, settings }: Subject): Verdict | string {
   const { tool, touches } = call;
-  let { inForce, reason } = isInForce(tool, workspace, settings);
-  // A call may touch more than its tool declared.
-  if (inForce) ({ inForce, reason } = areCommandsInForce(call, workspace));
-  if (inForce) ({ inForce, reason } = isReachInForce(tool.name, reachOfTouches(touches), settings));
-  return inForce ? reason : deny("ToolNotAllowed", reason, "tools_in_force");
+  const said = [
+    isInForce(tool, workspace, settings),
+    areCommandsInForce(call, workspace),
+    isReachInForce(tool.name, reachOfTouches(touches), settings), // a call may touch more than its tool declared
+  ];
+  const out = said.find(({ inForce }) => !inForce);
+  if (out !== undefined) return deny("ToolNotAllowed", out.reason, "tools_in_force");
+  const offer = said.find(({ offered_by }) => offered_by !== undefined)?.offered_by;
+  if (offer === undefined) return IN_FORCE.reason;
+  return judge(offer, { layer: settings, toolName: tool.name, whose: "the configuration", prefix: "" });
 }
 
 export function checkRequested({ call }: Subject): Verdict | string {

@@ -8,7 +8,7 @@ const REACHES = ["look", "change", "run", "reach_out"] as const;
 export type Reach = (typeof REACHES)[number];
 
 /**
- * `hide`: not offered, and no rule brings it back. `sandboxed`: allowed inside the sandbox, else a person is asked.
+ * `hide`: not offered, unless a rule with `offer` has it asked for. `sandboxed`: allowed inside the sandbox, else a person is asked.
  * `in_roots`: allowed as far as paths go, for those are held to the roots; the network is not, so a person is asked.
  */
 export type ProfileEffect = "allow" | "hide" | "sandboxed" | "confirm" | "in_roots";

@@ -42,6 +42,8 @@ export interface CompiledRule {
   /** Whether the path pattern can mean something below a folder. */
   readonly mayCoverBelow?: (folder: string, roots: readonly string[]) => boolean;
   readonly permission?: Permission;
+  /** The tool that it offers also where the profile does not. */
+  readonly offers?: string;
   /** Whether it speaks of this tool, server, chat, user and risk, whatever the call touches. */
   concerns(call: CallFacts): boolean;
   /** How specific the rule is for this call; undefined where it does not apply. */
@@ -156,6 +158,7 @@ function compileReadable(rule: PolicyRule, index: number): CompiledRule {
       mayCoverBelow: compileBelow(rule.path),
     }),
     ...(permission !== undefined && { permission }),
+    ...(rule.offer === true && rule.tool !== undefined && { offers: rule.tool }),
     concerns: (call) => isMeant(call, () => riskOfCall(call)),
     specificityFor(call, facts) {
       if (!isMeant(call, () => facts.risk)) return undefined;

@@ -62,6 +62,7 @@ const CASES: readonly (Given & { title: string; says: readonly string[] })[] = [
 
   { title: "a tool that is not listed",          tool: "ls", config: { tools: [] }, says: ['"tools" of the configuration would have to list "ls"'] },
   { title: "a tool that the project leaves out", tool: "ls", project: { tools: [] }, says: ['"tools" of the project\'s configuration would have to list "ls"'] },
+  { title: "a tool that the profile hides",      tool: "write", profile: "readonly", says: ['The profile would have to be "guarded" or "autonomous"', asking({ tool: "write", offer: true })] },
   { title: "a tool that all leave out",          tool: "write", profile: "readonly", config: { tools: [] }, workspace: { skill_tools: [], runtime_tools: [] }, says: ['"tools" of the configuration would have to list "write"', 'The active skill would have to list "write" in allowed-tools', 'Whoever started this run would have to leave "write" in it', 'The profile would have to be "guarded" or "autonomous"'] },
   { title: "a command that the skill leaves out", tool: "bash", command: "git push", workspace: { skill_commands: [["ls"]] }, says: ["The active skill would have to leave these commands"] },
   { title: "a place outside",                    tool: "ls", touches: [{ real: "/x" }], says: ["No rule, profile or yes opens this; only a start with a root that holds the place (AUTONOUS_TOOL_ALLOWED_ROOTS)"] },

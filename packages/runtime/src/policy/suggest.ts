@@ -64,11 +64,9 @@ const FLOOR: Readonly<Record<string, (on: DecidedOn) => readonly string[]>> = {
   "floor:checkpoint":           () => ["Only a program that registers a handler for checkpoints (onCheckpoint) lets this tool run"],
 };
 
-function toolsInForce({
-  call,
-  workspace,
-  settings: { configuration, projects = [], profile },
-}: DecidedOn): readonly string[] {
+function toolsInForce(on: DecidedOn): readonly string[] {
+  const { call, workspace } = on;
+  const { configuration, projects = [], profile } = on.settings;
   const { name } = call.tool;
   const leavesOut = (tools: readonly string[] | undefined): boolean => tools?.includes(name) === false;
   const isProject = projects.some((project) => leavesOut(project.configuration.tools));
@@ -80,7 +78,15 @@ function toolsInForce({
     ...(leavesOut(workspace.runtime_tools) ? [`Whoever started this run would have to leave "${name}" in it`] : []),
     ...(areCommandsInForce(call, workspace).inForce ? [] : ["The active skill would have to leave these commands"]),
     ...(offering.includes(profile) ? [] : [`The profile would have to be ${offering.map(quote).join(" or ")}`]),
+    ...suggestOffer(on),
   ];
+}
+
+/** A rule that has a tool asked for which the profile does not offer. */
+function suggestOffer(on: DecidedOn): readonly string[] {
+  const rule: PolicyRule = { effect: "confirm", tool: on.call.tool.name, offer: true };
+  if (decideWith(on, [...on.settings.configuration.rules, rule]) === "DENY") return [];
+  return [`With the rule ${JSON.stringify(rule)} it would be asked for`];
 }
 
 /** By a profile alone. */

@@ -27,6 +27,11 @@ function configured(tools: string[]): DecisionSettings {
   return { profile: "guarded", configuration: { tools, rules: [], quotas: [] } };
 }
 
+const OFFERED: DecisionSettings = {
+  profile: "readonly",
+  configuration: { rules: [{ effect: "confirm", tool: "write", offer: true }], quotas: [] },
+};
+
 // oxfmt-ignore
 const CASES: readonly { title: string; tool: ToolFacts; workspace?: Partial<WorkspaceContext>; settings?: DecisionSettings; says: RegExp | true }[] = [
   { title: "a tool that nothing narrows",                     tool: ls,                                                                    says: true },
@@ -39,6 +44,10 @@ const CASES: readonly { title: string; tool: ToolFacts; workspace?: Partial<Work
   { title: "a tool that looks, under readonly",               tool: ls, settings: { ...settings, profile: "readonly" },                    says: true },
   { title: "a tool that writes, under readonly",              tool: write, settings: { ...settings, profile: "readonly" },                 says: /"readonly" offers nothing that can change files/ },
   { title: "a tool that writes, under guarded",               tool: write,                                                                 says: true },
+  { title: "a tool that a rule offers, under readonly",       tool: write, settings: OFFERED,                                              says: true },
+  { title: "a tool that the user's rule offers and the project's profile hides", tool: write, settings: { ...OFFERED, projects: [{ profile: "readonly", configuration: { rules: [], quotas: [] } }] }, says: /"readonly" offers nothing/ },
+  { title: "a tool that the user's rule offers beside a project that does not hide it", tool: write, settings: { ...OFFERED, projects: [{ profile: "guarded", configuration: { rules: [], quotas: [] } }, { configuration: { rules: [], quotas: [] } }] }, says: true },
+  { title: "a tool that only a project's rule offers",        tool: write, settings: { ...settings, profile: "readonly", projects: [{ configuration: OFFERED.configuration }] }, says: /"readonly" offers nothing/ },
   { title: "a generic tool that sends, under readonly",       tool: note, settings: { ...settings, profile: "readonly" },                  says: true },
   { title: "a tool some of whose calls look, under readonly", tool: { ...write, only_looks: () => false }, settings: { ...settings, profile: "readonly" }, says: true },
   { title: "a generic tool that starts, under readonly",      tool: launch, settings: { ...settings, profile: "readonly" },                says: /run programs/ },

@@ -2,17 +2,21 @@ import type { ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
 import type { CallFacts, DecisionSettings, ToolFacts, WorkspaceContext } from "./facts.ts";
 import { DEEDS, PROFILES, reachOfTool } from "./profiles.ts";
 import type { Reach } from "./profiles.ts";
+import { rulesOf } from "./rules.ts";
+import type { CompiledRule } from "./rules.ts";
 
 export interface InForce {
   readonly inForce: boolean;
   readonly reason: string;
+  /** The rule that offers it though the profile does not: every call is asked for. */
+  readonly offered_by?: CompiledRule;
 }
 
-const IN_FORCE: InForce = { inForce: true, reason: "Configuration, skill and run leave it in force" };
+export const IN_FORCE: InForce = { inForce: true, reason: "Configuration, skill and run leave it in force" };
 
 /**
  * Configuration ∩ skill ∩ run time (spec 3, The decision). Each can only narrow: a tool that one of them leaves out is
- * neither offered nor callable, and no rule brings it back.
+ * neither offered nor callable. Only what the profile leaves out can be offered all the same, by a rule with `offer`.
  */
 export function isInForce(tool: ToolFacts, workspace: WorkspaceContext, settings: DecisionSettings): InForce {
   const { name } = tool;
@@ -47,9 +51,22 @@ function isWord(given: ShellWord | undefined, wanted: string): boolean {
 }
 
 /** The profile's part of it. Asked again with what a call touches, which may be more than its tool declared. */
-export function isReachInForce(toolName: string, reach: Reach, { profile }: DecisionSettings): InForce {
+export function isReachInForce(toolName: string, reach: Reach, settings: DecisionSettings): InForce {
+  const { profile } = settings;
   if (PROFILES[profile][reach] !== "hide") return IN_FORCE;
+  const offered_by = findOffer(toolName, reach, settings);
+  if (offered_by !== undefined) return { ...IN_FORCE, offered_by };
   return outOfForce(`Cannot use "${toolName}": the profile "${profile}" offers nothing that can ${DEEDS[reach]}`);
+}
+
+/** What a project's profile hides, the user's rule does not offer. */
+function findOffer(
+  toolName: string,
+  reach: Reach,
+  { configuration, projects = [] }: DecisionSettings,
+): CompiledRule | undefined {
+  if (projects.some(({ profile }) => profile !== undefined && PROFILES[profile][reach] === "hide")) return undefined;
+  return rulesOf(configuration).find(({ offers }) => offers === toolName);
 }
 
 function outOfForce(reason: string): InForce {

@@ -43,12 +43,28 @@ function makeRule() {
       mcp_server: z.string().min(1).optional(),
       chat: z.string().min(1).optional(),
       user: z.string().min(1).optional(),
+      /** Offers the named tool also where the profile does not. Every call of it is asked for. */
+      offer: z.literal(true).optional(),
       reason: z.string().optional(),
     })
-    .refine(({ effect: _effect, reason: _reason, ...conditions }) => Object.keys(conditions).length > 0, {
-      error: "A rule needs at least one of tool, permission, risk, path, command, domain, mcp_server, chat, user",
+    .refine(
+      ({ effect: _effect, reason: _reason, offer: _offer, ...conditions }) => Object.keys(conditions).length > 0,
+      {
+        error: "A rule needs at least one of tool, permission, risk, path, command, domain, mcp_server, chat, user",
+      },
+    )
+    .refine(({ offer, ...rule }) => offer === undefined || offersOneTool(rule), {
+      error:
+        'A rule with "offer" has the effect "confirm", the name of one tool without wildcards, and no other condition',
     });
 }
+
+function offersOneTool({ effect, tool, reason: _reason, ...others }: Readonly<Record<string, unknown>>): boolean {
+  return (
+    effect === "confirm" && typeof tool === "string" && !/[*?{}[\]!\\]/.test(tool) && Object.keys(others).length === 0
+  );
+}
+
 export type PolicyRule = z.infer<ReturnType<typeof makeRule>>;
 
 /** Longer than anybody counts by: a leap year. */
