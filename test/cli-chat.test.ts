@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { startFakeModel } from "../tools/fake-model/server.ts";
-import { autonous, shell } from "./support/cli.ts";
+import { autonous, shell, start } from "./support/cli.ts";
 import { scratchFolder, stateOf } from "./support/scratch.ts";
 import type { Folder } from "./support/scratch.ts";
 import { hasTerminal, needsTerminal, openTerminal, plain } from "./support/terminal.ts";
@@ -177,6 +177,7 @@ atTerminal(
     await terminal.sees("Ctrl-C again, Ctrl-D or /exit ends the chat");
     await terminal.sees(PROMPT);
     terminal.type("\u0003");
+    await terminal.sees(/To go on with it: autonous chat --resume run_\w+/);
     expect(await terminal.ended).toMatchObject({ code: 130 });
   },
 );
@@ -306,4 +307,22 @@ test("with --json every command of a chat answers with one document", async () =
   expect(documents).toContainEqual({ ok: true, tokens_before: 0, tokens_after: 0 });
   expect(documents).toContainEqual(expect.objectContaining({ answer: "One." }));
   expect(documents.at(-1)).toMatchObject({ ok: false, error: { message: /no step for summary/ } });
+});
+
+test("a chat that a signal ends says how to resume it", async () => {
+  const { cwd, env, path, make } = await world();
+  await make({ "model.json": JSON.stringify([answers("One."), { fault: "hang" }]) });
+  const words = ["chat", "--model", `script:${path}/model.json`];
+  const idle = start(words, { cwd, env });
+  idle.child.stdin.write("first\n");
+  await idle.lines(1);
+  idle.child.kill("SIGTERM");
+  const ended = await idle.ended;
+  expect(ended).toMatchObject({ code: 130, stdout: "One.\n" });
+  const id = /To go on with it: autonous chat --resume (run_\w+)/.exec(ended.stderr)?.[1] ?? "";
+  const unused = start([...words, "--resume", id], { cwd, env });
+  unused.child.stdin.end();
+  expect((await unused.ended).stderr).toContain(`autonous chat --resume ${id}`);
+  const fresh = await autonous(words, { cwd, env });
+  expect([fresh.code, fresh.stderr.includes("--resume")]).toEqual([0, false]);
 });

@@ -189,25 +189,42 @@ atTerminal(`Ctrl-C stops the call, the model is told, and the run goes on${needs
   expect(output).toContain("It took too long.");
 });
 
-atTerminal(`Ctrl-C twice stops the run, with exit code 130 and how to go on${needsTerminal}`, async () => {
-  const { cwd, script } = await world();
-  const hang = { fault: "hang" };
-  // oxfmt-ignore
-  const cases = [
-    { steps: [hang],                                         sees: "asking the model" },
-    { steps: [calls(["bash", { cmd: "sleep 600" }]), hang],  sees: "running bash" },
-  ];
-  for (const { steps, sees } of cases) {
-    const words = await script(steps);
+atTerminal(
+  `Ctrl-C while a call runs, twice, stops the run: exit code 130, and how to resume${needsTerminal}`,
+  async () => {
+    const { cwd, script } = await world();
+    const words = await script([calls(["bash", { cmd: "sleep 600" }]), { fault: "hang" }]);
     const terminal = openTerminal(`autonous ${words.join(" ")} wait`, { cwd, env: { NO_COLOR: "1" } });
-    await terminal.sees(sees);
+    await terminal.sees("running bash");
     terminal.type("\u0003");
     await terminal.sees("Ctrl-C again stops the run");
     terminal.type("\u0003");
     const { code, output } = await terminal.ended;
     expect(code).toBe(130);
     expect(output).toMatch(/To go on with it: autonous run --resume run_\w+/);
-  }
+  },
+);
+
+atTerminal(`one Ctrl-C while the model answers stops the run, which can be resumed${needsTerminal}`, async () => {
+  const { cwd, script } = await world();
+  const words = await script([{ fault: "hang" }]);
+  const silent = openTerminal(`autonous ${words.join(" ")} wait`, { cwd, env: { NO_COLOR: "1" } });
+  await silent.sees("asking the model");
+  silent.type("\u0003");
+  const first = await silent.ended;
+  expect(first).toMatchObject({ code: 130 });
+  expect(first.output).toMatch(/To go on with it: autonous run --resume run_\w+/);
+  const faults = [{ kind: "hang_in_stream" as const }];
+  const model = await fakeModel({ script: { rounds: [{ text: STORY }], faults }, piece_characters: 30 });
+  const run = `autonous run --model ${model.setting} "tell me"`;
+  const streaming = openTerminal(run, { cwd, env: { NO_COLOR: "1" } });
+  await streaming.sees("Sentence 1 of");
+  streaming.type("\u0003");
+  const { code, output } = await streaming.ended;
+  expect([code, output.includes("Sentence 30")]).toEqual([130, false]);
+  const id = /To go on with it: autonous run --resume (run_\w+)/.exec(output)?.[1] ?? "";
+  const resumed = await autonous(["run", "--model", model.setting, "--resume", id], { cwd });
+  expect(resumed).toMatchObject({ code: 0, stdout: `${STORY}\n` });
 });
 
 async function fakeModel(options: FakeModelOptions): Promise<FakeModel & { readonly setting: string }> {

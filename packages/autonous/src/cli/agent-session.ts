@@ -25,8 +25,8 @@ interface SessionOptions {
   readonly scopes: readonly LongScope[];
   /** Goes on with this run. Default: a new one. */
   readonly run_id?: string;
-  /** What Ctrl-C stops when no call is under way: nothing at the first time, or what is being asked. */
-  readonly firstStops: "nothing" | "task";
+  /** Of what a task is a part, which goes on when the task is stopped: of a chat, or of nothing. */
+  readonly taskOf: "chat" | "run";
 }
 
 type Task = AgentOptions["task"];
@@ -64,7 +64,7 @@ export async function openSession(input: CommandInput, options: SessionOptions):
   const screen = stderrScreen();
   const view = createLiveView(screen, { folderOf: (run_id) => runPath(options.place.state_dir, run_id) });
   const say = (text: string): void => (print.json ? print.note(text) : screen.print([text]));
-  const state = new SessionState(input, { firstStops: options.firstStops, say });
+  const state = new SessionState(input, { taskOf: options.taskOf, say });
   const preview = createPreview(view);
   const traces = await openSessionTraces(() => runtime.journal, say);
   const onEvent = (event: RuntimeEvent, result?: ToolCallResult): void => {
@@ -158,7 +158,7 @@ async function openSessionTraces(
 /** What happens while a task is under way, and what Ctrl-C stops of it. */
 class SessionState {
   readonly #input: CommandInput;
-  readonly #firstStops: SessionOptions["firstStops"];
+  readonly #taskOf: SessionOptions["taskOf"];
   readonly #say: (text: string) => void;
   #task = new AbortController();
   #calls = new AbortController();
@@ -169,12 +169,9 @@ class SessionState {
   #lastMs = -TWICE_MS;
   #letGo = (): void => {};
 
-  constructor(
-    input: CommandInput,
-    { firstStops, say }: Pick<SessionOptions, "firstStops"> & { say: (text: string) => void },
-  ) {
+  constructor(input: CommandInput, { taskOf, say }: Pick<SessionOptions, "taskOf"> & { say: (text: string) => void }) {
     this.#input = input;
-    this.#firstStops = firstStops;
+    this.#taskOf = taskOf;
     this.#say = say;
   }
 
@@ -214,27 +211,23 @@ class SessionState {
 
   /** Stops the task: somebody pressed Ctrl-C twice. */
   stop(): void {
-    if (this.#firstStops === "task") this.#task.abort();
+    if (this.#taskOf === "chat") this.#task.abort();
     else process.kill(process.pid, "SIGINT");
     this.#letGo();
   }
 
-  /** True: no more is to be stopped than was. */
+  /** True: no more is to be stopped than was. First the calls that run, then the task, and in a run the program. */
   #interrupt(): boolean {
     const isTwice = performance.now() - this.#lastMs < TWICE_MS;
     this.#lastMs = performance.now();
-    const isChat = this.#firstStops === "task";
+    const isChat = this.#taskOf === "chat";
     if (!isTwice && canAsk() && this.#running.size > 0) {
       this.#calls.abort(new ToolError("Cancelled", "The call was cancelled by the person at the terminal"));
       this.#say(`Stopping the call; Ctrl-C again stops the ${isChat ? "task" : "run"}`);
       return true;
     }
-    if (isChat) {
-      this.#task.abort();
-      return true;
-    }
-    if (isTwice || !canAsk()) return false;
-    this.#say("Ctrl-C again stops the run");
+    if (!isChat && (this.#task.signal.aborted || !canAsk())) return false;
+    this.#task.abort();
     return true;
   }
 }

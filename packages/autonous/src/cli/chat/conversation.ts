@@ -28,6 +28,8 @@ export interface Chat extends CommandInput {
   window?: Asked["window"];
   /** What the model is to be told with the next message. */
   readonly news: string[];
+  /** There is something to resume: a message was given to the model, now or before. */
+  isBegun: boolean;
 }
 
 export const NOTHING_SAID: Said = { history: [] };
@@ -43,7 +45,7 @@ export async function switchTo(chat: Chat, { run_id, history, window }: Said): P
   const { session: before } = chat;
   const session = await chat.open(run_id);
   session.provider = before.provider;
-  Object.assign(chat, { session, history, window });
+  Object.assign(chat, { session, history, window, isBegun: run_id !== undefined });
   chat.news.length = 0;
   await before.close();
 }
@@ -56,6 +58,7 @@ export async function recordOf({ session }: Pick<Chat, "session">): Promise<Chat
 /** Gives a message to the model, and shows what came of it. */
 export async function say(chat: Chat, text: string): Promise<void> {
   const { session, history, window, news, print, place } = chat;
+  chat.isBegun = true;
   const told = [...news.splice(0), text].join("\n\n");
   const shown = window === undefined ? {} : { window };
   const asked = await session.ask({ text: told, history, source: "chat", ...shown });

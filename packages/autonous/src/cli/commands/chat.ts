@@ -23,15 +23,28 @@ export async function chat(input: CommandInput): Promise<ExitCode> {
   const before = await findBefore(place, input);
   await noteMissingSandbox(place, input.print.note);
   // The whole chat is one run: a yes for the session and one for the run would be the same.
-  const about = { place, provider, limits, scopes: ["session"], firstStops: "task" } as const;
+  const about = { place, provider, limits, scopes: ["session"], taskOf: "chat" } as const;
   const open: Chat["open"] = (run_id) => openSession(input, { ...about, ...(run_id === undefined ? {} : { run_id }) });
   const { history, window } = before;
-  const opened: Chat = { ...input, place, session: await open(before.run_id), open, history, window, news: [] };
+  const isBegun = before.run_id !== undefined;
+  const opened: Chat = {
+    ...input,
+    place,
+    session: await open(before.run_id),
+    open,
+    history,
+    window,
+    isBegun,
+    news: [],
+  };
   try {
     greet(opened);
     return await converse(opened);
   } finally {
     await opened.session.close();
+    // However it ends. Without a message there is nothing to resume.
+    if (!input.print.json && opened.isBegun)
+      input.print.note(`To go on with it: autonous chat --resume ${opened.session.runtime.run_id}`);
   }
 }
 
@@ -54,7 +67,7 @@ function greet({ print, session: { provider, runtime }, history }: Chat): void {
 }
 
 async function converse(chat: Chat): Promise<ExitCode> {
-  const { signal, print } = chat;
+  const { signal } = chat;
   for await (const typed of messagesOf(chat)) {
     if (typed.kind === "interrupt") return EXIT.interrupted;
     const done = await runChatCommand(chat, typed.text);
@@ -62,7 +75,5 @@ async function converse(chat: Chat): Promise<ExitCode> {
     if (done === "not a command" && typed.text.trim() !== "") await say(chat, typed.text);
     signal.throwIfAborted();
   }
-  if (!print.json && chat.history.length > 0)
-    print.note(`To go on with it: autonous chat --resume ${chat.session.runtime.run_id}`);
   return EXIT.done;
 }

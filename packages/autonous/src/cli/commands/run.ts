@@ -33,7 +33,7 @@ export async function run(input: CommandInput): Promise<ExitCode> {
     provider,
     limits,
     scopes: ["run"],
-    firstStops: "nothing",
+    taskOf: "run",
     ...(run_id === undefined ? {} : { run_id }),
   });
   try {
