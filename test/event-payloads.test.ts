@@ -2,7 +2,7 @@
 import { readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { defineTool, makeId, ToolError } from "@autonous/runtime";
-import type { ApprovalAnswer, AttachedFile, RuntimeEvent } from "@autonous/runtime";
+import type { ApprovalAnswer, AttachedFile, RuntimeEvent, ToolContext } from "@autonous/runtime";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { runAgent } from "../packages/autonous/src/agent/loop.ts";
@@ -88,7 +88,11 @@ describe("a run", () => {
     const runtime = await startRuntime(world);
     const rest = { version: "1.0.0", description: "Breaks", args: z.strictObject({}), returns: z.strictObject({}) };
     const tool = { ...rest, required_permissions: [], side_effects: ["none"], permission_class: "readonly" } as const;
-    runtime.register(defineTool({ ...tool, name: "break", execute: () => Promise.reject(new Error("a bug")) }));
+    const reportAndBreak = (_args: object, { progress }: Pick<ToolContext, "progress">): Promise<never> => {
+      progress(0.5, "half of it");
+      return Promise.reject(new Error("a bug"));
+    };
+    runtime.register(defineTool({ ...tool, name: "break", execute: reportAndBreak }));
     const provider = calling([["break", {}]], SECRET);
     await runAgent({ runtime, provider, task: { text: "x" }, limits: LIMITS });
     expectListed(world.events);
@@ -200,8 +204,9 @@ test("upkeep: runs that are pruned, and a state folder that is restored", async 
 const NOT_SEEN: readonly string[] = [
   "task.started source", // a run that failed is resumed at the terminal
   "task.resumed source", // one that was broken off
+  "agent.started source", // a message of a chat at a terminal
   "model.completed problem", // the model cannot write a summary
-  "progress", // not recorded in this version
+  "model.completed provider", // a person asks for a summary in a chat
 ];
 
 afterAll(() => {

@@ -27,6 +27,7 @@ import type { EventType } from "../protocol/events.ts";
 import { makeId } from "../protocol/ids.ts";
 import type { Redactor } from "../redact/redact.ts";
 import type { Bases, BoundScript } from "./digest.ts";
+import type { ProgressRecord } from "./progress-record.ts";
 import type { Quotas } from "./quota.ts";
 import type { Registry } from "./registry.ts";
 
@@ -181,6 +182,10 @@ export interface GateCall {
   /** Resolves when that is on the disk, where it has to be. */
   durable?: Promise<void> | undefined;
   output?: ToolOutput<unknown>;
+  /** How far the tool said it is; made when it first says so. */
+  progress?: ProgressRecord;
+  /** Its end is being recorded: a tool that was left behind adds nothing to it. */
+  is_over?: true;
   /** Files of the run's folder that this call stored, with their sha256: the record vouches for them. */
   stored: Readonly<Record<string, string>>;
 }

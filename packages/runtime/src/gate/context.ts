@@ -17,6 +17,7 @@ import { draftEvent } from "./call.ts";
 import { factsOf } from "./permit.ts";
 import type { Registry } from "./registry.ts";
 import { staleApproval } from "./stale-approval.ts";
+import { ProgressRecord } from "./progress-record.ts";
 import { openTranscript } from "./transcript.ts";
 import { openAttachment } from "./attachment.ts";
 import { redactingMemory } from "./redacting-memory.ts";
@@ -71,8 +72,15 @@ export function createContext(call: GateCall, parts: GateParts, options: Context
     limits: parts.limits,
     cursors: parts.cursors,
     progress: (fraction, detail, output) => {
-      const shown = { tool_call_id, fraction, detail: parts.redactor.redact(detail).text };
-      call.options.onProgress?.(output === undefined ? shown : { ...shown, output });
+      const { onProgress } = call.options;
+      if (onProgress !== undefined) {
+        const shown = { tool_call_id, fraction, detail: parts.redactor.redact(detail).text };
+        onProgress(output === undefined ? shown : { ...shown, output });
+      }
+      // What a command prints is kept as its output; a plan does nothing.
+      if (output !== undefined || onPlanned !== undefined || call.is_over === true) return;
+      call.progress ??= new ProgressRecord(call, parts);
+      call.progress.report(fraction, detail);
     },
     display: async (shown) => {
       if (onPlanned !== undefined) return; // nothing happens yet

@@ -15,10 +15,15 @@ import type { Settled } from "./settle.ts";
 
 /** Step 11: the end of the call and its audit record, in one event. What cannot be recorded is not reported as done. */
 export async function recordEnd(call: GateCall, { result, cause }: Settled, parts: GateParts): Promise<ToolCallResult> {
+  call.is_over = true;
   try {
+    const last = call.progress === undefined ? [] : await call.progress.close();
     const end = endEvent(call, { result, ...(cause === undefined ? {} : { cause }) }, parts);
-    const drafts = result.ok && call.undo_records.length > 0 ? [undoEvent(call, result, parts), end] : [end];
-    await parts.journal.append(drafts, { durable: call.started !== undefined && needsDisk(call), result });
+    const undone = result.ok && call.undo_records.length > 0 ? [undoEvent(call, result, parts)] : [];
+    await parts.journal.append([...last, ...undone, end], {
+      durable: call.started !== undefined && needsDisk(call),
+      result,
+    });
     return result;
   } catch (error) {
     return notRecorded(call, { result, error, redactor: parts.redactor });

@@ -150,7 +150,11 @@ export const EVENT_PAYLOADS = {
     "evidence?": "what it rests on",
     "tool_call_id?": "the call; notices of the runtime have none",
   },
-  progress: {},
+  progress: {
+    ...CALL,
+    fraction: "from 0 to 1, or null where it is not known",
+    detail: "what the tool says it does, redacted; at most 500 characters",
+  },
   "reply.sent": { channel: "the channel", "text?": "the reply", "file?": "`artifact`, `name`, `bytes`, `sha256`" },
   "undo.applied": {
     tool_call_id: "the call of `undo`",

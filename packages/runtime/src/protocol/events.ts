@@ -24,7 +24,7 @@ export const EVENTS = {
   "approval_granted":     "a person let a call through",
   "approval_denied":      "a person refused a call",
   "display":              "something to show at once",
-  "progress":             "how far a call is",
+  "progress":             "how far a call is: after its first second, at most one per second and tenth, fewer in long calls, and the last",
   "reply.sent":           "a channel took the reply",
   "undo.applied":         "a change was taken back",
   "upkeep.pruned":        "runs, or what undo needs, are no longer kept; this is what is left of them",

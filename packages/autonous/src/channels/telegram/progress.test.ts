@@ -96,6 +96,28 @@ test("a task that takes its time has one message, changed now and then, and remo
   expect(await place.store.kv.get("telegram:progress")).toBe("{}");
 });
 
+test("the message says how far the running call is, and of no other call", async () => {
+  const { place, progress, hear, pass } = await watch();
+  const { telegram } = place;
+  await hear("task.started");
+  await hear("tool_call.started", { tool_call_id: "c1", tool_name: "attach", arguments: { path: "a.iso" } });
+  await hear("progress", { tool_call_id: "c1", fraction: 0.42, detail: "copying\u202e\u0007 a.iso" });
+  await hear("progress", { tool_call_id: "c0", fraction: 0.99, detail: "late" });
+  pass(2000);
+  await progress.show();
+  expect(telegram.answers()[0]?.text).toMatch(/^Working\nattach \{"path":"a\.iso"\}\n42 % copying/);
+  expect(telegram.answers()[0]?.text).not.toMatch(/[\u202e\u0007]|late/);
+  await hear("progress", { tool_call_id: "c1", fraction: null, detail: "" });
+  pass(3000);
+  await progress.show();
+  expect(telegram.answers()[0]?.text).toBe('Working\nattach {"path":"a.iso"}');
+  await hear("tool_call.completed", { tool_call_id: "c1" });
+  await hear("progress", { tool_call_id: "c1", fraction: 1, detail: "over" });
+  pass(3000);
+  await progress.show();
+  expect(telegram.answers()[0]?.text).toBe("Working");
+});
+
 test("trouble with the message is nobody's trouble", async () => {
   const { place, progress, hear, pass } = await watch();
   const { telegram } = place;

@@ -2,7 +2,7 @@ import { makeVisible } from "@autonous/runtime";
 import type { EventType, RuntimeEvent } from "@autonous/runtime";
 import { isObject, parseKept } from "../../store/kept-json.ts";
 import type { Store } from "../../store/store.ts";
-import { callText } from "../terminal/event-words.ts";
+import { callText, farText } from "../terminal/event-words.ts";
 import type { TelegramClient } from "./client.ts";
 import { chatOf } from "./incoming.ts";
 
@@ -29,6 +29,9 @@ interface Shown {
   readonly since: number;
   turn: number;
   call: string;
+  call_id: unknown;
+  /** How far the call says it is. */
+  far: string;
   message_id?: number;
   text: string;
   nextAt: number;
@@ -48,10 +51,17 @@ const CHANGES: Readonly<Partial<Record<EventType, Change>>> = {
   "task.started":        () => undefined,
   "task.resumed":        () => undefined,
   "turn.started":        (shown, { turn }) => { shown.turn = Number(turn); },
-  "tool_call.started":   (shown, payload) => { shown.call = short(callText(payload), CALL_LENGTH); },
-  "tool_call.completed": (shown) => { shown.call = ""; },
-  "tool_call.failed":    (shown) => { shown.call = ""; },
+  "tool_call.started":   (shown, payload) => showCall(shown, payload["tool_call_id"], short(callText(payload), CALL_LENGTH)),
+  "progress":            (shown, payload) => { if (payload["tool_call_id"] === shown.call_id) shown.far = short(farText(payload), CALL_LENGTH); },
+  "tool_call.completed": (shown) => showCall(shown, undefined, ""),
+  "tool_call.failed":    (shown) => showCall(shown, undefined, ""),
 };
+
+function showCall(shown: Shown, call_id: unknown, text: string): void {
+  shown.call_id = call_id;
+  shown.call = text;
+  shown.far = "";
+}
 
 /** After these nothing of the task goes on, for a while or for good. Its answer or a question follows. */
 const ENDS: ReadonlySet<EventType> = new Set([
@@ -113,7 +123,7 @@ export class Progress {
   #begin(chat: number, task_id: string): Shown {
     const known = this.#shown.get(chat);
     if (known?.task_id === task_id) return known;
-    const fresh = { turn: 0, call: "", text: "", nextAt: 0, typingAt: 0 };
+    const fresh = { turn: 0, call: "", call_id: undefined, far: "", text: "", nextAt: 0, typingAt: 0 };
     const shown = { task_id, since: this.#options.clock(), ...fresh };
     this.#shown.set(chat, known?.message_id === undefined ? shown : { ...shown, message_id: known.message_id });
     return this.#shown.get(chat) ?? shown;
@@ -190,9 +200,9 @@ export class Progress {
   }
 }
 
-function textOf({ turn, call }: Shown): string {
+function textOf({ turn, call, far }: Shown): string {
   const head = turn > 1 ? `Working, turn ${turn}` : "Working";
-  return [head, call].filter((part) => part !== "").join("\n");
+  return [head, call, far].filter((part) => part !== "").join("\n");
 }
 
 function short(text: string, length: number): string {

@@ -14,6 +14,12 @@ export function argumentsText(params: unknown): string {
   return JSON.stringify(params, (_, value: unknown) => (value === false ? undefined : value));
 }
 
+/** How far a call says it is: `40 % what it does`. */
+export function farText({ fraction, detail }: Payload): string {
+  const percent = typeof fraction === "number" ? `${Math.floor(fraction * 100)} %` : "";
+  return [percent, typeof detail === "string" ? detail.trim() : ""].filter((part) => part !== "").join(" ");
+}
+
 /** `code: message` of an event that tells of a failure, wherever it has them. */
 export function problemOf(payload: Payload): string {
   const { error = payload } = payload;
