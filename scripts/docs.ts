@@ -5,6 +5,7 @@ import { ERRORS, EVENTS, createRuntime, labelled, runtimeEvent } from "@autonous
 import { COMMANDS } from "../packages/autonous/src/cli/all.ts";
 import { makeConfigurationSchema } from "../packages/autonous/src/config/schema.ts";
 import { FROM_PROJECT, SETTINGS } from "../packages/autonous/src/config/settings.ts";
+import { LIST_PRICES } from "../packages/autonous/src/model/list-prices.ts";
 import { METRICS } from "../packages/autonous/src/telemetry/metric-table.ts";
 import { schemaOf } from "../packages/runtime/src/contract/tool.ts";
 import { EVENT_PAYLOADS } from "../packages/runtime/src/protocol/event-payloads.ts";
@@ -115,6 +116,28 @@ async function tools(): Promise<string> {
   return `# Tools\n\n${parts.join("\n")}`;
 }
 
+function prices(): string {
+  const amount = (value: number | undefined): string => (value === undefined ? "" : String(value));
+  const parts = LIST_PRICES.map(({ as_of, source, kinds, models }) => {
+    const rows = Object.entries(models).flatMap(([name, { long, until, ...row }]) => {
+      const line = (when: string, { input, output, cached, written }: Partial<typeof row>): Row => [
+        `${code(name)}${when}`,
+        ...[input, output, cached, written].map(amount),
+      ];
+      return [
+        line(until === undefined ? "" : ` until ${until.day}`, row),
+        ...(until === undefined ? [] : [line(" afterwards", until.afterwards)]),
+        ...(long === undefined ? [] : [line(` above ${long.above} input tokens`, long.price ?? {})]),
+      ];
+    });
+    const head = ["model", "input", "output", "from the cache", "into the cache"];
+    return `## ${kinds.map((kind) => code(`${kind}:`)).join(", ")}\n\nAs of ${as_of}. The page of the provider: <${source}>.\n\n${table(head, rows)}\n`;
+  });
+  const about =
+    "List prices that are built in, in US dollars per million tokens, at the standard tier. `prices` in your own configuration come first ([configuration.md](configuration.md)); give them for every model that you use if you count in another currency. An empty field is a price that is not known: for the cache, tokens then count as other input; a request without any price, and every model that is not listed here, has an unknown cost, which is shown as such and never as 0. A name with a day at its end (`-20251001`) is priced as the model without it. `autonous doctor` and `/cost` in a chat say which price counts.";
+  return `# Prices\n\n${about}\n\n${parts.join("\n")}`;
+}
+
 function runLater(): string {
   const rows = RUN_LATER.map(({ why, reader, source, paths }) => [paths.map(code).join(" "), reader, why, source]);
   const about =
@@ -150,6 +173,7 @@ const pages: Readonly<Record<string, string>> = {
   "docs/settings.md": settings(),
   "docs/commands.md": commands(),
   "docs/metrics.md": metrics(),
+  "docs/prices.md": prices(),
   "docs/run-later.md": runLater(),
   "docs/tools.md": await tools(),
   "docs/library.md": libraryPage(join(root, "packages/runtime/src/index.ts"), table),

@@ -119,7 +119,7 @@ test.each(WRONG.map((wrong) => [wrong.words.join(" "), wrong] as const))(
 test("a group by itself shows what it has on stderr, and is used wrongly", async () => {
   const { path: cwd } = await scratchFolder();
   for (const { words, has } of [
-    { words: [], has: "run, chat, call, tools, policy" },
+    { words: [], has: "run, chat, sessions, call, tools, policy" },
     { words: ["audit"], has: "verify, show, export" },
   ]) {
     const people = await autonous(words, { cwd });

@@ -6,6 +6,7 @@ import type { ApprovalAnswer, AttachedFile, RuntimeEvent, ToolContext } from "@a
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { runAgent } from "../packages/autonous/src/agent/loop.ts";
+import { compactHistory } from "../packages/autonous/src/agent/summary.ts";
 import type { ModelProvider, ModelReply } from "../packages/autonous/src/model/provider.ts";
 import type { Finish, Lease, Store } from "../packages/autonous/src/store/store.ts";
 import { EVENT_PAYLOADS } from "../packages/runtime/src/protocol/event-payloads.ts";
@@ -66,9 +67,10 @@ describe("a run", () => {
     await runAgent({
       runtime,
       provider: calling(calls),
-      task: { text: "x", history, window, parent_run_id: "run_0" },
+      task: { text: "x", history, window, parent_run_id: "run_0", source: "chat" },
       limits: LIMITS,
     });
+    await compactHistory({ runtime, provider: calling([]), task: { text: "", history }, limits: LIMITS });
     expectListed(world.events);
   });
 

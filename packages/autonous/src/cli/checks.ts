@@ -18,6 +18,7 @@ import type { ConfigurationFile } from "../config/load.ts";
 import { measureRequest } from "../agent/request.ts";
 import { createProvider } from "../model/choose.ts";
 import type { BreakerState } from "../model/circuit-breaker.ts";
+import { priceSource, sourceText } from "../model/prices.ts";
 import { inspectStore } from "../store/inspect-store.ts";
 import type { StoreReport } from "../store/inspect-store.ts";
 import { databaseFile, openStore } from "../store/open-store.ts";
@@ -226,11 +227,17 @@ function inWords({ bytes, pending, keepsCopy, looked }: StoreReport): string {
 
 async function checkModel({ configuration, state_dir }: Workplace): Promise<CheckResult> {
   try {
-    const { name } = await createProvider(configuration.settings.model);
+    const provider = await createProvider(configuration.settings.model);
+    const price =
+      provider.wants_all_tools === true ? [] : [sourceText(priceSource(provider.name, configuration.prices))];
     const breakers = await breakersOfService(state_dir);
     const isOpen = breakers?.some(({ state }) => state !== "closed") === true;
     const circuits = breakers?.length === 0 ? ["no circuit of the service is open"] : (breakers ?? []).map(inState);
-    return { check: "model", outcome: isOpen ? "warning" : "ok", message: [name, ...circuits].join("; ") };
+    return {
+      check: "model",
+      outcome: isOpen ? "warning" : "ok",
+      message: [provider.name, ...price, ...circuits].join("; "),
+    };
   } catch (error) {
     return { check: "model", outcome: "failed", message: (error as Error).message };
   }

@@ -9,7 +9,7 @@ const WINDOWS: readonly WindowRow[] = [
   { model: /^claude-/,             tokens: 200_000 },
   { model: /^gpt-4\.1/,            tokens: 1_000_000 },
   { model: /^(?:gpt-4o|chatgpt-)/, tokens: 128_000 },
-  { model: /^gpt-5/,               tokens: 272_000 },
+  { model: /^gpt-[56]/,            tokens: 272_000 }, // above that, requests cost more
   { model: /^o[134](?:-|$)/,       tokens: 200_000 },
   { model: /^gemini-/,             tokens: 1_000_000 },
 ];

@@ -1,6 +1,7 @@
+import { listPriceOf } from "./list-prices.ts";
 import type { ModelUsage } from "./provider.ts";
 
-interface Price {
+export interface Price {
   readonly input_per_million: number;
   readonly output_per_million: number;
   /** Without it, what was read from the provider's cache costs as much as any other input. */
@@ -12,9 +13,12 @@ interface Price {
 /** Prices of a configuration: by the model as `AUTONOUS_MODEL` names it, or by what follows its provider. */
 type Prices = Readonly<Record<string, Price>>;
 
-/** What a round cost; undefined where the table does not know the model. */
-export function costOf(model: string, usage: ModelUsage, table: Prices): number | undefined {
-  const row = priceOf(model, table);
+/** Where a price comes from: the user's table, or the list that is built in, with its day. */
+export type PriceSource = { readonly from: "table" } | { readonly from: "list"; readonly as_of: string };
+
+/** What a round cost; undefined where neither the table nor the list of prices knows the model. */
+export function costOf(model: string, usage: ModelUsage, table: Prices, now = Date.now()): number | undefined {
+  const row = priceOf(model, table) ?? listPriceOf(model, { input_tokens: usage.input_tokens, now })?.price;
   if (row === undefined) return undefined;
   const cached = Math.min(usage.cached_input_tokens ?? 0, usage.input_tokens);
   const written = Math.min(usage.cache_write_tokens ?? 0, usage.input_tokens - cached);
@@ -24,6 +28,19 @@ export function costOf(model: string, usage: ModelUsage, table: Prices): number 
     written * (row.cache_write_per_million ?? row.input_per_million) +
     usage.output_tokens * row.output_per_million;
   return whole / 1_000_000;
+}
+
+/** Undefined: the model has no price. */
+export function priceSource(model: string, table: Prices, now = Date.now()): PriceSource | undefined {
+  if (priceOf(model, table) !== undefined) return { from: "table" };
+  const listed = listPriceOf(model, { input_tokens: 0, now });
+  return listed && { from: "list", as_of: listed.as_of };
+}
+
+/** In words, such as `list price of 2026-10-10`. */
+export function sourceText(source: PriceSource | undefined): string {
+  if (source === undefined) return "cost unknown: no price; add one under prices in config.json";
+  return source.from === "table" ? "price from your table" : `list price of ${source.as_of}, in US dollars`;
 }
 
 /** `anthropic:claude-x`, else `claude-x`; of `compatible:m@http://…` also `m`. */

@@ -1,4 +1,5 @@
 import { createProvider } from "../../model/choose.ts";
+import { priceSource, sourceText } from "../../model/prices.ts";
 import { toolTable } from "../commands/tools.ts";
 import { costText } from "../sessions.ts";
 import { table } from "../table.ts";
@@ -31,15 +32,20 @@ export async function showTools({ session, print }: Chat): Promise<void> {
 }
 
 export async function showCost(chat: Chat): Promise<void> {
-  const { print, session } = chat;
+  const { print, session, place } = chat;
   const { models, messages } = await recordOf(chat);
   const total = totalUse(models);
-  if (print.json) return print.document({ run_id: session.runtime.run_id, messages, ...total, models });
+  const { prices } = place.configuration;
+  if (print.json) {
+    const priced = models.map((use) => ({ ...use, price: priceSource(use.model, prices) ?? null }));
+    return print.document({ run_id: session.runtime.run_id, messages, ...total, models: priced });
+  }
   if (models.length === 0) return print.note("No model was asked in this chat yet");
   const rows = models.map(rowOf);
   const all = models.length > 1 ? [rowOf({ model: "all", ...total })] : [];
   const head = ["MODEL", "TOKENS IN", "FROM CACHE", "OUT", "COST"];
   print.note(table([head, ...rows, ...all], { width: print.noteWidth }));
+  for (const { model } of models) print.note(`${model}: ${sourceText(priceSource(model, prices))}`);
 }
 
 function rowOf({ model, input_tokens, cached_input_tokens, output_tokens, cost, estimated }: ModelUse): string[] {
