@@ -82,3 +82,23 @@ export const GIT_IDENTITY: ReadonlySet<string> = new Set([
   "rebase.updaterefs", "rerere.enabled", "diff.algorithm", "diff.renames", "diff.mnemonicprefix", "diff.noprefix", "log.date", "push.default", "push.autosetupremote", "fetch.prune", "fetch.prunetags",
   "branch.sort", "tag.sort", "column.ui", "color.ui", "status.short", "status.branch", "status.showuntrackedfiles", "commit.verbose", "safe.directory",
 ]);
+
+/**
+ * How often programs try again where there is no network. Every look-up and connection there fails at once; what takes
+ * minutes is waiting between attempts (npm: 70 seconds, cargo: 12). One more for pip, which without any does not say why.
+ */
+// oxfmt-ignore
+export const OFFLINE_VARIABLES: Readonly<Record<string, string>> = {
+  npm_config_fetch_retries:             "0", // npm, pnpm
+  YARN_HTTP_RETRY:                      "0",
+  BUN_CONFIG_HTTP_RETRY_COUNT:          "0",
+  PIP_RETRIES:                          "1",
+  UV_HTTP_RETRIES:                      "0",
+  POETRY_REQUESTS_MAX_RETRIES:          "0",
+  CONDA_REMOTE_MAX_RETRIES:             "0",
+  CARGO_NET_RETRY:                      "0",
+  RUSTUP_MAX_RETRIES:                   "0",
+  BUNDLE_RETRY:                         "0",
+  TF_REGISTRY_DISCOVERY_RETRY:          "0",
+  NUGET_ENHANCED_MAX_NETWORK_TRY_COUNT: "1",
+};

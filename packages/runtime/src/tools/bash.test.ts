@@ -41,6 +41,23 @@ test.skipIf(!hasSandbox)(`a command that fails has an error and its output${need
     cmd: "getent hosts example.com || { echo Could not resolve host >&2; exit 6; }",
   });
   expect(offline.error?.hint).toMatch(/network/);
+  const waiting = await call("bash", {
+    cmd: "until getent hosts example.com; do echo 'Temporary failure in name resolution'; sleep 0.1; done",
+    timeout_seconds: 1,
+  });
+  expect(waiting.error).toMatchObject({ code: "Timeout", hint: expect.stringContaining('"network": true') as string });
+  const mentioned = await call("bash", { cmd: "echo 'curl: (6) Could not resolve host: example.com' >&2" });
+  expect(mentioned).toMatchObject({ ok: true, error: null });
+});
+
+test.skipIf(!hasSandbox)(`without network programs give up soon, and with it they are left alone${needs}`, async () => {
+  const { call } = await scratch({ network: { allow: ["example.com"] }, onApproval: () => ({ answer: "grant" }) });
+  const cmd = "echo $npm_config_fetch_retries $CARGO_NET_RETRY $PIP_RETRIES";
+  expect((await call("bash", { cmd })).payload?.stdout).toBe("0 0 1\n");
+  expect((await call("bash", { cmd, network: true })).payload?.stdout).toBe("\n");
+  // It would wait 10 and 60 seconds between its attempts.
+  const npm = await call("bash", { cmd: "npm install left-pad --no-audit --no-fund", timeout_seconds: 60 });
+  expect(npm.error).toMatchObject({ code: "ExitNonZero", hint: expect.stringContaining('"network": true') as string });
 });
 
 test.skipIf(!hasSandbox)(`what a command may not reach it does not reach${needs}`, async () => {

@@ -4,6 +4,8 @@ import type { CommandEnd } from "../contract/processes.ts";
 import { defineTool } from "../contract/tool.ts";
 import type { ToolOutput } from "../contract/tool.ts";
 import { ToolError } from "../protocol/errors.ts";
+import { hintFor, networkHint } from "./command-hints.ts";
+import type { HintedEnd } from "./command-hints.ts";
 import { keepOutput, presentCommand, tellSetAside, unprotectedError } from "./command-output.ts";
 
 /** Spec 2: at most so long, whatever a call asks for. */
@@ -67,7 +69,12 @@ async function runToEnd(given: Args, context: ToolContext): Promise<Output> {
   });
   const { exit_code, ended_by, sandbox, changes, connections } = end;
   await tellSetAside(changes, context);
-  const presented = presentCommand({ command: cmd, changes, printed, failure: failureOf(end, printed) });
+  const presented = presentCommand({
+    command: cmd,
+    changes,
+    printed,
+    failure: failureOf({ ...end, network }, printed),
+  });
   const reached = connections.length === 0 ? {} : { connections: connections.slice(0, MAX_CONNECTIONS) };
   return {
     ...presented,
@@ -100,7 +107,10 @@ async function startInBackground(given: Args, { processes }: ToolContext): Promi
   };
 }
 
-function failureOf(end: CommandEnd, output: Pick<TranscriptEnd, "stdout" | "stderr">): ToolError | undefined {
+function failureOf(
+  end: CommandEnd & HintedEnd,
+  output: Pick<TranscriptEnd, "stdout" | "stderr">,
+): ToolError | undefined {
   const { exit_code, signal, ended_by, limit_reached, duration_ms, sandbox } = end;
   if (ended_by === "timeout") {
     const seconds = Math.round(duration_ms / 100) / 10;
@@ -109,7 +119,9 @@ function failureOf(end: CommandEnd, output: Pick<TranscriptEnd, "stdout" | "stde
       `The command was stopped after ${seconds} seconds; what it printed until then is given`,
       {
         timeout: true,
-        hint: "Do less in one command, set timeout_seconds (600 at most), or run it with is_background.",
+        hint:
+          networkHint(end, output) ??
+          "Do less in one command, set timeout_seconds (600 at most), or run it with is_background.",
       },
     );
   }
@@ -139,7 +151,11 @@ function failureOf(end: CommandEnd, output: Pick<TranscriptEnd, "stdout" | "stde
   if (exit_code === 0) return undefined;
   const how = signal === null ? `exit code ${exit_code}` : `signal ${signal}`;
   const hint = hintFor(end, output);
-  return new ToolError("ExitNonZero", `The command ended with ${how}`, { exit_code, signal, ...hint });
+  return new ToolError("ExitNonZero", `The command ended with ${how}`, {
+    exit_code,
+    signal,
+    ...(hint === undefined ? {} : { hint }),
+  });
 }
 
 const CHANGES_LATER =
@@ -155,40 +171,6 @@ function staleFiles({ stderr }: Pick<TranscriptEnd, "stderr">): string | undefin
   if (names.length === 0) return undefined;
   const shown = names.slice(0, MOST_NAMED).map((name) => JSON.stringify(name));
   return `${shown.join(", ")}${names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ""}`;
-}
-
-/** What a command that failed in the sandbox may have run into, by its last words. */
-const RUN_INTO: readonly { readonly words: RegExp; readonly ofPackages?: true; readonly hint: string }[] = [
-  {
-    // Node.js calls it ENOENT where it makes a folder with those above it.
-    words:
-      /(?:EROFS|read-only file system|ENOENT[^\n]*(?:mkdir|rename|symlink|open))[^\n]*node_modules|node_modules[^\n]*read-only file system|EAI_AGAIN registry\.(?:npmjs|yarnpkg)\./i,
-    ofPackages: true,
-    hint: 'node_modules is read-only for commands, because this program is installed there; only caches in it that exist (such as .cache and .vite) can be written to. To install or change packages, set "change_run_later": true, and "network": true where they are fetched; a person has to confirm. Or have the person run it.',
-  },
-  {
-    words:
-      /could not resolve host|name or service not known|temporary failure in name resolution|network is unreachable|EAI_AGAIN|ENETUNREACH|getaddrinfo|failed to resolve|no route to host|connection refused/i,
-    hint: 'It seems to need the network; "network": true asks for what is on the allowlist, and a person has to confirm.',
-  },
-  {
-    words: /could not (?:write|lock) config file/i,
-    hint: "Git's configuration is closed to commands that nobody confirmed, and while other commands run.",
-  },
-  {
-    words: /read-only file system|EROFS/i,
-    hint: 'Only the workspace and /tmp can be written to. For a command that is known to only look, the workspace is read-only too; files that other programs run later always are, unless "change_run_later" is set and a person confirms.',
-  },
-];
-
-function hintFor(
-  { sandbox, packages_closed }: CommandEnd,
-  { stdout, stderr }: Pick<TranscriptEnd, "stdout" | "stderr">,
-): { readonly hint?: string } {
-  const last = `${stderr.slice(-4096)}\n${stdout.slice(-4096)}`;
-  const rows = sandbox === "none" ? [] : RUN_INTO.filter((row) => row.ofPackages !== true || packages_closed === true);
-  const met = rows.find(({ words }) => words.test(last));
-  return met === undefined ? {} : { hint: met.hint };
 }
 
 /** The names that other clients use for the same thing. */

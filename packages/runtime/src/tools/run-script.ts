@@ -6,6 +6,7 @@ import { defineTool } from "../contract/tool.ts";
 import type { ToolOutput } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
 import { ToolError } from "../protocol/errors.ts";
+import { networkHint } from "./command-hints.ts";
 import { keepOutput, presentCommand, tellSetAside, unprotectedError } from "./command-output.ts";
 
 /** As the system can take them with room to spare: it allows 128 KB for one argument, and 2 MB with the environment. */
@@ -133,13 +134,14 @@ function present(ended: Ended): ToolOutput<Data> {
   };
 }
 
-function failureOf({ timeout_seconds, script: { skill, script }, end }: Ended): ToolError | undefined {
+function failureOf({ timeout_seconds, script: { skill, script }, end, printed }: Ended): ToolError | undefined {
   const what = `"${script.path}" of the skill "${skill.name}"`;
   const { exit_code, signal, limit_reached: reached } = end;
   if (end.ended_by === "timeout") {
     return new ToolError("Timeout", `${what} was stopped after ${timeout_seconds} seconds`, {
       timeout: true,
       timeout_seconds,
+      ...hinted(networkHint({ ...end, network: false }, printed)),
     });
   }
   if (end.unprotected !== undefined) return unprotectedError(what, end.unprotected);
@@ -151,7 +153,16 @@ function failureOf({ timeout_seconds, script: { skill, script }, end }: Ended): 
   }
   if (exit_code === 0) return undefined;
   const how = signal === null ? `with exit code ${exit_code}` : `by signal ${signal}`;
-  return new ToolError("ExitNonZero", `${what} ended ${how}`, { exit_code, signal });
+  const hint = networkHint({ ...end, network: false }, printed);
+  return new ToolError("ExitNonZero", `${what} ended ${how}`, { exit_code, signal, ...hinted(hint) });
+}
+
+/** A script cannot be given the network: what it needs is fetched before. */
+function hinted(hint: string | undefined): { readonly hint?: string } {
+  if (hint === undefined) return {};
+  return {
+    hint: "Scripts have no network, and this one seems to need it. Fetch what it needs with bash or network_request first.",
+  };
 }
 
 const PLAIN_WORD = /^[\w@%+=:,./-]+$/;

@@ -198,7 +198,7 @@ export class SandboxLauncher {
       closed: (this.#closed ??= makeClosed(parts.folder)),
       variables: {
         ...(proxy_socket === undefined
-          ? parts.view.packageVariables(sandboxHome(parts.roots), parts.environment.variables)
+          ? parts.view.offlineVariables(sandboxHome(parts.roots), parts.environment.variables)
           : {}),
         ...parts.environment.inside_only,
         ...identity.variables,

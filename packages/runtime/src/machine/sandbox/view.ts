@@ -2,7 +2,13 @@ import { lstatSync, readdirSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { isInside } from "../../paths/inside.ts";
 import { judgeSensitivity } from "../../policy/check-path.ts";
-import { HOME_PACKAGES, HOME_TOOLS, PROGRAM_FOLDERS, UNSEEN_FOLDERS } from "../../policy/command-view.ts";
+import {
+  HOME_PACKAGES,
+  HOME_TOOLS,
+  OFFLINE_VARIABLES,
+  PROGRAM_FOLDERS,
+  UNSEEN_FOLDERS,
+} from "../../policy/command-view.ts";
 import type { CommandView } from "../../policy/command-view.ts";
 import type { Places } from "../../policy/facts.ts";
 import type { ShownPlace } from "./stray-sockets.ts";
@@ -54,13 +60,13 @@ export class MachineView {
     return this.mounts().flatMap((mount) => (mount.kind === "bind" ? [mount] : []));
   }
 
-  /** Where tools find the packages that are shown. What the person has set stays. */
-  packageVariables(home: string, given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  /** For a command without network: where tools find the packages that are shown, and that they give up soon. What the person has set stays. */
+  offlineVariables(home: string, given: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
     const { home: real } = this.#options.workspace;
     const shown = new Set(this.mounts().map(({ path }) => path));
     const rows = HOME_PACKAGES.filter(({ paths }) => paths.some((path) => shown.has(join(real, path))));
-    const variables = rows
-      .flatMap((row) => Object.entries(row.variables))
+    const variables = [OFFLINE_VARIABLES, ...rows.map((row) => row.variables)]
+      .flatMap((row) => Object.entries(row))
       .filter(([name]) => given[name] === undefined);
     return Object.fromEntries(
       variables.map(([name, value]) => [name, value.replace(/[~@](?=\/)/g, (which) => (which === "~" ? real : home))]),

@@ -1,0 +1,107 @@
+import type { TranscriptEnd } from "../contract/context.ts";
+import type { CommandEnd } from "../contract/processes.ts";
+
+type Printed = Pick<TranscriptEnd, "stdout" | "stderr">;
+
+/** How a command ended, with what it had of the network. */
+export interface HintedEnd extends Pick<CommandEnd, "sandbox" | "packages_closed"> {
+  /** It had the network of the allowlist. */
+  readonly network: boolean;
+  readonly connections?: readonly { readonly host: string; readonly port: number; readonly allowed: boolean }[];
+}
+
+interface HintRow {
+  readonly words: RegExp;
+  /** Only where the packages of the workspace are read-only. */
+  readonly ofPackages?: true;
+  readonly hint: string;
+}
+
+/**
+ * What programs say when a name cannot be looked up, or no way leads to an address. Not what bundlers say of imports
+ * ("could not resolve 'x'"), and not "connection refused": without network only a server of the command's own refuses.
+ */
+const NO_NETWORK = new RegExp(
+  [
+    String.raw`(?:could not|couldn't|unable to|failed to|cannot|can't) resolve (?:host|name|proxy|address|hostname)`,
+    String.raw`(?:temporary failure|error) (?:in name resolution|resolving)`,
+    String.raw`(?:name or service|nodename nor servname) (?:not known|provided)`,
+    String.raw`no address associated with (?:host)?name`,
+    String.raw`failed to look ?up address`,
+    String.raw`\b(?:EAI_AGAIN|EAI_NONAME|ENETUNREACH|EHOSTUNREACH|ENOTFOUND)\b`,
+    String.raw`getaddrinfo`,
+    String.raw`dial tcp: lookup`,
+    String.raw`lookup \S{1,255} on \S{1,255}: `,
+    String.raw`dns error`,
+    String.raw`unknown ?host`,
+    String.raw`(?:network|host) is unreachable|no route to host|network is down`,
+    String.raw`failed to establish a new connection`,
+    String.raw`problem related to network connectivity`,
+    String.raw`you (?:appear|seem) to be offline`,
+  ].join("|"),
+  "i",
+);
+
+const NETWORK_HINT =
+  'The sandbox has no network, and the command seems to need one. "network": true gives it the addresses on the allowlist ("network": { "allow": [...] } in the configuration); a person has to confirm.';
+
+/** What a command that failed in the sandbox may have run into, by its last words. */
+const RUN_INTO: readonly HintRow[] = [
+  {
+    // Node.js calls it ENOENT where it makes a folder with those above it.
+    words:
+      /(?:EROFS|read-only file system|ENOENT[^\n]*(?:mkdir|rename|symlink|open))[^\n]*node_modules|node_modules[^\n]*read-only file system|EAI_AGAIN registry\.(?:npmjs|yarnpkg)\./i,
+    ofPackages: true,
+    hint: 'node_modules is read-only for commands, because this program is installed there; only caches in it that exist (such as .cache and .vite) can be written to. To install or change packages, set "change_run_later": true, and "network": true where they are fetched; a person has to confirm. Or have the person run it.',
+  },
+  { words: NO_NETWORK, hint: NETWORK_HINT },
+  {
+    words: /could not (?:write|lock) config file/i,
+    hint: "Git's configuration is closed to commands that nobody confirmed, and while other commands run.",
+  },
+  {
+    words: /read-only file system|EROFS/i,
+    hint: 'Only the workspace and /tmp can be written to. For a command that is known to only look, the workspace is read-only too; files that other programs run later always are, unless "change_run_later" is set and a person confirms.',
+  },
+];
+
+/** The last words tell why a command failed; what stands further up may be about something else. */
+const LAST_CHARACTERS = 4096;
+
+/** For a command that failed. Undefined where nothing is known about why. */
+export function hintFor(end: HintedEnd, printed: Printed): string | undefined {
+  if (end.sandbox === "none") return undefined;
+  if (end.network) return refusedHint(end) ?? firstHint(end, printed, (row) => row.words !== NO_NETWORK);
+  return firstHint(end, printed, () => true);
+}
+
+/** For a command that ran out of time: it may have waited for a network that it does not have. */
+export function networkHint(end: HintedEnd, printed: Printed): string | undefined {
+  if (end.sandbox === "none") return undefined;
+  return end.network ? refusedHint(end) : firstHint(end, printed, (row) => row.words === NO_NETWORK);
+}
+
+function firstHint(
+  { packages_closed }: HintedEnd,
+  { stdout, stderr }: Printed,
+  isMeant: (row: HintRow) => boolean,
+): string | undefined {
+  const last = `${stderr.slice(-LAST_CHARACTERS)}\n${stdout.slice(-LAST_CHARACTERS)}`;
+  const rows = RUN_INTO.filter((row) => row.ofPackages !== true || packages_closed === true);
+  return rows.find((row) => isMeant(row) && row.words.test(last))?.hint;
+}
+
+const MAX_NAMED = 5;
+
+/** What a command with the network asked for that is not on the allowlist. */
+function refusedHint({ connections = [] }: HintedEnd): string | undefined {
+  const refused = connections.filter(({ allowed }) => !allowed);
+  const names = [...new Set(refused.map(({ host, port }) => JSON.stringify(isUsual(port) ? host : `${host}:${port}`)))];
+  if (names.length === 0) return undefined;
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
+  return `Not on the network allowlist: ${names.slice(0, MAX_NAMED).join(", ")}${more}. A person can add names to "network": { "allow": [...] } in the configuration.`;
+}
+
+function isUsual(port: number): boolean {
+  return port === 80 || port === 443;
+}
