@@ -250,6 +250,20 @@ test("a compatible server overlooks fields, and nothing else", async () => {
   });
 });
 
+// oxfmt-ignore
+const ANTHROPIC_KEYS = [
+  { title: "a key",                     headers: { "x-api-key": "right" },                                   status: 200 },
+  { title: "a bearer token",            headers: { authorization: "Bearer right" },                          status: 200 },
+  { title: "a key beside a token",      headers: { "x-api-key": "right", authorization: "Bearer wrong" },    status: 200 },
+  { title: "a wrong token",             headers: { authorization: "Bearer wrong" },                          status: 401 },
+  { title: "a name and a password",     headers: { authorization: "Basic cmlnaHQ=" },                        status: 401 },
+];
+
+test.each(ANTHROPIC_KEYS)("Anthropic's messages take $title: $status", async ({ headers, status }) => {
+  const about = { "anthropic-version": "2023-06-01", ...headers };
+  expect(await post("anthropic", TAKEN.anthropic.body, { key: "right", headers: about })).toMatchObject({ status });
+});
+
 const LONG = { context_tokens: 20 };
 const SMALL = { limit_bytes: 100 };
 const OTHER = { models: ["another"] };

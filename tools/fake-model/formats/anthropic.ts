@@ -168,7 +168,8 @@ export const anthropic: Format = {
   matches: (path) => path.endsWith("/messages"),
   key: ({ headers }) => {
     const given = headers["x-api-key"];
-    return typeof given === "string" ? given : undefined;
+    // A client that was given a token instead of a key sends that one as the bearer.
+    return typeof given === "string" ? given : /^Bearer (.+)$/i.exec(headers.authorization ?? "")?.[1];
   },
   model: ({ body }) => text(body["model"]),
   isStream: ({ body }) => body["stream"] === true,
