@@ -20,7 +20,7 @@ export function openApprovals({ state_dir, clock = Date.now }: ApprovalsOptions)
   let files: Promise<ApprovalFiles> | undefined;
   const load = (): Promise<ApprovalFiles> => (files ??= makeFiles(state_dir, clock));
   return {
-    open: async (request) => await (await load()).open(request),
+    open: async (request, options) => await (await load()).open(request, options),
     get: async (approval_id) => await (await load()).get(approval_id),
     findGranted: async (digest) => await (await load()).findGranted(digest),
     list: async (filter) => await (await load()).list(filter),

@@ -47,6 +47,30 @@ describe.each(STORE_KINDS)("approvals on $name", (kind) => {
   }
 
   describe("a request", () => {
+    test("that waits is given to the same call under another id, in its run alone, also to several at once", async () => {
+      const { store, at } = await scratch();
+      const other = await at.open();
+      const { approval_id } = (await store.approvals.open(request())).request;
+      const again = await Promise.all(
+        [store, other, store].map(({ approvals }, i) => approvals.open(request({ tool_call_id: `call_${i + 2}` }))),
+      );
+      expect(again.map((each) => each.request.approval_id)).toEqual([approval_id, approval_id, approval_id]);
+      expect(await store.approvals.list()).toHaveLength(1);
+
+      const elsewhere = await store.approvals.open(request({ run_id: "run_2", tool_call_id: "call_9" }));
+      expect(elsewhere.request.approval_id).not.toBe(approval_id);
+      const any = { run_id: "run_3", tool_call_id: "call_10" };
+      expect((await store.approvals.open(request(any), { shared: "any" })).request.approval_id).toBe(approval_id);
+      expect((await store.approvals.open(request(any), { shared: "none" })).request.run_id).toBe("run_3");
+
+      await store.approvals.answer(approval_id, { answer: "deny" });
+      const anew = await store.approvals.open(request({ tool_call_id: "call_5" }));
+      expect([anew.state, anew.request.tool_call_id]).toEqual(["pending", "call_5"]);
+      at.now += 60_001;
+      const late = await store.approvals.open(request({ tool_call_id: "call_6" }));
+      expect(late.request.tool_call_id).toBe("call_6");
+    });
+
     test("is pending until the first answer, which wins; the second is told", async () => {
       const { store, at } = await scratch();
       const other = await at.open();
@@ -128,8 +152,11 @@ describe.each(STORE_KINDS)("approvals on $name", (kind) => {
       const ids: string[] = [];
       for (const tool_call_id of ["call_1", "call_2", "call_3"]) {
         ids.push(
-          (await store.approvals.open(request({ tool_call_id, approval_id: makeId("apr", START_MS) }))).request
-            .approval_id,
+          (
+            await store.approvals.open(
+              request({ tool_call_id, digest: tool_call_id, approval_id: makeId("apr", START_MS) }),
+            )
+          ).request.approval_id,
         );
       }
       await store.approvals.answer(ids[1] ?? "", { answer: "deny" });
@@ -175,7 +202,8 @@ describe.each(STORE_KINDS)("approvals on $name", (kind) => {
       const { store } = await scratch();
       const lease = await begin(store);
       const { run_id } = lease.task;
-      const first = (await store.approvals.open(request({ run_id, tool_call_id: "call_0" }))).request.approval_id;
+      const first = (await store.approvals.open(request({ run_id, tool_call_id: "call_0", digest: "d0" }))).request
+        .approval_id;
       const second = await park(store, lease, { approval_id: makeId("apr", START_MS + 1) });
       await store.approvals.answer(second, { answer: "grant" });
       expect(await store.inbox.claim("w", 1)).toEqual([]);

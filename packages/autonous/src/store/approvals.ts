@@ -19,6 +19,7 @@ const OF_CALL = `select ${COLUMNS} from approvals where run_id = ? and tool_call
 /** A yes with arguments of its own is one to another call. */
 const GRANTED = `select ${COLUMNS} from approvals where digest = ? and state = 'granted'
   and case when json_valid(answer_json) then json_extract(answer_json, '$.args') is null else 0 end order by position limit 1`;
+const PENDING = `select ${COLUMNS} from approvals where digest = ? and state = 'pending' and expires_at > ? order by position`;
 const ALL = `select ${COLUMNS} from approvals order by position`;
 const IN_STATE = `select ${COLUMNS} from approvals where state = ? order by position`;
 const OF_RUN = `select ${COLUMNS} from approvals where run_id = ? order by position`;
@@ -53,7 +54,8 @@ export function createApprovals(database: Database, clock: () => number): Approv
     database.read(`read approval "${approval_id}"`, async (queries) => optional(await find(queries, approval_id)));
   return {
     get,
-    open: (request) => database.transaction("ask for an approval", (queries) => open(queries, request, clock())),
+    open: (request, { shared = "run" } = {}) =>
+      database.transaction("ask for an approval", (queries) => open(queries, request, { shared, now: clock() })),
     findGranted: (digest) =>
       database.read("look for an approval", async (queries) => optional(await queries.one<Row>(GRANTED, [digest]))),
     list: (filter = {}) => database.read("list approvals", (queries) => list(queries, filter)),
@@ -120,17 +122,37 @@ function readable(rows: readonly Row[]): readonly Approval[] {
   return rows.flatMap((row) => readApproval(row) ?? []);
 }
 
-async function open(queries: Queries, request: ApprovalRequest, now: number): Promise<Approval> {
+interface Opening {
+  readonly shared: "run" | "any" | "none";
+  readonly now: number;
+}
+
+async function open(queries: Queries, request: ApprovalRequest, { shared, now }: Opening): Promise<Approval> {
   const { approval_id, run_id, tool_call_id, digest, expires_at } = request;
   for (const row of await queries.all<Row>(OF_CALL, [run_id, tool_call_id])) {
     const known = readApproval(row); // damaged: it is withdrawn, and approval is requested again
     if (known?.request.digest === digest && known.state !== "used" && known.state !== "withdrawn") return known;
     await move(queries, row, { state: "withdrawn", now });
   }
+  const waiting = shared === "none" ? undefined : await findPending(queries, request, { shared, now });
+  if (waiting !== undefined) return waiting;
   const text = JSON.stringify(request);
   await queries.run(INSERT, [approval_id, run_id, tool_call_id, digest, text, Date.parse(expires_at)]);
   await putQuestion(queries, request, now);
   return { request, state: "pending" };
+}
+
+/** Another call with the same digest that waits for its answer. */
+async function findPending(
+  queries: Queries,
+  { digest, run_id }: ApprovalRequest,
+  { shared, now }: Opening,
+): Promise<Approval | undefined> {
+  for (const row of await queries.all<Row>(PENDING, [digest, now])) {
+    const found = shared === "any" || row.run_id === run_id ? readApproval(row) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 interface Taking {

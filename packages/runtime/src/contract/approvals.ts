@@ -7,6 +7,14 @@ export interface ApprovalFilter {
   readonly run_id?: string;
 }
 
+/**
+ * Whose waiting request for the same call (the same digest) stands for a new one. `run`: one of the same run. `any`: also
+ * one of another run, for a caller that does not wait for the answer. `none`: no other.
+ */
+export interface OpenOptions {
+  readonly shared?: "run" | "any" | "none";
+}
+
 /** Whose grants count for a call. */
 export interface GrantHolder {
   readonly run_id: string;
@@ -21,9 +29,10 @@ export interface ApprovalKeeper {
   /**
    * Puts a request on record as `pending`. Where one of the same run, `tool_call_id` and `digest` is there already, gives
    * the latest as it stands, so that a call that is made again after a restart finds its answer; one that was used or
-   * withdrawn does not count. An open one of the same call with another digest is withdrawn.
+   * withdrawn does not count. An open one of the same call with another digest is withdrawn. Where another call with the
+   * same digest waits for an answer already, its request is given (default: within the run): nobody is asked twice.
    */
-  open(request: ApprovalRequest): Promise<Approval>;
+  open(request: ApprovalRequest, options?: OpenOptions): Promise<Approval>;
   get(approval_id: string): Promise<Approval | undefined>;
   /** The one that was granted as it is (its answer has no `args`) and not used, for exactly this call, whoever made it. */
   findGranted(digest: string): Promise<Approval | undefined>;

@@ -1,3 +1,4 @@
+import type { OpenOptions } from "../contract/approvals.ts";
 import type { Approval, ApprovalRequest } from "../protocol/approval.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { EventType } from "../protocol/events.ts";
@@ -22,8 +23,13 @@ export async function onRecord<T>(call: GateCall, work: () => Promise<T>): Promi
 }
 
 /** Puts the request on record. The event comes with a request that is new: one that waits is known already. */
-export async function openRequest(call: GateCall, parts: GateParts, request: ApprovalRequest): Promise<Approval> {
-  const approval = await onRecord(call, () => parts.approvals.open(request));
+export async function openRequest(
+  call: GateCall,
+  parts: GateParts,
+  { request, shared }: OpenOptions & { readonly request: ApprovalRequest },
+): Promise<Approval> {
+  const options = shared === undefined ? {} : { shared };
+  const approval = await onRecord(call, () => parts.approvals.open(request, options));
   if (approval.request.approval_id !== request.approval_id) return approval;
   const { args_json: _args_json, ...shown } = request;
   const { reason, rule, expires_at } = request;

@@ -12,9 +12,13 @@ const LONGEST_MS = 2 ** 31 - 1;
 
 /**
  * Asks here, and listens whether somebody answers elsewhere: the first answer wins, and the others are told. Throws
- * where the call is cancelled; the request is taken back then.
+ * where the call is cancelled; the request is withdrawn then, unless it is another call's.
  */
-export async function askPerson(call: GateCall, parts: GateParts, request: ApprovalRequest): Promise<Asked> {
+export async function askPerson(
+  call: GateCall,
+  parts: GateParts,
+  { request, isShared }: { readonly request: ApprovalRequest; readonly isShared: boolean },
+): Promise<Asked> {
   const { approvals, onApproval } = parts;
   if (onApproval === undefined) return "nobody";
   const { approval_id } = request;
@@ -34,7 +38,7 @@ export async function askPerson(call: GateCall, parts: GateParts, request: Appro
     return asked;
   } catch (error) {
     if (over.signal.reason instanceof TooLate) return await expire(parts, request);
-    await approvals.end(approval_id, "withdrawn");
+    if (!isShared) await approvals.end(approval_id, "withdrawn");
     throw error;
   } finally {
     clearTimeout(timer);

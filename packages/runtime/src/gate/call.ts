@@ -163,6 +163,8 @@ export interface GateCall {
   approval?: { readonly approved: boolean; readonly scope: Scope | null; readonly by: string | null };
   /** The granted request that the start of this call uses up. */
   approval_id?: string;
+  /** Lets other calls of this process have the requests that this one waited for. Called when its steps are over. */
+  release_approval?: () => void;
   /** What the files held when a person said yes: no others are changed. */
   bases?: Bases;
   /** The script that a person said yes to: no other is run. */

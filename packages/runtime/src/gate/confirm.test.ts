@@ -439,13 +439,13 @@ test("a parked call that was denied or is too late ends with that", async () => 
   const time = { now: Date.now() };
   const { runtime } = await scratch({ onApproval: () => "parked", clock: () => time.now });
   runtime.register(asked().tool);
-  for (const tool_call_id of ["call_1", "call_2"]) await runtime.call({ name: "count", args: {}, tool_call_id });
+  const calls = [1, 2].map((n) => ({ name: "count", args: { n }, tool_call_id: `call_${n}` }));
+  for (const call of calls) await runtime.call(call);
   const [first] = await runtime.approvals.list({ state: "pending" });
   await runtime.approvals.answer(first!.request.approval_id, { answer: "deny", reason: "no" });
   time.now += 3_600_001;
   const codes = [];
-  for (const tool_call_id of ["call_1", "call_2"])
-    codes.push((await runtime.call({ name: "count", args: {}, tool_call_id })).error?.code);
+  for (const call of calls) codes.push((await runtime.call(call)).error?.code);
   expect(codes).toEqual(["ApprovalDenied", "ApprovalExpired"]);
 });
 
@@ -669,4 +669,113 @@ test("a request that cannot be put on record is not asked about, and nothing run
   writeFileSync(join(runtime.state_dir, "open-approvals"), "in the way");
   expect((await runtime.call({ name: "count", args: {} })).error?.code).toBe("RecordFailed");
   expect(asks + ran()).toBe(0);
+});
+
+// The same call again, while one waits.
+
+test("a call that waits and is repeated adds no request, with nobody to ask, in this run and in others", async () => {
+  const { runtime, make, path } = await scratch(ASK);
+  await make({ "root/a.txt": "a\n" });
+  const again = { name: "delete_file", args: { path: "a.txt" } };
+  const first = await runtime.call(again);
+  const repeated = await Promise.all(Array.from({ length: 5 }, () => runtime.call(again)));
+  const other = await createRuntime({ roots: [join(path, "root")], state_dir: runtime.state_dir, ...ASK });
+  onTestFinished(() => other.close());
+  const elsewhere = await Promise.all(Array.from({ length: 3 }, () => other.call(again)));
+  const ids = [first, ...repeated, ...elsewhere].map(({ error }) => error?.details?.["approval_id"]);
+  expect(new Set(ids).size).toBe(1);
+  expect(await runtime.approvals.list()).toHaveLength(1);
+  await runtime.approvals.answer(String(ids[0]), yes());
+  expect((await other.call(again)).ok).toBe(true);
+  await make({ "root/a.txt": "a\n" });
+  const anew = await runtime.call(again);
+  expect(anew.error?.code).toBe("ApprovalRequired");
+  expect(anew.error?.details?.["approval_id"]).not.toBe(ids[0]);
+});
+
+test("concurrent runtimes that ask for the same call for the first time leave one request", async () => {
+  const { make, path, runtime } = await scratch(ASK);
+  await make({ "root/a.txt": "a\n" });
+  const others = await Promise.all(
+    [1, 2, 3].map(() => createRuntime({ roots: [join(path, "root")], state_dir: runtime.state_dir, ...ASK })),
+  );
+  onTestFinished(async () => void (await Promise.all(others.map((each) => each.close()))));
+  await Promise.all(others.map((each) => each.call({ name: "delete_file", args: { path: "a.txt" } })));
+  expect(await runtime.approvals.list()).toHaveLength(1);
+});
+
+// oxfmt-ignore
+const TWINS = [
+  { title: "a yes to one is good for one, and the other is asked about then", answers: [yes(), yes()],                                       asked: 2, ran: 2, codes: [] },
+  { title: "a yes and a no to each",                                          answers: [yes(), { answer: "deny" }],                          asked: 2, ran: 1, codes: ["ApprovalDenied"] },
+  { title: "a no counts for both",                                            answers: [{ answer: "deny" }],                                 asked: 1, ran: 0, codes: ["ApprovalDenied", "ApprovalDenied"] },
+  { title: "a yes for the run counts for both",                               answers: [{ ...yes(), scope: "run", offer: "exact" }],         asked: 1, ran: 2, codes: [] },
+] as const;
+
+for (const { title, answers, asked: most, ran: times, codes } of TWINS) {
+  test(`of two calls that are the same at once: ${title}`, async () => {
+    const shown = new Set<string>();
+    let open = 0;
+    let highest = 0;
+    const { runtime } = await scratch({
+      async onApproval({ approval_id }, { signal }) {
+        highest = Math.max(highest, (open += shown.has(approval_id) ? 0 : 1));
+        const answer = shown.has(approval_id) ? undefined : answers[shown.size];
+        shown.add(approval_id);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        if (answer !== undefined) {
+          open -= 1;
+          return answer;
+        }
+        return await new Promise<never>((_, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+        });
+      },
+    });
+    const { tool, ran } = asked({ parallel: true } as object);
+    runtime.register(tool);
+    const results = await Promise.all([1, 2].map(() => runtime.call({ name: "count", args: {} })));
+    expect(results.flatMap(({ error }) => error?.code ?? [])).toEqual(codes);
+    expect([shown.size, highest, ran()]).toEqual([most, 1, times]);
+    expect(await runtime.approvals.list({ state: "pending" })).toEqual([]);
+  });
+}
+
+test("a cancelled call leaves the request to the other one that waits for it", async () => {
+  const asking = Promise.withResolvers<ApprovalRequest>();
+  const { runtime } = await scratch({
+    onApproval: async (request, { signal }) => {
+      asking.resolve(request);
+      return await new Promise<never>((_, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+      });
+    },
+  });
+  const { tool, ran } = asked();
+  runtime.register(tool);
+  const first = runtime.call({ name: "count", args: {} });
+  const { approval_id } = await asking.promise;
+  const stop = new AbortController();
+  const second = runtime.call({ name: "count", args: {} }, { signal: stop.signal });
+  stop.abort();
+  expect((await second).error?.code).toBe("Cancelled");
+  expect(await runtime.approvals.answer(approval_id, yes())).toMatchObject({ won: true });
+  expect((await first).ok).toBe(true);
+  expect(ran()).toBe(1);
+});
+
+test("calls that are the same and parked share a request, and a yes to it makes one of them", async () => {
+  const { runtime } = await scratch({ onApproval: () => "parked" });
+  const { tool, ran } = asked();
+  runtime.register(tool);
+  const calls = ["call_1", "call_2"].map((tool_call_id) => ({ name: "count", args: {}, tool_call_id }));
+  const makeAll = () => Promise.all(calls.map((each) => runtime.call(each)));
+  await makeAll();
+  for (const times of [1, 2]) {
+    const [waiting, ...more] = await runtime.approvals.list({ state: "pending" });
+    expect(more).toEqual([]);
+    await runtime.approvals.answer(waiting!.request.approval_id, yes());
+    const results = times === 1 ? await makeAll() : [await runtime.call(calls[1]!)];
+    expect([ran(), results.filter(({ ok }) => ok).length]).toEqual([times, 1]);
+  }
 });

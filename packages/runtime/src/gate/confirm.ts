@@ -1,5 +1,6 @@
 import { covers } from "../policy/grants.ts";
-import type { ApprovalRequest } from "../protocol/approval.ts";
+import type { ApprovalKeeper } from "../contract/approvals.ts";
+import type { Approval, ApprovalRequest } from "../protocol/approval.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { acceptYes, letThrough, onRecord, openRequest, tellAnswer } from "./approval-record.ts";
 import type { Answered } from "./approval-record.ts";
@@ -8,9 +9,12 @@ import { because } from "./because.ts";
 import type { GateCall, GateParts } from "./call.ts";
 import { need } from "./call.ts";
 import { describeRequest } from "./describe-request.ts";
+import type { BoundCall } from "./describe-request.ts";
 import { bindCall, callDigestOf, digestOf, findBases } from "./digest.ts";
 import type { Binding } from "./digest.ts";
 import { takeEdited } from "./edited.ts";
+import { addGrant } from "./grant.ts";
+import { judgeAnew } from "./judge-anew.ts";
 import { Parked } from "./parked.ts";
 import { factsOf } from "./permit.ts";
 
@@ -25,15 +29,49 @@ export async function confirm(call: GateCall, parts: GateParts): Promise<void> {
     return;
   }
   const granted = await onRecord(call, () => parts.approvals.findGranted(digest));
-  if (granted !== undefined && granted.answer?.args === undefined)
+  if (granted !== undefined && granted.answer?.args === undefined && isFree(call, parts, granted.request))
     return await takeYes(call, parts, { approval: granted, bound });
-  const asked = await describeRequest(call, parts, bound);
-  const approval = await openRequest(call, parts, asked);
-  if (approval.state !== "pending") return await follow(call, parts, { approval, bound });
-  const answered = await askPerson(call, parts, approval.request);
-  if (answered === "nobody") throw approvalRequired(call, approval.request);
-  if (answered === "parked") throw new Parked(approval.request.tool, approval.request);
+  await ask(call, parts, bound);
+}
+
+async function ask(call: GateCall, parts: GateParts, bound: BoundCall): Promise<void> {
+  const described = await describeRequest(call, parts, bound);
+  const shared = parts.onApproval === undefined ? "any" : "run";
+  const { request, ...approval } = await openRequest(call, parts, { request: described, shared });
+  if (approval.state !== "pending") return await follow(call, parts, { approval: { request, ...approval }, bound });
+  const isShared = request.tool_call_id !== call.request.tool_call_id;
+  const isTaken = !isFree(call, parts, request); // another call here waits for the answer, and takes it
+  const answered = await askPerson(call, parts, { request, isShared });
+  if (answered === "nobody") throw approvalRequired(call, request);
+  if (answered === "parked") throw new Parked(request.tool, request);
+  if (isTaken && answered.state !== "denied" && answered.state !== "expired")
+    return await askAgain(call, parts, answered);
   await follow(call, parts, { approval: answered, bound, hasWaited: true });
+}
+
+/** The answer was another call's, the same as this one. What it grants for longer counts for both; a yes to one does not. */
+async function askAgain(call: GateCall, parts: GateParts, answered: Approval): Promise<void> {
+  if (answered.state === "granted") await onRecord(call, () => addGrant(parts, answered));
+  await judgeAnew(call, parts);
+  if (need(call.decision, "decision").effect === "REQUIRE_CONFIRMATION") await confirm(call, parts);
+}
+
+/** Which call of this process waits for a request, or has its yes and has not begun: a yes is good for one. */
+const takers = new WeakMap<ApprovalKeeper, Map<string, GateCall>>();
+
+/** Whether no other call here has it; from then on this one does, until it is over or `release_approval` is called. */
+function isFree(call: GateCall, { approvals }: GateParts, { approval_id }: ApprovalRequest): boolean {
+  const known = takers.get(approvals) ?? new Map<string, GateCall>();
+  takers.set(approvals, known);
+  const taker = known.get(approval_id);
+  if (taker !== undefined) return taker === call;
+  known.set(approval_id, call);
+  const before = call.release_approval;
+  call.release_approval = () => {
+    known.delete(approval_id);
+    before?.();
+  };
+  return true;
 }
 
 async function isGranted(call: GateCall, parts: GateParts, binding: Binding): Promise<boolean> {

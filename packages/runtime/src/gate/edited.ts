@@ -51,7 +51,8 @@ async function openAndGrant(
 ): Promise<void> {
   const bound = { binding: await bindCall(call, parts), bases: await findBases(call, parts) };
   const request = await describeRequest(call, parts, bound);
-  const opened = await openRequest(call, parts, request);
+  // The answer is to this call: one that waits for the same goes on waiting for its own.
+  const opened = await openRequest(call, parts, { request, shared: "none" });
   if (digestOf(bound.binding, bound.bases) === first) {
     // Nothing was changed after all.
     await acceptYes(call, parts, { approval: opened, bound });

@@ -52,6 +52,7 @@ export async function runGate(
   } catch (error) {
     problem = error;
   }
+  call.release_approval?.();
   const uncounted = await countUse(call, parts);
   problem ??= uncounted;
   const settled = settleSafely(call, problem, parts); // 10  redact, put aside, cut

@@ -45,7 +45,7 @@ for (const state of STATES) {
   const isKept = state !== "used" && state !== "withdrawn";
   test(`the same call made again ${isKept ? "finds its request" : "is asked about anew"} that is ${state}`, () => {
     const again = makeRequest({ approval_id: "apr_2", now: NOW });
-    const { book, result } = openIn([inState(state)], again, NOW);
+    const { book, result } = openIn([inState(state)], again, { now: NOW });
     expect(result.request.approval_id).toBe(isKept ? ID : "apr_2");
     expect(result.state).toBe(isKept ? state : "pending");
     expect(book).toHaveLength(isKept ? 1 : 2);
@@ -53,7 +53,7 @@ for (const state of STATES) {
 
   test(`the same call with other content takes back a request that is ${state} only if it is open`, () => {
     const other = makeRequest({ approval_id: "apr_2", now: NOW, digest: "f".repeat(64) });
-    const { book, result } = openIn([inState(state)], other, NOW);
+    const { book, result } = openIn([inState(state)], other, { now: NOW });
     expect(result.state).toBe("pending");
     expect(book[0]?.state).toBe(APPROVAL_STATES[state].open ? "withdrawn" : state);
   });
@@ -64,6 +64,24 @@ for (const state of STATES) {
     expect(expireIn([inState(state)], late - 1)[0]?.state).toBe(state);
   });
 }
+
+for (const state of STATES) {
+  const isGivenBack = state === "pending";
+  test(`the same call under another id ${isGivenBack ? "finds the request" : "is asked about anew"} where one is ${state}`, () => {
+    const again = makeRequest({ approval_id: "apr_2", now: NOW, tool_call_id: "call_2" });
+    const { book, result } = openIn([inState(state)], again, { now: NOW });
+    expect(result.request.approval_id).toBe(isGivenBack ? ID : "apr_2");
+    expect(book).toHaveLength(isGivenBack ? 1 : 2);
+    const own = openIn([inState(state)], again, { now: NOW, shared: "none" });
+    expect(own.result.request.approval_id).toBe("apr_2");
+  });
+}
+
+test("the same call is asked about anew when the time of the first request is over", () => {
+  const again = makeRequest({ approval_id: "apr_2", now: NOW, tool_call_id: "call_2" });
+  const { result } = openIn([inState("pending")], again, { now: Date.parse(again.expires_at) });
+  expect(result.request.approval_id).toBe("apr_2");
+});
 
 test("a yes is good for as long again as there was to give it", () => {
   const request = makeRequest({ approval_id: ID, now: NOW });
@@ -91,7 +109,8 @@ test("of those that are over only so many are kept, and all that are open", () =
   let book: ApprovalBook = [];
   for (let i = 0; i < 300; i++) {
     const approval_id = `apr_${i}`;
-    ({ book } = openIn(book, makeRequest({ approval_id, now: NOW, tool_call_id: `call_${i}` }), NOW));
+    const request = makeRequest({ approval_id, now: NOW, tool_call_id: `call_${i}`, digest: `digest_${i}` });
+    ({ book } = openIn(book, request, { now: NOW }));
     if (i % 2 === 0) ({ book } = endIn(book, { approval_id, state: "withdrawn", now: NOW }));
     else if (i % 3 === 0) ({ book } = answerIn(book, { approval_id, answer: { answer: "deny" }, now: NOW }));
   }

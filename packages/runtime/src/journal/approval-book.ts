@@ -1,3 +1,4 @@
+import type { OpenOptions } from "../contract/approvals.ts";
 import { APPROVAL_STATES, canBecome } from "../protocol/approval-states.ts";
 import type { ApprovalState } from "../protocol/approval-states.ts";
 import type { Approval, ApprovalAnswer, ApprovalRequest } from "../protocol/approval.ts";
@@ -15,7 +16,11 @@ export interface Turned<T> {
 const KEPT = 200;
 
 /** See `ApprovalKeeper.open`. */
-export function openIn(given: ApprovalBook, request: ApprovalRequest, now: number): Turned<Approval> {
+export function openIn(
+  given: ApprovalBook,
+  request: ApprovalRequest,
+  { now, shared = "run" }: OpenOptions & { readonly now: number },
+): Turned<Approval> {
   let book = expireIn(given, now);
   const ofCall = book.filter((each) => each.request.tool_call_id === request.tool_call_id);
   const known = ofCall.findLast(
@@ -24,9 +29,15 @@ export function openIn(given: ApprovalBook, request: ApprovalRequest, now: numbe
   for (const each of ofCall) {
     if (each.request.digest !== request.digest) ({ book } = move(book, each.request.approval_id, "withdrawn"));
   }
-  if (known !== undefined) return { book, result: known };
+  const found = known ?? (shared === "none" ? undefined : findPending(book, request.digest));
+  if (found !== undefined) return { book, result: found };
   const approval: Approval = { request, state: "pending" };
   return { book: forgetOld([...book, approval]), result: approval };
+}
+
+/** The request that waits for an answer to the same call. */
+export function findPending(book: ApprovalBook, digest: string): Approval | undefined {
+  return book.find(({ request, state }) => state === "pending" && request.digest === digest);
 }
 
 /** See `ApprovalKeeper.answer`. */

@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { ApprovalFilter, ApprovalKeeper, GrantHolder } from "../contract/approvals.ts";
+import type { ApprovalFilter, ApprovalKeeper, GrantHolder, OpenOptions } from "../contract/approvals.ts";
 import type { Clock } from "../contract/host.ts";
 import type { Approval, ApprovalAnswer, ApprovalRequest, Grant } from "../protocol/approval.ts";
-import { answerIn, endIn, expireIn, findIn, isOpen, openIn, useIn } from "./approval-book.ts";
+import { answerIn, endIn, expireIn, findIn, findPending, isOpen, openIn, useIn } from "./approval-book.ts";
 import type { ApprovalBook, Turned } from "./approval-book.ts";
 import { OpenApprovals } from "./open-approvals.ts";
 import { replaceFile } from "./replace-file.ts";
@@ -16,7 +16,7 @@ export interface ApprovalFilesOptions {
   readonly state_dir: string;
   readonly clock: Clock;
   /** Does the work while nobody else who works with this state folder has the path, in whatever process. */
-  readonly hold: <T>(path: string, work: () => T) => Promise<T>;
+  readonly hold: <T>(path: string, work: () => T | Promise<T>) => Promise<T>;
 }
 
 const APPROVALS_FILE = "approvals.json";
@@ -37,12 +37,20 @@ export class ApprovalFiles implements ApprovalKeeper {
     this.#sessions = join(options.state_dir, "grants.json");
   }
 
-  async open(request: ApprovalRequest): Promise<Approval> {
+  async open(request: ApprovalRequest, options: OpenOptions = {}): Promise<Approval> {
+    if (options.shared !== "any") return await this.#openOne(request, options);
+    // Of two processes that ask for the same call at once, the second finds the request of the first.
+    return await this.#options.hold(join(this.#options.state_dir, OPEN), async () => {
+      return this.#findPending(request.digest) ?? (await this.#openOne(request, options));
+    });
+  }
+
+  async #openOne(request: ApprovalRequest, options: OpenOptions): Promise<Approval> {
     makeRunFolder(runPath(this.#options.state_dir, request.run_id));
     return await this.#turn(request.run_id, (book) => {
       // The entry comes first: one without a request is passed over, a request without one would not be found.
       this.#open.add(request);
-      const turned = openIn(book, request, this.#options.clock());
+      const turned = openIn(book, request, { ...options, now: this.#options.clock() });
       if (turned.result.request.approval_id !== request.approval_id) this.#open.remove(request.approval_id);
       return turned;
     });
@@ -59,6 +67,15 @@ export class ApprovalFiles implements ApprovalKeeper {
     for (const { run_id, approval_id } of ofDigest) {
       const approval = findIn(this.#bookOf(run_id), approval_id);
       if (approval?.state === "granted" && approval.answer?.args === undefined) return approval;
+    }
+    return undefined;
+  }
+
+  #findPending(digest: string): Approval | undefined {
+    const ofDigest = this.#open.entries().filter((entry) => entry.digest === digest);
+    for (const { run_id } of ofDigest) {
+      const found = findPending(this.#bookOf(run_id), digest);
+      if (found !== undefined) return found;
     }
     return undefined;
   }
