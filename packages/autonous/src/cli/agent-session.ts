@@ -8,6 +8,7 @@ import type { AgentOptions, AgentOutcome } from "../agent/run.ts";
 import type { LongScope } from "../channels/terminal/answers.ts";
 import { createLiveView } from "../channels/terminal/live-view.ts";
 import type { LiveView } from "../channels/terminal/live-view.ts";
+import type { Screen } from "../channels/terminal/screen.ts";
 import type { ModelDelta, ModelProvider } from "../model/provider.ts";
 import { hasCollector } from "../telemetry/collector.ts";
 import type { Traces } from "../telemetry/traces.ts";
@@ -62,7 +63,7 @@ const TWICE_MS = 2000;
 export async function openSession(input: CommandInput, options: SessionOptions): Promise<AgentSession> {
   const { print, signal } = input;
   const screen = stderrScreen();
-  const view = createLiveView(screen, { folderOf: (run_id) => runPath(options.place.state_dir, run_id) });
+  const view = openView(input, options.place, screen);
   const say = (text: string): void => (print.json ? print.note(text) : screen.print([text]));
   const state = new SessionState(input, { taskOf: options.taskOf, say });
   const preview = createPreview(view);
@@ -136,6 +137,11 @@ async function compactIn(said: Said, { session, state, ...how }: Compacting): Pr
   } finally {
     state.end();
   }
+}
+
+function openView({ options }: CommandInput, { state_dir }: Workplace, screen: Screen): LiveView {
+  const folderOf = (run_id: string): string => runPath(state_dir, run_id);
+  return createLiveView(screen, { folderOf, verbose: options["verbose"] === true });
 }
 
 /** For whoever has a collector: nothing of it is loaded for others. */

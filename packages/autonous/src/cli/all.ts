@@ -12,6 +12,7 @@ const AGENT_OPTIONS: readonly Parameter[] = [
   { name: "--max-tokens <n>", meaning: "tokens in and out at most, for each task" },
   { name: "--max-cost <amount>", meaning: "what a task may cost, such as 2.50, in the currency of the price table" },
   { name: "--max-wall-time <time>", meaning: "how long a task may be worked on, such as 90s, 15m or 2h" },
+  { name: "--verbose", meaning: "show all output of commands, and whole changes" },
 ];
 
 /** Every command. `docs/commands.md` is held to this list by a check. */

@@ -97,8 +97,23 @@ export function tellChanges(changes: CommandChanges) {
       files_changed: files.slice(0, MAX_FILES).map(({ path }) => path),
       ...(undo_id === undefined ? {} : { undo_id }),
     },
-    meta: count > MAX_FILES ? { files_changed: count } : {},
+    meta: {
+      ...(count > MAX_FILES ? { files_changed: count } : {}),
+      ...named("added", files),
+      ...named("deleted", files),
+    },
   };
+}
+
+const CHANGES = { added: "added", deleted: "removed" } as const;
+
+/** Of the files that are named: those that are new, or gone. */
+function named(
+  what: keyof typeof CHANGES,
+  files: CommandChanges["files"],
+): Readonly<Record<string, readonly string[]>> {
+  const paths = files.slice(0, MAX_FILES).filter(({ change }) => change === CHANGES[what]);
+  return paths.length === 0 ? {} : { [what]: paths.map(({ path }) => path) };
 }
 
 /** How many files a command changed, also those that are not named. */

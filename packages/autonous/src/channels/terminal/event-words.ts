@@ -2,16 +2,87 @@ import type { RuntimeEvent } from "@autonous/runtime";
 
 type Payload = RuntimeEvent["payload"];
 
-/** A call as its event has it: the name, and what it was called with. */
-export function callText({ tool_name, arguments: given, audit }: Payload): string {
+/** Texts that are longer, or have several lines, are shown by their beginning and their size. */
+const LONG_TEXT = 160;
+const TEXT_START = 60;
+/** Of all arguments together. */
+const LONG_ARGUMENTS = 600;
+
+/** A call as its event has it: the name, and what it was called with. On one line of a bounded length. */
+export function callText(payload: Payload): string {
+  return `${String(payload["tool_name"])} ${argumentsText(argumentsOf(payload))}`.trimEnd();
+}
+
+/** The argument that says most of a call, where it has one of these. */
+const MAIN = ["cmd", "command", "path", "file_path", "pattern", "url", "background_id", "name", "query"] as const;
+
+/** The same without the signs of JSON, for who follows a run: `bash npm test`, `edit a.txt find="80" replace="8080"`. */
+export function callWords(payload: Payload): string {
+  const args = argumentsOf(payload);
+  const main = MAIN.find((name) => typeof args[name] === "string");
+  const others = Object.entries(args).filter(([name, value]) => name !== main && value !== false);
+  const words = [
+    String(payload["tool_name"]),
+    ...(main === undefined ? [] : [String(shorten(args[main]))]),
+    ...others.map(([name, value]) => `${name}=${valueText(value)}`),
+  ];
+  const text = words.join(" ");
+  return text.length > LONG_ARGUMENTS ? `${text.slice(0, LONG_ARGUMENTS).toWellFormed()}…` : text;
+}
+
+function valueText(value: unknown): string {
+  if (typeof value === "string" && isLong(value)) return `(${sizeOf(value)})`;
+  return JSON.stringify(value, (_, each: unknown) => shorten(each)) ?? "";
+}
+
+/** The arguments that an event has; of long ones as much as its excerpt says. */
+export function argumentsOf({ arguments: given, audit }: Payload): Readonly<Record<string, unknown>> {
   const params = given ?? (audit as { readonly params?: unknown } | undefined)?.params;
-  return `${String(tool_name)} ${argumentsText(params)}`.trimEnd();
+  const { excerpt, storage_ref } = Object(params) as Readonly<Record<string, unknown>>;
+  if (typeof excerpt !== "string" || typeof storage_ref !== "string") return Object(params) as Record<string, unknown>;
+  return parseStart(excerpt) ?? { excerpt };
+}
+
+/** What may end a text of JSON that was cut, innermost first. */
+const ENDINGS = ['"}', "}", '"]}', "]}"] as const;
+
+/** Arguments whose JSON was cut: up to there. */
+function parseStart(json: string): Readonly<Record<string, unknown>> | undefined {
+  const whole = json.replace(/\\(?:u[0-9a-fA-F]{0,3})?$|,$/, ""); // half an escape
+  const tries = ENDINGS.map((ending) => `${whole}${ending}`);
+  const member = whole.lastIndexOf(',"'); // it was cut within a name, or right behind one
+  for (const text of member < 0 ? tries : [...tries, `${whole.slice(0, member)}}`]) {
+    try {
+      const value: unknown = JSON.parse(text);
+      if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
+    } catch {
+      // It was cut elsewhere: the next ending is tried.
+    }
+  }
+  return undefined;
 }
 
 /** Arguments for people. Switches that are off are left out: they are as they were declared, and hide the rest. */
 export function argumentsText(params: unknown): string {
   if (typeof params !== "object" || params === null) return "";
-  return JSON.stringify(params, (_, value: unknown) => (value === false ? undefined : value));
+  const text = JSON.stringify(params, (_, value: unknown) => (value === false ? undefined : shorten(value)));
+  return text.length > LONG_ARGUMENTS ? `${text.slice(0, LONG_ARGUMENTS).toWellFormed()}…` : text;
+}
+
+function isLong(text: string): boolean {
+  return text.length > LONG_TEXT || text.trimEnd().includes("\n");
+}
+
+function sizeOf(text: string): string {
+  const lines = text.trimEnd().split("\n").length;
+  return `${lines === 1 ? "" : `${lines} lines, `}${text.length} characters`;
+}
+
+function shorten(value: unknown): unknown {
+  if (typeof value !== "string" || !isLong(value)) return value;
+  const [first = ""] = value.trimStart().split("\n", 1);
+  const start = first.length > TEXT_START ? first.slice(0, TEXT_START).toWellFormed() : first;
+  return `${start}… (${sizeOf(value)})`;
 }
 
 /** How far a call says it is: `40 % what it does`. */

@@ -44,10 +44,10 @@ const SHOWN = [
   { title: "a turn",                     event: event("turn.started", { turn: 2 }),                               shows: ["turn 2"] },
   { title: "what the model says",        event: event("model.completed", { kind: "tool_calls", progress: "Looking\nnow" }), shows: ["  Looking now"] },
   { title: "not the answer",             event: event("model.completed", { kind: "final", answer: "42" }),        shows: [] },
-  { title: "a call that went well",      event: event("tool_call.completed", CALL),                               shows: ['  ok 12 ms  edit {"path":"a.txt"}'] },
-  { title: "where a file is that was attached", event: event("tool_call.completed", { ...CALL, attachments: [{ artifact: "artifacts/00-a.txt", name: "a\u001b.txt", caption: "see" }] }), shows: ['  ok 12 ms  edit {"path":"a.txt"}', "    attached a\\e.txt (see): /state/runs/run_1/artifacts/00-a.txt"] },
-  { title: "a call that failed",         event: event("tool_call.failed", { ...CALL, error: { code: "NoMatch", message: "not there" } }), shows: ['  failed 12 ms  edit {"path":"a.txt"}', "    NoMatch: not there"] },
-  { title: "how to approve a call",      event: event("tool_call.failed", { ...CALL, error: { code: "ApprovalRequired", message: "m", replay: "autonous call edit '{}' --approve 00" } }), shows: ['  failed 12 ms  edit {"path":"a.txt"}', "    ApprovalRequired: m", "    to approve it: autonous call edit '{}' --approve 00"] },
+  { title: "a call that went well",      event: event("tool_call.completed", CALL),                               shows: ['  ok 12 ms  edit a.txt'] },
+  { title: "where a file is that was attached", event: event("tool_call.completed", { ...CALL, attachments: [{ artifact: "artifacts/00-a.txt", name: "a\u001b.txt", caption: "see" }] }), shows: ['  ok 12 ms  edit a.txt', "    attached a\\e.txt (see): /state/runs/run_1/artifacts/00-a.txt"] },
+  { title: "a call that failed",         event: event("tool_call.failed", { ...CALL, error: { code: "NoMatch", message: "not there" } }), shows: ['  failed 12 ms  edit a.txt', "    NoMatch: not there"] },
+  { title: "how to approve a call",      event: event("tool_call.failed", { ...CALL, error: { code: "ApprovalRequired", message: "m", replay: "autonous call edit '{}' --approve 00" } }), shows: ['  failed 12 ms  edit a.txt', "    ApprovalRequired: m", "    to approve it: autonous call edit '{}' --approve 00"] },
   { title: "a display",                  event: event("display", { content: "Half of it\nis done", level: "success", title: "Tests", evidence: ["a.log:3"] }), shows: ["  + Tests", "    Half of it", "    is done", "    - a.log:3"] },
   { title: "a display of another level", event: event("display", { content: "careful", level: "warning" }),       shows: ["  ! careful"] },
   { title: "a yes from elsewhere",       event: event("approval_granted", { ...CALL, by: "ann", via: "http" }),   shows: ["  edit: allowed by ann, over http"] },
@@ -74,7 +74,7 @@ test("a change is shown as a short diff; of others the files", () => {
     "    @@ -1 +1 @@",
     "    -old",
     "    +new",
-    '  ok 12 ms  edit {"path":"a.txt"}',
+    "  ok 12 ms  edit a.txt",
     "    changed a.txt",
   ]);
   const long = { diff: `--- a\n+++ b\n${"+line\n".repeat(50)}` };
@@ -127,7 +127,7 @@ test("a bar is written anew in place at a terminal, and gone when its call is ov
   const seen = look({ isTTY: true, columns: 60 }, { NO_COLOR: "1" });
   const view = createLiveView(seen.screen);
   view.event(event("tool_call.started", { ...CALL, tool_name: "grep" }));
-  expect(seen.written.splice(0)).toEqual(['\r\u001b[K  running grep {"path":"a.txt"}']);
+  expect(seen.written.splice(0)).toEqual(["\r\u001b[K  running grep a.txt"]);
   view.progress({ tool_call_id: "call_1", fraction: 0.5, detail: "looking\nthrough it" });
   expect(seen.text()).toBe("\r\u001b[K  grep ██████████░░░░░░░░░░  50 % through it");
   view.event(event("display", { content: "found one" }));
@@ -137,7 +137,7 @@ test("a bar is written anew in place at a terminal, and gone when its call is ov
     "\r\u001b[K  grep ██████████░░░░░░░░░░  50 % through it",
   ]);
   view.event(event("tool_call.completed", CALL));
-  expect(seen.written.slice(4)).toEqual(["\r\u001b[K", '  ok 12 ms  edit {"path":"a.txt"}\n']);
+  expect(seen.written.slice(4)).toEqual(["\r\u001b[K", "  ok 12 ms  edit a.txt\n"]);
 });
 
 test("elsewhere a call says each tenth of its way once", () => {

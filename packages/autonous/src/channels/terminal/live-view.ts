@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { makeVisible } from "@autonous/runtime";
 import type { AttachedFile, EventType, Progress, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
-import { callText, problemOf } from "./event-words.ts";
-import { diffLines } from "./diff-lines.ts";
+import { changeLines } from "./change-lines.ts";
+import { callWords, problemOf } from "./event-words.ts";
+import { outputLines } from "./output-lines.ts";
 import { createProgressView } from "./progress-view.ts";
 import type { Screen } from "./screen.ts";
 import { createStreamView } from "./stream-view.ts";
@@ -26,11 +27,18 @@ export interface LiveView {
 export interface LiveViewOptions {
   /** The folder of a run, for what is told of files in it. */
   readonly folderOf?: (run_id: string) => string;
+  /** All output of commands, and whole changes. */
+  readonly verbose?: boolean;
 }
 
-export function createLiveView(screen: Screen, { folderOf = (run_id) => run_id }: LiveViewOptions = {}): LiveView {
-  const running = new Map<string, string>();
-  const bar = createProgressView(screen, (tool_call_id) => running.get(tool_call_id) ?? "");
+export function createLiveView(screen: Screen, options: LiveViewOptions = {}): LiveView {
+  const { folderOf = (run_id) => run_id, verbose = false } = options;
+  const running = new Map<string, Payload>();
+  const bar = createProgressView(screen, {
+    nameOf: (id) => textOr(running.get(id)?.["tool_name"], ""),
+    titleOf: (id) => fit(screen, `running ${callWords(running.get(id) ?? {})}`),
+    verbose,
+  });
   const stream = createStreamView(screen);
   let isAnswerShown = false;
 
@@ -46,13 +54,15 @@ export function createLiveView(screen: Screen, { folderOf = (run_id) => run_id }
   return {
     event(event, result) {
       if (settle(event)) return;
-      const { tool_call_id, tool_name } = event.payload;
-      if (event.type === "tool_call.started") running.set(String(tool_call_id), String(tool_name));
+      const tool_call_id = String(event.payload["tool_call_id"]);
+      let isOutputShown = false;
+      if (event.type === "tool_call.started") running.set(tool_call_id, event.payload);
       if (event.type === "tool_call.completed" || event.type === "tool_call.failed") {
-        running.delete(String(tool_call_id));
-        bar.over(String(tool_call_id));
+        running.delete(tool_call_id);
+        isOutputShown = bar.over(tool_call_id);
       }
-      screen.print(LIVE[event.type]?.(event.payload, { screen, result, folder: folderOf(event.run_id) }) ?? []);
+      const context = { screen, result, folder: folderOf(event.run_id), verbose, isOutputShown };
+      screen.print(LIVE[event.type]?.(event.payload, context) ?? []);
       const underWay = UNDER_WAY[event.type]?.(event.payload);
       if (underWay !== undefined) screen.status(fit(screen, `  ${underWay}`));
     },
@@ -74,13 +84,16 @@ interface LiveContext {
   /** Of the run. */
   readonly folder: string;
   readonly result: ToolCallResult | undefined;
+  readonly verbose: boolean;
+  /** What the command printed stays above. */
+  readonly isOutputShown: boolean;
 }
 
 /** What is seen to be under way until something else is. */
 // oxfmt-ignore
 const UNDER_WAY: Readonly<Partial<Record<EventType, (payload: Payload) => string>>> = {
   "turn.started":      () => "asking the model",
-  "tool_call.started": (payload) => `running ${callText(payload)}`,
+  "tool_call.started": (payload) => `running ${callWords(payload)}`,
 };
 
 /** What is shown of an event; nothing of most. */
@@ -88,7 +101,7 @@ const UNDER_WAY: Readonly<Partial<Record<EventType, (payload: Payload) => string
 const LIVE: Readonly<Partial<Record<EventType, (payload: Payload, context: LiveContext) => readonly string[]>>> = {
   "turn.started":        ({ turn }, { screen }) => [line(screen, "bold", `turn ${String(turn)}`)],
   "model.completed":     modelLines,
-  "model.failed":        ({ message }, { screen }) => [line(screen, "red", "  the model failed"), line(screen, undefined, `    ${String(message)}`)],
+  "model.failed":        ({ message }, { screen }) => [line(screen, "red", "  the model failed"), ...paragraph(screen, String(message))],
   "tool_call.completed": completedLines,
   "tool_call.failed":    failedLines,
   "approval_granted":    grantedLines,
@@ -122,17 +135,32 @@ function fit({ columns }: Screen, text: string): string {
   return columns === undefined ? shown : cutTo(shown, columns);
 }
 
+const PARAGRAPH_LINES = 6;
+const LONGEST_TEXT = 4000;
+
+/** Text below a line, broken between words; as much of it as is read in passing. */
+function paragraph(screen: Screen, text: string): readonly string[] {
+  const shown = makeVisible(text.replaceAll(/\s*[\n\r]+\s*/g, " ").slice(0, LONGEST_TEXT));
+  const { columns } = screen;
+  if (columns === undefined) return [`    ${shown}`];
+  const rows = wrap(shown, Math.max(10, columns - 4));
+  const more = rows.length > PARAGRAPH_LINES ? ["…"] : [];
+  return [...rows.slice(0, PARAGRAPH_LINES), ...more].map((row) => `    ${row}`);
+}
+
 /** What the model says beside its calls. Its answer is the result of the run, and is not shown twice. */
 function modelLines({ kind, progress, message }: Payload, { screen }: LiveContext): readonly string[] {
   if (kind === "invalid")
-    return [line(screen, "red", "  the reply cannot be used"), line(screen, undefined, `    ${String(message)}`)];
+    return [line(screen, "red", "  the reply cannot be used"), ...paragraph(screen, String(message))];
   return kind === "tool_calls" && progress !== "" ? [line(screen, undefined, `  ${String(progress)}`)] : [];
 }
 
-function completedLines(payload: Payload, { screen, result, folder }: LiveContext): readonly string[] {
+function completedLines(payload: Payload, context: LiveContext): readonly string[] {
+  const { screen, result, folder, verbose, isOutputShown } = context;
   return [
     outcomeLine(payload, { screen, word: "ok", style: "green" }),
-    ...changeLines(screen, result),
+    ...(isOutputShown ? [] : outputLines(result, { screen, isFailed: false, all: verbose })),
+    ...changeLines(payload, result, { screen, all: verbose }),
     ...attachedLines(payload, folder).map((each) => `    ${each}`),
   ];
 }
@@ -145,14 +173,28 @@ export function attachedLines({ attachments = [] }: Payload, folder: string): re
   });
 }
 
-function failedLines(payload: Payload, { screen }: LiveContext): readonly string[] {
-  const { replay } = Object(payload["error"]) as { readonly replay?: unknown };
+function failedLines(payload: Payload, context: LiveContext): readonly string[] {
+  const { screen, result, verbose, isOutputShown } = context;
   return [
     outcomeLine(payload, { screen, word: "failed", style: "red" }),
-    line(screen, undefined, `    ${problemOf(payload)}`),
-    // Whole, whatever the width: half a command is none.
-    ...(typeof replay === "string" && replay !== "" ? [makeVisible(`    to approve it: ${replay}`)] : []),
+    ...(isOutputShown ? [] : outputLines(result, { screen, isFailed: true, all: verbose })),
+    ...paragraph(screen, problemOf(payload)),
+    ...changeLines(payload, result, { screen, all: verbose }),
+    ...approvalLines(payload),
   ];
+}
+
+/** A longer command to copy is none: there is a shorter one that does the same. */
+const LONGEST_REPLAY = 300;
+
+/** How to approve the call: whole, whatever the width, since half a command is none. */
+function approvalLines({ error }: Payload): readonly string[] {
+  const { replay, details } = Object(error) as { readonly replay?: unknown; readonly details?: unknown };
+  const { approval_id } = Object(details) as { readonly approval_id?: unknown };
+  if (typeof replay === "string" && replay !== "" && replay.length <= LONGEST_REPLAY)
+    return [makeVisible(`    to approve it: ${replay}`)];
+  if (typeof approval_id !== "string") return [];
+  return [makeVisible(`    to approve it: autonous approvals grant ${approval_id}`)];
 }
 
 function outcomeLine(
@@ -160,22 +202,8 @@ function outcomeLine(
   { screen, word, style }: { screen: Screen; word: string; style: "green" | "red" },
 ): string {
   const { duration_ms } = Object(payload["audit"]) as { readonly duration_ms?: unknown };
-  const whole = fit(screen, `  ${word} ${String(duration_ms)} ms  ${callText(payload)}`);
+  const whole = fit(screen, `  ${word} ${String(duration_ms)} ms  ${callWords(payload)}`);
   return whole.replace(word, () => screen.paint(style, word));
-}
-
-/** Longer diffs are looked at with other means: the view is there to be followed. */
-const DIFF_LINES = 8;
-
-function changeLines(screen: Screen, result: ToolCallResult | undefined): readonly string[] {
-  const { diff } = Object(result?.payload?.data) as { readonly diff?: unknown };
-  if (typeof diff === "string" && diff !== "") {
-    const { lines, more } = diffLines(diff, { screen, width: (screen.columns ?? Infinity) - 4, most: DIFF_LINES });
-    const rest = more === 0 ? [] : [`    … ${more} more line${more === 1 ? "" : "s"}`];
-    return [...lines.map((each) => `    ${each}`), ...rest];
-  }
-  const changed = result?.artifacts.files_changed ?? [];
-  return changed.length === 0 ? [] : [line(screen, "dim", `    changed ${changed.join(", ")}`)];
 }
 
 /** How each level of `display` looks. */

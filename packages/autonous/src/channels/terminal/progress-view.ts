@@ -1,33 +1,44 @@
 import { makeVisible } from "@autonous/runtime";
 import type { Progress } from "@autonous/runtime";
+import { linesOf, outputLine } from "./output-lines.ts";
 import type { Screen } from "./screen.ts";
+import { cutTo, foldHard } from "./width.ts";
 
 const EVERY_MS = 100;
 const BAR_COLUMNS = 20;
 const DETAIL_CHARACTERS = 200;
 /** Where a line cannot be written anew: how often a call that knows its fraction says how far it is. */
 const STEPS = 10;
+/** The last lines of what a command prints that are seen while it runs. */
+const OUTPUT_LINES = 5;
+/** More of its output is not kept: the end of it is what is seen. */
+const KEPT_CHARACTERS = 16_384;
+const INDENT = "    ";
 
-/** How far calls are: a bar that is written anew in place, or a line for each tenth where that cannot be. */
+/** How far calls are: a bar or the end of their output, written anew in place; or lines, where that cannot be. */
 export interface ProgressView {
   show(progress: Progress): void;
-  /** The call is over. */
-  over(tool_call_id: string): void;
+  /** The call is over. Gives whether all of its output is on the screen. */
+  over(tool_call_id: string): boolean;
 }
 
-export function createProgressView(screen: Screen, nameOf: (tool_call_id: string) => string): ProgressView {
+interface ProgressOptions {
+  readonly nameOf: (tool_call_id: string) => string;
+  /** What stands above the output of a call. Default: nothing. */
+  readonly titleOf?: (tool_call_id: string) => string;
+  /** All output of commands stays on the screen as it comes. */
+  readonly verbose?: boolean;
+}
+
+export function createProgressView(screen: Screen, options: ProgressOptions): ProgressView {
+  const { nameOf } = options;
   const told = new Map<string, number>();
-  let shown: string | undefined;
-  let next = 0;
+  const drawer = createDrawer(screen);
+  const output = createOutput(screen, drawer, options);
 
   function showInPlace({ tool_call_id, fraction, detail }: Progress): void {
-    const now = performance.now();
-    if (now < next && tool_call_id === shown && fraction !== 1) return; // who watches sees no more often than this
-    next = now + EVERY_MS;
-    shown = tool_call_id;
-    screen.status(
-      `  ${[nameOf(tool_call_id), barOf(fraction), lastLine(detail)].filter((part) => part !== "").join(" ")}`,
-    );
+    const parts = [nameOf(tool_call_id), barOf(fraction), lastLine(detail)].filter((part) => part !== "");
+    drawer.draw(tool_call_id, [`  ${parts.join(" ")}`], fraction === 1);
   }
   function showSteps({ tool_call_id, fraction, detail }: Progress): void {
     if (fraction === null) return;
@@ -38,13 +49,114 @@ export function createProgressView(screen: Screen, nameOf: (tool_call_id: string
     screen.print([`  ${[nameOf(tool_call_id), percent, lastLine(detail)].filter((part) => part !== "").join(" ")}`]);
   }
   return {
-    show: screen.rewrites ? showInPlace : showSteps,
+    show(progress) {
+      if (progress.output !== undefined) output.push(progress);
+      else if (screen.rewrites) showInPlace(progress);
+      else showSteps(progress);
+    },
     over(tool_call_id) {
       told.delete(tool_call_id);
+      const isShown = output.over(tool_call_id);
+      drawer.over(tool_call_id);
+      return isShown;
+    },
+  };
+}
+
+interface Drawer {
+  /** At once, or soon: people see no more often than ten times a second, and the last of it always. */
+  draw(tool_call_id: string, rows: readonly string[], isLast?: boolean): void;
+  over(tool_call_id: string): void;
+}
+
+function createDrawer(screen: Screen): Drawer {
+  let shown: string | undefined;
+  let rows: readonly string[] = [];
+  let next = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  function stop(): void {
+    clearTimeout(timer);
+    timer = undefined;
+  }
+  function drawNow(): void {
+    stop();
+    next = performance.now() + EVERY_MS;
+    screen.status(rows);
+  }
+  return {
+    draw(tool_call_id, lines, isLast = false) {
+      const isOther = tool_call_id !== shown;
+      shown = tool_call_id;
+      rows = lines;
+      const wait = isLast || isOther ? 0 : next - performance.now();
+      if (wait <= 0) drawNow();
+      else timer ??= setTimeout(drawNow, wait).unref();
+    },
+    over(tool_call_id) {
       if (shown === tool_call_id) shown = undefined;
+      stop();
       screen.status("");
     },
   };
+}
+
+/** What a call has printed so far, as far back as it is kept; where output is shown as it comes, the line that is open. */
+interface Printed {
+  text: string;
+  stream: Progress["output"];
+}
+
+interface Output {
+  push(progress: Progress): void;
+  /** Gives whether all of the call's output is on the screen. */
+  over(tool_call_id: string): boolean;
+}
+
+function createOutput(
+  screen: Screen,
+  drawer: Drawer,
+  { titleOf = () => "", verbose = false }: ProgressOptions,
+): Output {
+  const printed = new Map<string, Printed>();
+
+  function printWhole(tool_call_id: string, text: string, stream: Progress["output"]): void {
+    // A line without end is shown in parts.
+    const end = text.length > KEPT_CHARACTERS ? text.length : text.lastIndexOf("\n") + 1;
+    screen.print(linesOf(text.slice(0, end)).flatMap((line) => wholeRows(screen, line)));
+    printed.set(tool_call_id, { text: text.slice(end), stream });
+  }
+  return {
+    push({ tool_call_id, detail, output: stream }) {
+      const before = printed.get(tool_call_id) ?? { text: "", stream };
+      // The streams share the screen: none goes on on the line of the other.
+      const isTorn = before.stream !== stream && before.text !== "" && !before.text.endsWith("\n");
+      const text = `${before.text}${isTorn ? "\n" : ""}${detail}`;
+      if (verbose) return printWhole(tool_call_id, text, stream);
+      const kept = text.slice(-KEPT_CHARACTERS);
+      printed.set(tool_call_id, { text: kept, stream });
+      if (screen.rewrites) drawer.draw(tool_call_id, tailRows(screen, titleOf(tool_call_id), kept));
+    },
+    over(tool_call_id) {
+      const { text = "" } = printed.get(tool_call_id) ?? {};
+      const isPrinted = printed.delete(tool_call_id);
+      if (verbose && text !== "") screen.print(wholeRows(screen, text));
+      return verbose && isPrinted;
+    },
+  };
+}
+
+function wholeRows({ columns, paint }: Screen, line: string): readonly string[] {
+  const clean = outputLine(line);
+  const rows = columns === undefined ? [clean] : foldHard(clean, Math.max(1, columns - INDENT.length));
+  return rows.map((row) => `${INDENT}${paint("dim", row)}`);
+}
+
+function tailRows({ columns = 80, rows, paint }: Screen, title: string, text: string): readonly string[] {
+  const lines = linesOf(text).slice(-Math.min(OUTPUT_LINES, Math.max(1, rows - 3)));
+  const width = columns - INDENT.length - 1;
+  const tail = lines.map((line) => `${INDENT}${paint("dim", cutTo(outputLine(line), width))}`);
+  return title === "" ? tail : [`  ${title}`, ...tail];
 }
 
 function barOf(fraction: number | null): string {

@@ -1,9 +1,9 @@
 import { styleText } from "node:util";
-import { cutTo } from "./width.ts";
+import { cutTo, widthOf } from "./width.ts";
 
 type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
-/** Where people look: lines that stay, and one below them that is written anew in place. */
+/** Where people look: lines that stay, and below them some that are written anew in place. */
 export interface Screen {
   /** How wide it is by now; undefined where the lines go to a file or a program. */
   readonly columns: number | undefined;
@@ -14,8 +14,8 @@ export interface Screen {
   paint(style: Style, text: string): string;
   /** Lines that nothing in can act on a terminal, and that fit it. */
   print(lines: readonly string[]): void;
-  /** The line below all others, until the next one or "". */
-  status(line: string): void;
+  /** The lines below all others, until the next ones or "". A line with colours in it fits already. */
+  status(lines: string | readonly string[]): void;
   /** Keeps back what others print until it is released: somebody is being asked. */
   hold(): HeldScreen;
 }
@@ -40,6 +40,9 @@ const DEFAULT_COLUMNS = 80;
 /** What is kept back beyond this many lines is only counted. */
 const MOST_HELD = 1000;
 const CLEAR_LINE = "\r\u001b[K";
+const CLEAR_BELOW = "\r\u001b[J";
+// oxlint-disable-next-line no-control-regex
+const COLOURS = /\u001b\[[\d;]*m/g;
 
 export function createScreen(stream: ScreenStream, env: NodeJS.ProcessEnv): Screen {
   const isTerminal = stream.isTTY === true;
@@ -48,15 +51,15 @@ export function createScreen(stream: ScreenStream, env: NodeJS.ProcessEnv): Scre
   const held: string[] = [];
   let leftOut = 0;
   let holders = 0;
-  let status = "";
+  let status: readonly string[] = [];
 
-  function widthNow(): number {
-    return stream.columns !== undefined && stream.columns > 0 ? stream.columns : DEFAULT_COLUMNS;
+  const widthNow = (): number => positive(stream.columns) ?? DEFAULT_COLUMNS;
+  function draw(lines: readonly string[]): void {
+    if (lines.length > 0 || status.length > 0) stream.write(`${clearRows(status, widthNow())}${lines.join("\n")}`);
+    status = lines;
   }
-  function draw(line: string): void {
-    if (line !== "" || status !== "") stream.write(`${CLEAR_LINE}${line}`);
-    status = line;
-  }
+  // The last column would wrap.
+  const fit = (line: string): string => (line.includes("\u001b") ? line : cutTo(line, widthNow() - 1));
   function keep(lines: readonly string[]): void {
     const room = MOST_HELD - held.length;
     held.push(...lines.slice(0, room));
@@ -66,25 +69,26 @@ export function createScreen(stream: ScreenStream, env: NodeJS.ProcessEnv): Scre
     if (lines.length === 0) return;
     if (holders > 0) return keep(lines);
     const below = status;
-    draw("");
+    draw([]);
     stream.write(`${lines.join("\n")}\n`);
     draw(below);
   }
   return {
     get columns() {
-      return isTerminal && stream.columns !== undefined && stream.columns > 0 ? stream.columns : undefined;
+      return isTerminal ? positive(stream.columns) : undefined;
     },
     get rows() {
-      return stream.rows !== undefined && stream.rows > 0 ? stream.rows : DEFAULT_ROWS;
+      return positive(stream.rows) ?? DEFAULT_ROWS;
     },
     rewrites,
     paint: (style, text) => (colour && text !== "" ? styleText(style, text, { validateStream: false }) : text),
     print,
-    status(line) {
-      if (rewrites && holders === 0) draw(line === "" ? "" : cutTo(line, widthNow() - 1)); // the last column would wrap
+    status(lines) {
+      if (!rewrites || holders > 0) return;
+      draw(lines === "" ? [] : typeof lines === "string" ? [fit(lines)] : lines.map(fit));
     },
     hold() {
-      draw("");
+      draw([]);
       holders++;
       let isHeld = true;
       return {
@@ -99,6 +103,17 @@ export function createScreen(stream: ScreenStream, env: NodeJS.ProcessEnv): Scre
       };
     },
   };
+}
+
+function positive(size: number | undefined): number | undefined {
+  return size !== undefined && size > 0 ? size : undefined;
+}
+
+/** From their last row, where the cursor is. A terminal that became narrower has broken lines. */
+function clearRows(lines: readonly string[], width: number): string {
+  const taken = lines.map((line) => Math.max(1, Math.ceil(widthOf(line.replaceAll(COLOURS, "")) / width)));
+  const rows = taken.reduce((sum, each) => sum + each, 0);
+  return rows > 1 ? `\u001b[${rows - 1}A${CLEAR_BELOW}` : CLEAR_LINE;
 }
 
 /** https://no-color.org: a variable that is set and not empty counts. FORCE_COLOR is for what only looks like no terminal. */

@@ -30,7 +30,7 @@ export async function call(input: CommandInput): Promise<ExitCode> {
   const runtime = await openAttended(input, attended, { onEvent });
   try {
     if (request === undefined) return await callLines(runtime, input);
-    const bar = createProgressView(screen, () => name);
+    const bar = createProgressView(screen, { nameOf: () => name });
     const result = await runtime.call(request, { signal, onProgress: bar.show });
     bar.over(result.tool_call_id);
     if (print.json) print.document(result);

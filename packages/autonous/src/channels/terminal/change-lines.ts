@@ -1,0 +1,79 @@
+import { makeVisible } from "@autonous/runtime";
+import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import { diffLines } from "./diff-lines.ts";
+import { argumentsOf } from "./event-words.ts";
+import type { Screen } from "./screen.ts";
+import { wrap } from "./width.ts";
+
+/** Longer changes are looked at with other means: the view is there to be followed. */
+const CHANGE_LINES = 8;
+const ALL_LINES = 10_000;
+const NAMED_FILES = 10;
+/** Where there is no terminal, longer lines are broken. */
+const WIDEST = 500;
+const INDENT = "    ";
+
+interface ChangeOptions {
+  readonly screen: Pick<Screen, "columns" | "paint">;
+  readonly all: boolean;
+}
+
+/** What a call changed: a diff, the first lines of what it wrote, or the names of files and what became of them. */
+export function changeLines(
+  payload: RuntimeEvent["payload"],
+  result: ToolCallResult | undefined,
+  options: ChangeOptions,
+): readonly string[] {
+  if (result === undefined) return [];
+  const { diff, created, bytes_written, removed } = Object(result.payload?.data) as Readonly<Record<string, unknown>>;
+  if (typeof diff === "string" && diff !== "") return textLines(diff, options);
+  const args = argumentsOf(payload);
+  if (typeof bytes_written === "number")
+    return [...nameLines(result, options, created === true ? "created" : "wrote"), ...writtenLines(args, options)];
+  if (typeof removed === "string") return nameLines(result, options, "deleted");
+  const { patch_text } = args;
+  const names = nameLines(result, options, "changed");
+  return typeof patch_text === "string" ? [...names, ...textLines(patch_text, options)] : names;
+}
+
+/** The content that a call wrote is its longest argument, whatever a client calls it. */
+function writtenLines(args: Readonly<Record<string, unknown>>, options: ChangeOptions): readonly string[] {
+  const texts = Object.entries(args).filter(([name]) => !/path|file$|mode|sha256/.test(name));
+  const [content = ""] = texts
+    .map(([, value]) => value)
+    .filter((value) => typeof value === "string")
+    .toSorted((a, b) => b.length - a.length);
+  if (content === "") return [];
+  const added = content.replace(/\n$/, "").replaceAll(/^/gm, "+");
+  return textLines(added, options);
+}
+
+function textLines(text: string, { screen, all }: ChangeOptions): readonly string[] {
+  const width = (screen.columns ?? WIDEST) - INDENT.length;
+  const { lines, more } = diffLines(text, { screen, width, most: all ? ALL_LINES : CHANGE_LINES });
+  const rest = more === 0 ? [] : [`… ${more} more line${more === 1 ? "" : "s"}`];
+  return [...lines, ...rest].map((line) => `${INDENT}${line}`);
+}
+
+interface Changed {
+  readonly added?: readonly string[];
+  readonly deleted?: readonly string[];
+}
+
+/** The files that a result names, by what became of them: `created a.txt`, `deleted b.txt`. */
+function nameLines({ artifacts, payload }: ToolCallResult, { screen }: ChangeOptions, word: string): readonly string[] {
+  const { added = [], deleted = [] } = { ...Object(payload?.data), ...payload?.meta } as Changed;
+  const others = artifacts.files_changed.filter((path) => !added.includes(path) && !deleted.includes(path));
+  return [
+    { word: "created", paths: added },
+    { word, paths: others },
+    { word: "deleted", paths: deleted },
+  ].flatMap(({ word: what, paths }) => {
+    if (paths.length === 0) return [];
+    const more = paths.length > NAMED_FILES ? ` and ${paths.length - NAMED_FILES} more` : "";
+    const text = makeVisible(`${what} ${paths.slice(0, NAMED_FILES).join(", ")}${more}`);
+    const { columns } = screen;
+    const rows = columns === undefined ? [text] : wrap(text, Math.max(1, columns - INDENT.length));
+    return rows.map((row) => `${INDENT}${screen.paint("dim", row)}`);
+  });
+}

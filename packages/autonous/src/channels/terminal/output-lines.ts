@@ -1,0 +1,77 @@
+import { makeVisible } from "@autonous/runtime";
+import type { ToolCallResult } from "@autonous/runtime";
+import type { Screen } from "./screen.ts";
+import { cutTo, expandTabs, foldHard, widthOf, wrap } from "./width.ts";
+
+/** Where there is no terminal, a line of output is shown up to here. */
+const WIDEST = 500;
+const LEAST_COLUMNS = 20;
+const INDENT = "    ";
+
+/** Lines of a command that went well, and of one that failed. What is beyond them is counted. */
+const SHOWN = { stdout: 4, stderr: 2, alone: 5 } as const;
+const SHOWN_FAILED = { stdout: 5, stderr: 20, alone: 20 } as const;
+/** A long line of a command that failed is shown on so many rows. */
+const ROWS_FAILED = 4;
+
+// Colours and other orders to a terminal, of which a reader needs nothing. What is left of others is made visible.
+// oxlint-disable-next-line no-control-regex
+const ORDERS = /\u001b(?:\[[0-?]{0,64}[ -/]{0,4}[@-~]|\][^\u0007\u001b\n]{0,2000}(?:\u0007|\u001b\\)|[()][0-9A-B])/g;
+
+/** A line of output as a terminal would show it in the end, with nothing in it that acts on one. */
+export function outputLine(line: string): string {
+  const written = line.replaceAll(ORDERS, "").split("\r");
+  // What a progress bar overwrites is gone.
+  const last = written.findLast((part) => part !== "") ?? "";
+  return expandTabs(last.split("\t").map(makeVisible).join("\t"));
+}
+
+/** The lines of a text; none for the end of the last one. */
+export function linesOf(text: string): readonly string[] {
+  return text === "" ? [] : text.replace(/\n$/, "").split("\n");
+}
+
+interface OutputOptions {
+  readonly screen: Pick<Screen, "columns" | "paint">;
+  readonly isFailed: boolean;
+  /** All of it, whatever its length. */
+  readonly all: boolean;
+}
+
+/** What a command printed: its last lines, folded. Nothing for calls that are no command. */
+export function outputLines(result: ToolCallResult | undefined, options: OutputOptions): readonly string[] {
+  const data: unknown = result?.payload?.data;
+  const isCommand = typeof data === "object" && data !== null && ("exit_code" in data || "background_id" in data);
+  if (result === undefined || result.payload === null || !isCommand) return [];
+  const { stdout, stderr } = result.payload;
+  const { stdout: ofBoth, stderr: ofErrors, alone } = options.isFailed ? SHOWN_FAILED : SHOWN;
+  if (stdout === "" || stderr === "") return lastLines(`${stdout}${stderr}`, alone, options);
+  return [...lastLines(stdout, ofBoth, options), ...lastLines(stderr, ofErrors, options)];
+}
+
+function lastLines(text: string, most: number, { screen, isFailed, all }: OutputOptions): readonly string[] {
+  const lines = linesOf(text);
+  const shown = all ? lines : lines.slice(-most);
+  const width = Math.max(LEAST_COLUMNS, (screen.columns ?? WIDEST + INDENT.length) - INDENT.length);
+  const rows = shown.flatMap((line) => {
+    const clean = outputLine(line);
+    // What is far beyond the last row that is shown is not worth measuring.
+    if (all) return foldHard(clean, width);
+    return isFailed ? foldedTo(clean, width) : [cutTo(clean, width)];
+  });
+  const more = lines.length - shown.length + leftOut(text);
+  const note = more === 0 || all ? [] : [`… ${more} more line${more === 1 ? "" : "s"}`];
+  return [...note, ...rows].map((row) => `${INDENT}${screen.paint("dim", row)}`);
+}
+
+function foldedTo(line: string, width: number): readonly string[] {
+  if (widthOf(line.slice(0, width + 1)) <= width) return [line];
+  const rows = wrap(line.slice(0, width * (ROWS_FAILED + 1)), width);
+  if (rows.length <= ROWS_FAILED) return rows;
+  return [...rows.slice(0, ROWS_FAILED - 1), cutTo(rows.slice(ROWS_FAILED - 1).join(" "), width)];
+}
+
+/** How many lines the output itself says that it leaves out in the middle. */
+function leftOut(text: string): number {
+  return Number(/^\[(\d{1,15}) lines, \d+ bytes left out; /m.exec(text)?.[1] ?? 0);
+}
