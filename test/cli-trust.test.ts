@@ -195,6 +195,49 @@ test("the schema is printed", async () => {
   expect(JSON.parse((await run("policy", "schema")).stdout)).toEqual(await json("policy", "schema"));
 });
 
+test("one thing can be trusted and revoked alone, by its path or a skill's name; what is not there is an error", async () => {
+  const { run, json, root, env } = await workspace({
+    [`work/${CONFIG}`]: '{ "rules": [{ "effect": "allow", "tool": "delete_file" }] }',
+    ...KIT,
+  });
+  const statuses = async () =>
+    ((await json("policy", "trust"))["things"] as { kind: string; status: string }[]).map((each) => each.status);
+  for (const name of [
+    "kit",
+    ".agents/skills/kit",
+    ".agents/skills",
+    ".agents/skills/kit/SKILL.md",
+    join(root, ".agents"),
+  ]) {
+    const shown = await run("policy", "trust", name);
+    const digest = /^digest ([0-9a-f]{64})$/m.exec(shown.stdout)?.[1] ?? "";
+    expect([shown.code, shown.stdout.includes("config.json")]).toEqual([4, false]);
+    expect((await run("policy", "trust", name, "--digest", digest)).code).toBe(0);
+    expect(await statuses()).toEqual(["new", "trusted"]);
+    expect((await run("policy", "trust", "--digest", digest)).code).toBe(4); // not of all
+    expect((await run("policy", "trust", "--revoke", name)).stdout).toMatch(/^no longer trusted: skill [^\n]*\n$/);
+    expect(await statuses()).toEqual(["new", "new"]);
+  }
+  for (const wrong of [["nothing"], ["/etc/passwd"], ["kit", "x y"], ["--revoke", "kit"], ["../outside"]]) {
+    const { code, stderr } = await run("policy", "trust", ...wrong);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/There is no configuration or skill ".*" to trust: found /);
+  }
+  expect((await run("policy", "trust", "--revoke", "--digest", "0")).code).toBe(2);
+
+  const hash = /sha256 ([0-9a-f]{64})/.exec((await run("policy", "trust")).stdout)?.[1] ?? "";
+  const mistaken = await run("policy", "trust", "--digest", hash);
+  expect([mistaken.code, mistaken.stderr]).toEqual([4, expect.stringMatching(/is the sha256 of .*and not the digest/)]);
+
+  // What it says works when it is pasted, from wherever it was said, and does nothing silently.
+  const elsewhere = { cwd: join(root, ".."), env };
+  expect((await autonous(["policy", "trust", "--digest", hash], elsewhere)).code).toBe(4);
+  const far = await autonous(["policy", "trust", "--root", "work"], elsewhere);
+  const pasted = /looked at it: (.*)$/m.exec(far.stderr)?.[1] ?? "";
+  expect((await shell(pasted, elsewhere)).code).toBe(0);
+  expect(await statuses()).toEqual(["trusted", "trusted"]);
+});
+
 const hasTerminal = spawnSync("script", ["--version"]).status === 0;
 const needs = hasTerminal ? "" : " (skipped: needs script, apt-get install bsdutils)";
 

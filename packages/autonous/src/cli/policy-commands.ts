@@ -16,12 +16,18 @@ export const POLICY_COMMANDS: readonly Command[] = [
   {
     name: "policy trust",
     summary: "Look at the configuration and skills of this workspace, and trust them",
+    args: [
+      {
+        name: "[thing...]",
+        meaning: "only these: a configuration file, a folder with some, or a skill by name (default: all)",
+      },
+    ],
     options: [
       { name: "--digest <digest>", meaning: "without a terminal: trust exactly what was shown with this digest" },
-      { name: "--revoke", meaning: "trust nothing of this workspace any more" },
+      { name: "--revoke", meaning: "trust them no longer" },
     ],
     workspace: true,
-    example: "autonous policy trust",
+    example: "autonous policy trust .agents/skills/deploy",
     load: async () => (await import("./commands/trust.ts")).trust,
   },
   {

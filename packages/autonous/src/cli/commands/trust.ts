@@ -1,5 +1,7 @@
 import { hash } from "node:crypto";
-import { canonicalJson, isRunByCall, listSkills, makeVisible } from "@autonous/runtime";
+import { realpathSync } from "node:fs";
+import { resolve } from "node:path";
+import { canonicalJson, isInside, isRunByCall, listSkills, makeVisible } from "@autonous/runtime";
 import type { SkillEntry } from "@autonous/runtime";
 import type { Refused } from "../../config/load.ts";
 import { thingOf } from "../../config/project.ts";
@@ -14,6 +16,7 @@ import { findWorkplace, isTrustedSkill } from "../open-runtime.ts";
 import type { Workplace } from "../open-runtime.ts";
 import { whyNoPerson } from "../person.ts";
 import type { Print } from "../print.ts";
+import { replayOptions } from "../replay-options.ts";
 import { readTypedLine } from "../standard-input.ts";
 
 /** Something that the workspace brings, and how it stands. */
@@ -36,17 +39,26 @@ export async function trust(input: CommandInput): Promise<ExitCode> {
   const { options, print, signal } = input;
   const store = new TrustStore();
   const place = findWorkplace(input);
-  if (options["revoke"] === true) return revoke(place, store, print);
-  const brought = [...configurationsOf(place, store), ...(await skillsOf(place, store))];
+  const { digest: given } = options;
+  if (options["revoke"] === true) {
+    if (given !== undefined) throw new UsageError("--revoke takes no --digest: name what to revoke, or leave both out");
+    return await revoke(input, place, store);
+  }
+  const all = [...configurationsOf(place, store), ...(await skillsOf(place, store))];
+  const brought = select(all, { args: input.args, cwd: place.cwd }, ({ thing, skill }) => ({
+    ...thing,
+    name: skill?.name,
+  }));
   const digest = digestOf(brought, place);
   const waiting = brought.filter(({ status }) => status === "new" || status === "changed");
   const show = (trusted: boolean): void => showAll({ brought, digest, trusted }, place, print);
-  if (waiting.length === 0) {
+  if (waiting.length === 0 && (given === undefined || given === digest)) {
     show(true);
-    print.note(brought.length === 0 ? "This workspace brings nothing" : "Nothing waits for trust");
+    print.note(brought.length === 0 ? `Nothing to trust in ${place.opened.join(", ")}` : "Nothing waits for trust");
     return EXIT.done;
   }
-  if (!(await isAgreed({ digest, given: options["digest"], print, signal, show: () => show(false) }))) {
+  const command = commandFor(input, place, digest);
+  if (!(await isAgreed({ digest, given, brought, command, print, signal, show: () => show(false) }))) {
     if (print.json) show(false);
     return EXIT.approval_needed;
   }
@@ -55,6 +67,53 @@ export async function trust(input: CommandInput): Promise<ExitCode> {
   if (print.json) show(true);
   print.note("Trusted, as it is now. autonous policy trust --revoke takes it back");
   return EXIT.done;
+}
+
+interface Named extends Pick<Thing, "kind" | "path"> {
+  readonly name?: string | undefined;
+}
+
+/** Those that the arguments name; all where there are none. */
+function select<T>(
+  all: readonly T[],
+  { args, cwd }: { readonly args: readonly string[]; readonly cwd: string },
+  naming: (each: T) => Named,
+): readonly T[] {
+  if (args.length === 0) return all;
+  const chosen = args.map((word) => {
+    const paths = [process.cwd(), cwd].map((folder) => realOf(resolve(folder, word)));
+    const found = all.filter((each) => {
+      const { name, path, kind } = naming(each);
+      return name === word || paths.some((at) => isInside(at, path) || (kind === "skill" && isInside(path, at)));
+    });
+    if (found.length > 0) return found;
+    const known = all.map((each) => naming(each).name ?? naming(each).path).slice(0, MAX_NAMED);
+    const here = known.length === 0 ? "nothing" : known.map((each) => JSON.stringify(each)).join(", ");
+    throw new UsageError(`There is no configuration or skill ${JSON.stringify(word)} to trust: found ${here}`);
+  });
+  return all.filter((each) => chosen.some((some) => some.includes(each)));
+}
+
+/** As many as an error names. */
+const MAX_NAMED = 10;
+
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if (isMissing(error)) return path;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return ["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "ENAMETOOLONG"].includes((error as NodeJS.ErrnoException).code ?? "");
+}
+
+/** What to run from the same folder, for exactly what was shown. */
+function commandFor({ args }: CommandInput, place: Workplace, digest: string): string {
+  const words = ["autonous", "policy", "trust", ...args, ...replayOptions(place), "--digest", digest];
+  return words.map((word) => (/^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(" ");
 }
 
 function configurationsOf({ configuration, opened }: Workplace, store: TrustStore): readonly Brought[] {
@@ -99,12 +158,15 @@ function digestOf(brought: readonly Brought[], { opened }: Workplace): string {
 interface Question {
   readonly digest: string;
   readonly given: CommandInput["options"][string];
+  readonly brought: readonly Brought[];
+  /** Trusts exactly this, without a terminal. */
+  readonly command: string;
   readonly print: Print;
   readonly signal: AbortSignal;
   readonly show: () => void;
 }
 
-async function isAgreed({ digest, given, print, signal, show }: Question): Promise<boolean> {
+async function isAgreed({ digest, given, brought, command, print, signal, show }: Question): Promise<boolean> {
   if (isRunByCall()) {
     throw new UsageError(
       "Cannot trust the workspace: this is a command of an agent, and only a person trusts; ask one",
@@ -112,12 +174,17 @@ async function isAgreed({ digest, given, print, signal, show }: Question): Promi
   }
   if (given !== undefined) {
     if (given === digest) return true;
-    print.note(`Not trusted: what is here is ${digest}, and ${JSON.stringify(given)} was agreed to; look at it again`);
+    const one = brought.find(({ thing }) => thing.digest === given);
+    const why =
+      one === undefined
+        ? `what is here is ${digest}, and ${JSON.stringify(given)} was agreed to; look at it again`
+        : `${JSON.stringify(given)} is the sha256 of "${one.thing.path}" and not the digest of what was shown, which is ${digest}; "autonous policy trust ${one.skill?.name ?? one.thing.path}" shows that one alone`;
+    print.note(makeVisible(`Not trusted: ${why}`));
     return false;
   }
   if (!print.json) show();
   if (print.json || whyNoPerson() !== undefined) {
-    print.note(`Nobody is at a terminal to ask. When you have looked at it: autonous policy trust --digest ${digest}`);
+    print.note(makeVisible(`Nobody is at a terminal to ask. When you have looked at it: ${command}`));
     return false;
   }
   print.note('Trust all of this, as it is now? Type "yes" to do so');
@@ -141,6 +208,7 @@ function showAll({ brought, digest, trusted }: Shown, { opened, configuration }:
   }
   const lines = [
     ...brought.flatMap(linesOf),
+    ...(brought.length === 0 ? [] : [`digest ${digest}`]),
     ...refused.map(({ where, what, why }) => `never in force: ${what} (${where}): ${why}`),
   ].map(makeVisible);
   const { textWidth } = print;
@@ -187,8 +255,12 @@ function linesOf({ thing, status, changes, widens, skill }: Brought): readonly s
   ];
 }
 
-function revoke({ roots, opened, cwd }: Workplace, store: TrustStore, print: Print): ExitCode {
-  const things = store.inside([...new Set([...opened, ...roots, cwd])]);
+async function revoke(input: CommandInput, place: Workplace, store: TrustStore): Promise<ExitCode> {
+  const { print } = input;
+  const { roots, opened, cwd } = place;
+  const names = new Map((await skillsOf(place, store)).map(({ thing, skill }) => [thing.path, skill?.name]));
+  const trusted = store.inside([...new Set([...opened, ...roots, cwd])]);
+  const things = select(trusted, { args: input.args, cwd }, (thing) => ({ ...thing, name: names.get(thing.path) }));
   for (const thing of things) store.remove(thing);
   const revoked = things.map(({ kind, path }) => ({ kind, path }));
   if (print.json) print.document({ ok: true, revoked });
