@@ -3,7 +3,7 @@ import { anthropicTools, createRuntime, runAnthropicToolUses } from "autonous";
 import type { AnthropicBlock } from "autonous";
 
 const { ANTHROPIC_BASE_URL = "https://api.anthropic.com", ANTHROPIC_API_KEY = "" } = process.env;
-const { ANTHROPIC_MODEL = "claude-sonnet-4-5" } = process.env;
+const { ANTHROPIC_MODEL = "claude-sonnet-5-5" } = process.env;
 const task = process.argv.slice(2).join(" ") || "Which files are here?";
 
 interface Reply {

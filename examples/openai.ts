@@ -2,7 +2,7 @@
 import { createRuntime, openAiChatTools, runOpenAiToolCall } from "autonous";
 import type { OpenAiChatCall } from "autonous";
 
-const { OPENAI_BASE_URL = "https://api.openai.com/v1", OPENAI_API_KEY = "", OPENAI_MODEL = "gpt-5" } = process.env;
+const { OPENAI_BASE_URL = "https://api.openai.com/v1", OPENAI_API_KEY = "", OPENAI_MODEL = "gpt-6-sol" } = process.env;
 const task = process.argv.slice(2).join(" ") || "Which files are here?";
 
 interface Reply {

@@ -1,12 +1,13 @@
 import type { Command, Parameter } from "./command.ts";
 import { POLICY_COMMANDS } from "./policy-commands.ts";
 import { RECORD_COMMANDS } from "./record-commands.ts";
+import { EXAMPLE_MODELS } from "../model/example-models.ts";
 
 /** Of commands that ask a model. */
 const AGENT_OPTIONS: readonly Parameter[] = [
   {
     name: "--model <name>",
-    meaning: "who answers, as AUTONOUS_MODEL names it: anthropic:<model>, compatible:<model>@<url>, …",
+    meaning: `who answers, as AUTONOUS_MODEL names it: anthropic:${EXAMPLE_MODELS.anthropic}, compatible:<model>@<url>, …`,
   },
   { name: "--max-turns <n>", meaning: "rounds of model and calls at most, for each task" },
   { name: "--max-tokens <n>", meaning: "tokens in and out at most, for each task" },
