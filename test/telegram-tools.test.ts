@@ -1,304 +1,58 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { dirname, join } from "node:path";
-import { ERRORS } from "@autonous/runtime";
-import type { ErrorCode, RuntimeEvent } from "@autonous/runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ChatMessage, FakeTelegram } from "../tools/fake-telegram/server.ts";
 import { BUILT_IN } from "../packages/runtime/src/tools/all.ts";
+import type { FakeTelegram } from "../tools/fake-telegram/server.ts";
+import { CASES } from "./campaigns/matrix/cases.ts";
+import { MATRIX } from "./campaigns/matrix/run-cases.ts";
+import { servePage, setStage } from "./campaigns/matrix/stage.ts";
+import type { MatrixWorld } from "./campaigns/matrix/stage.ts";
 import { scratchPlace } from "./support/service.ts";
-import type { Place, Served } from "./support/service.ts";
+import type { Served } from "./support/service.ts";
 import { eventsOf, openTelegram, pressed, questionIn, startBot } from "./support/telegram.ts";
 
-/** Every tool, asked for by a message in a chat: its good and bad cases, what the person sees, and what is on record. */
+/** Every tool, asked for by a message in a chat: each case in a chat of its own, all of them side by side. */
 
 const FIRST_PERSON = 1001;
 const PEOPLE = 200;
 
 const ending: (() => Promise<void> | void)[] = [];
-let place: Place;
-let telegram: FakeTelegram;
-let service: Served;
-let page: string;
-let people = 0;
+let world: MatrixWorld;
 
 beforeAll(async () => {
-  place = scratchPlace((close) => void ending.push(close));
-  page = await servePage();
-  const config = join(place.path, "config/autonous");
-  writeFiles(config, {
-    "config.json": JSON.stringify({ network: { allow: [new URL(page).host] } }),
-    "skills/kit/SKILL.md": "---\nname: kit\ndescription: Things to run\n---\nRun scripts/hello.sh\n",
-    "skills/kit/scripts/hello.sh": '#!/bin/sh\necho "hello $1"\nexit "$2"\n',
-  });
-  telegram = await openTelegram(place);
-  service = await startBot(place, telegram, {
-    AUTONOUS_TELEGRAM_ALLOWED_USERS: Array.from({ length: PEOPLE }, (_, index) => FIRST_PERSON + index).join(","),
-    AUTONOUS_TOOL_BASH_DENYLIST: "git push",
-    AUTONOUS_TOOL_MAX_OUTPUT_LINES: "50",
-    AUTONOUS_WORKER_CONCURRENCY: "4",
-    XDG_CONFIG_HOME: join(place.path, "config"),
-    XDG_STATE_HOME: join(place.path, "user-state"),
-  });
+  const place = scratchPlace((close) => void ending.push(close));
+  const page = await servePage(place);
+  const telegram = await openTelegram(place);
+  const users = Array.from({ length: PEOPLE }, (_, index) => FIRST_PERSON + index);
+  const service = await startBot(place, telegram, setStage(place, page, users));
+  world = { root: place.root, page, ask: askBy(telegram, service) };
 });
 afterAll(async () => {
   for (const close of ending.toReversed()) await close();
 });
 
-async function servePage(): Promise<string> {
-  const server = createServer((request, response) =>
-    response
-      .writeHead(request.url === "/gone" ? 404 : 200, { "content-type": "text/html" })
-      .end("<h1>Title</h1><p>Some <b>text</b></p>"),
-  );
-  ending.push(() => void server.close());
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-function writeFiles(folder: string, files: Readonly<Record<string, string>>): void {
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), content, { mode: name.endsWith(".sh") ? 0o755 : 0o644 });
-  }
-}
-
-interface Asked {
-  readonly chat: number;
-  readonly answer: string;
-  /** All that the bot said to this message. */
-  readonly said: readonly ChatMessage[];
-  readonly events: readonly RuntimeEvent[];
-}
-
-/** Says it in a chat of its own, or in the one given, and presses the button that the question offers. */
-async function ask(
-  text: string,
-  { chat = FIRST_PERSON + people++, press }: { chat?: number; press?: string } = {},
-): Promise<Asked> {
-  const before = telegram.answers(chat).length;
-  telegram.say({ user: chat, text });
-  if (press !== undefined) {
-    const { message_id } = await questionIn(telegram, chat);
-    await pressed(telegram, { user: chat, message_id, button: press });
-  }
-  const events = await eventsOf(service, text);
-  const said = telegram.answers(chat).slice(before);
-  return { chat, answer: said.at(-1)?.text ?? "", said, events };
-}
-
-function payloadOf({ events }: Asked, type: RuntimeEvent["type"]): RuntimeEvent["payload"] {
-  return events.find((event) => event.type === type)?.payload ?? {};
-}
-
-interface Case {
-  readonly tool: string;
-  readonly title: string;
-  /** `%` is the case's own folder in the workspace. */
-  readonly text: string;
-  readonly files?: Readonly<Record<string, string>>;
-  readonly press?: string;
-  readonly answer: RegExp;
-  /** Of what failed. */
-  readonly code?: ErrorCode;
-  /** It was refused before it could begin. */
-  readonly refused?: true;
-  /** How many calls become of it (1). */
-  readonly calls?: number;
-  readonly completed?: object;
-  /** What the files have to be afterwards; null: not there. */
-  readonly after?: Readonly<Record<string, string | null>>;
-}
-
-const MANY = Object.fromEntries(
-  Array.from({ length: 70 }, (_, index) => [`many/${String(index).padStart(3, "0")}.txt`, "x"]),
-);
-const LINES = Array.from({ length: 120 }, (_, index) => `line ${index + 1} TODO`).join("\n");
-const SECRET = "AKIAIOSFODNN7EXAMPLE";
-
-// oxfmt-ignore
-const CASES: readonly Case[] = [
-  { tool: "ls", title: "lists a folder",                  text: "/ls %", files: { "b.txt": "", "a/x": "" }, answer: /^a\/\nb\.txt$/ },
-  { tool: "ls", title: "goes down",                       text: '/ls {"path":"%","recursive":true}', files: { "a/x": "", "b": "" }, answer: /a\/\na\/x\nb/ },
-  { tool: "ls", title: "gives a page, and says how to go on", text: '/ls {"path":"%","limit":1}', files: { a: "", b: "" }, answer: /^a\nThere is more: \/ls \{.*"cursor":"/ },
-  { tool: "ls", title: "cuts what is too much",           text: "/ls %/many", files: MANY, answer: /There is more: \/ls/ },
-  { tool: "ls", title: "of what is not there",            text: "/ls %/none", answer: /^NotFound: /, code: "NotFound" },
-  { tool: "ls", title: "outside of the workspace",        text: "/ls /etc", answer: /^PathTraversalBlocked: /, code: "PathTraversalBlocked", refused: true },
-  { tool: "ls", title: "with an argument that is none",   text: '/ls {"path":"%","colour":1}', answer: /^InvalidArguments: .*colour/, code: "InvalidArguments", refused: true },
-
-  { tool: "find", title: "finds by a pattern",            text: '/find {"path":"%","name_pattern":"*.ts"}', files: { "a.ts": "", "s/b.ts": "", "c.js": "" }, answer: /a\.ts\n.*s\/b\.ts$/ },
-  { tool: "find", title: "keeps to a depth",              text: '/find {"path":"%","name_pattern":"*.ts","max_depth":1}', files: { "a.ts": "", "s/b.ts": "" }, answer: /^[^\n]*a\.ts$/ },
-  { tool: "find", title: "keeps to a limit",              text: '/find {"path":"%","name_pattern":"*.txt","limit":2}', files: MANY, answer: /There is more/ },
-  { tool: "find", title: "finds nothing",                 text: '/find {"path":"%","name_pattern":"*.none"}', files: { a: "" }, answer: /^Nothing found$/ },
-  { tool: "find", title: "with a depth that is none",     text: '/find {"path":"%","name_pattern":"*","max_depth":"deep"}', answer: /^InvalidArguments: .*max_depth/, code: "InvalidArguments", refused: true },
-
-  { tool: "grep", title: "finds lines",                   text: '/grep {"path":"%","pattern":"TODO"}', files: { "a.ts": "x\n// TODO: y\n" }, answer: /a\.ts:2:\/\/ TODO: y$/ },
-  { tool: "grep", title: "finds nothing",                 text: '/grep {"path":"%","pattern":"NOWHERE"}', files: { a: "x" }, answer: /No match/ },
-  { tool: "grep", title: "cuts what is too much",         text: '/grep {"path":"%","pattern":"TODO"}', files: { "a.txt": LINES }, answer: /There is more/ },
-  { tool: "grep", title: "with a pattern that is none",   text: '/grep {"path":"%","pattern":"("}', files: { a: "x" }, answer: /^InvalidArguments: /, code: "InvalidArguments" },
-  { tool: "grep", title: "without a pattern",             text: "/grep", answer: /^\/grep needs pattern/, calls: 0 },
-
-  { tool: "read", title: "reads a file",                  text: "/read %/a.txt", files: { "a.txt": "one\ntwo\n" }, answer: /^one\ntwo$/ },
-  { tool: "read", title: "reads some lines",              text: '/read {"path":"%/a.txt","offset":2,"limit":1}', files: { "a.txt": "one\ntwo\nthree\n" }, answer: /^two\nThere is more/ },
-  { tool: "read", title: "reads some bytes",              text: '/read {"path":"%/a.txt","offset_bytes":4,"limit_bytes":3}', files: { "a.txt": "one\ntwo\nthree\n" }, answer: /^two/ },
-  { tool: "read", title: "cuts what is too much",         text: "/read %/a.txt", files: { "a.txt": LINES }, answer: /There is more/ },
-  { tool: "read", title: "replaces secrets",              text: "/read %/a.txt", files: { "a.txt": `key = ${SECRET}\n` }, answer: /^key = \*\*\*REDACTED\*\*\*$/ },
-  { tool: "read", title: "of what is not there",          text: "/read %/none", answer: /^NotFound: /, code: "NotFound" },
-  { tool: "read", title: "by a way out",                  text: "/read %/../../../etc/passwd", answer: /^PathTraversalBlocked: /, code: "PathTraversalBlocked", refused: true },
-
-  { tool: "write", title: "writes a file, which is read back", text: '/write {"path":"%/n/a.txt","content":"one\\n"}\n/read %/n/a.txt', answer: /\/read [^]*\none$/, calls: 2, after: { "n/a.txt": "one\n" } },
-  { tool: "write", title: "writes over one",              text: '/write {"path":"%/a.txt","content":"new"}', files: { "a.txt": "old" }, answer: /^Wrote .*\(3 bytes\)\nChanged: .*a\.txt \(undo_id: undo_\w+\)$/, after: { "a.txt": "new" } },
-  { tool: "write", title: "adds at the end",              text: '/write {"path":"%/a.txt","content":"two","mode":"append"}', files: { "a.txt": "one\n" }, answer: /^Appended to .*\(3 bytes, now 7\)\nChanged: /, after: { "a.txt": "one\ntwo" } },
-  { tool: "write", title: "what is there, when it is to be new", text: '/write {"path":"%/a.txt","content":"new","mode":"create"}', files: { "a.txt": "old" }, answer: /^AlreadyExists: /, code: "AlreadyExists", after: { "a.txt": "old" } },
-  { tool: "write", title: "outside of the workspace",     text: '/write {"path":"/tmp/out-of-it.txt","content":"x"}', answer: /^PathTraversalBlocked: /, code: "PathTraversalBlocked", refused: true },
-
-  { tool: "edit", title: "replaces once",                 text: '/edit {"path":"%/a.txt","find":"one","replace":"two"}', files: { "a.txt": "one three" }, answer: /^-one three$[^]*^\+two three$/m, after: { "a.txt": "two three" } },
-  { tool: "edit", title: "replaces all",                  text: '/edit {"path":"%/a.txt","find":"x","replace":"y","all":true}', files: { "a.txt": "x x x" }, answer: /^-x x x$[^]*^\+y y y$/m, after: { "a.txt": "y y y" } },
-  { tool: "edit", title: "what is there twice",           text: '/edit {"path":"%/a.txt","find":"x","replace":"y"}', files: { "a.txt": "x\nx\n" }, answer: /^AmbiguousMatch: /, code: "AmbiguousMatch", after: { "a.txt": "x\nx\n" } },
-  { tool: "edit", title: "what is not there",             text: '/edit {"path":"%/a.txt","find":"z","replace":"y"}', files: { "a.txt": "x\n" }, answer: /^NoMatch: /, code: "NoMatch", after: { "a.txt": "x\n" } },
-
-  { tool: "apply_patch", title: "changes what it says",   text: '/apply_patch {"patch_text":"*** Begin Patch\\n*** Update File: %/a.txt\\n@@\\n-one\\n+two\\n*** Add File: %/b.txt\\n+new\\n*** End Patch"}', files: { "a.txt": "one\n" }, answer: /b\.txt/, after: { "a.txt": "two\n", "b.txt": "new\n" } },
-  { tool: "apply_patch", title: "that does not fit",      text: '/apply_patch {"patch_text":"*** Begin Patch\\n*** Update File: %/a.txt\\n@@\\n-zero\\n+two\\n*** End Patch"}', files: { "a.txt": "one\n" }, answer: /^PatchConflict: /, code: "PatchConflict", after: { "a.txt": "one\n" } },
-  { tool: "apply_patch", title: "that is none",           text: '/apply_patch {"patch_text":"nonsense"}', answer: /^InvalidArguments: /, code: "InvalidArguments", refused: true },
-
-  { tool: "delete_file", title: "deletes when a person agrees", text: "/delete_file %/a.txt", press: "Allow once", files: { "a.txt": "x" }, answer: /^Deleted /, after: { "a.txt": null } },
-  { tool: "delete_file", title: "when a person does not agree", text: "/delete_file %/a.txt", press: "Deny", files: { "a.txt": "x" }, answer: /^ApprovalDenied: /, code: "ApprovalDenied", refused: true, after: { "a.txt": "x" } },
-  { tool: "delete_file", title: "what is not there",      text: "/delete_file %/none", answer: /^NotFound: /, code: "NotFound", refused: true },
-
-  { tool: "bash", title: "runs a command",                text: '/bash {"cmd":"pwd; echo \\"$((1+1))\\"; echo oops >&2","workdir":"%"}', files: { a: "" }, answer: /c\d+\n2\noops$/, completed: { exit_code: 0 } },
-  { tool: "bash", title: "that fails",                    text: "/bash echo half; exit 3", answer: /^half\nExitNonZero: /, code: "ExitNonZero" },
-  { tool: "bash", title: "that takes too long",           text: '/bash {"cmd":"echo begun; sleep 60","timeout_seconds":0.5}', answer: /Timeout: /, code: "Timeout" },
-  { tool: "bash", title: "that is on the list of the denied", text: "/bash git push origin main", answer: /^CommandDenied: /, code: "CommandDenied", refused: true },
-  { tool: "bash", title: "that is plainly destructive",   text: "/bash rm -rf /", answer: /^CommandDenied: /, code: "CommandDenied", refused: true },
-  { tool: "bash", title: "cuts what is too much",         text: "/bash seq 1 500", answer: /^1\n[^]*500[^]*The whole output is kept as observations\//, completed: { truncated_lines: true } },
-  { tool: "bash", title: "with the network, when a person does not agree", text: '/bash {"cmd":"curl example.com","network":true}', press: "Deny", answer: /^ApprovalDenied: /, code: "ApprovalDenied", refused: true },
-  { tool: "bash", title: "has no network by itself",      text: "/bash cat /proc/net/dev | grep -c :", answer: /^1$/ },
-
-  { tool: "background_output", title: "of what was never begun", text: "/background_output bg_none", answer: /^NotFound: /, code: "NotFound" },
-  { tool: "background_stop", title: "of what was never begun", text: "/background_stop bg_none", answer: /^NotFound: /, code: "NotFound" },
-  { tool: "background_list", title: "tells that there is none", text: "/background_list", answer: /^Nothing found$/ },
-
-  { tool: "run_script", title: "runs a script of a skill", text: '/run_script {"skill":"kit","relative_path":"scripts/hello.sh","args":["you","0"]}', answer: /^hello you/, completed: { exit_code: 0 } },
-  { tool: "run_script", title: "that fails",              text: '/run_script {"skill":"kit","relative_path":"scripts/hello.sh","args":["you","4"]}', answer: /^hello you\nExitNonZero: /, code: "ExitNonZero" },
-  { tool: "run_script", title: "of no skill",             text: '/run_script {"skill":"none","relative_path":"scripts/hello.sh"}', answer: /^NotFound: /, code: "NotFound" },
-
-  { tool: "network_request", title: "asks when a person agrees", text: "/network_request $PAGE/", press: "Allow once", answer: /# Title\s+Some \*\*text\*\*/ },
-  { tool: "network_request", title: "gives an answer of any status", text: "/network_request $PAGE/gone", press: "Allow once", answer: /Title/ },
-  { tool: "network_request", title: "to a host that is not on the list", text: "/network_request https://example.com/", answer: /^NetworkDenied: .*example\.com/, code: "NetworkDenied", refused: true },
-
-  { tool: "update_memory", title: "keeps something",      text: '/update_memory {"action":"create","title":"Port","knowledge_to_store":"It is 8080"}', answer: /Port/ },
-  { tool: "update_memory", title: "of what is not kept",  text: '/update_memory {"action":"delete","existing_knowledge_id":"mem_none"}', answer: /^NotFound: /, code: "NotFound" },
-  { tool: "update_memory", title: "without what it needs", text: '/update_memory {"action":"create","title":"Port"}', answer: /^InvalidArguments: .*knowledge_to_store/, code: "InvalidArguments", refused: true },
-
-  { tool: "display", title: "shows something",            text: "/display half way", answer: /^shown$/ },
-  { tool: "display", title: "of nothing",                 text: '/display {"content":""}', answer: /^InvalidArguments: .*content/, code: "InvalidArguments", refused: true },
-
-  { tool: "attach", title: "sends a file",                text: "/attach %/a.txt", files: { "a.txt": "content" }, answer: /a\.txt/ },
-  { tool: "attach", title: "of what is not there",        text: "/attach %/none", answer: /^NotFound: /, code: "NotFound" },
-  { tool: "attach", title: "of a sensitive place",        text: "/attach %/.ssh/id_rsa", files: { ".ssh/id_rsa": "k" }, answer: /^SensitivePath: /, code: "SensitivePath", refused: true },
-
-  { tool: "tool_search", title: "is no command: there is no model that it could spare anything", text: "/tool_search run a command", answer: /^There is no command \/tool_search/, calls: 0 },
-
-  { tool: "undo", title: "of a change that is none",      text: "/undo undo_none", answer: /^NotFound: /, code: "NotFound", refused: true },
-  { tool: "undo", title: "of nothing",                    text: "/undo {}", answer: /^InvalidArguments: /, code: "InvalidArguments", refused: true },
-];
-
-/** What the record has to say of the calls of a message. */
-function typesFor({ calls = 1, code, refused }: Case): readonly string[] {
-  const end = code === undefined ? "tool_call.completed" : "tool_call.failed";
-  return Array.from({ length: calls }, () => (refused === true ? [end] : ["tool_call.started", end])).flat();
+function askBy(telegram: FakeTelegram, service: Served): MatrixWorld["ask"] {
+  let people = 0;
+  return async (text, { chat = FIRST_PERSON + people++, press } = {}) => {
+    const before = telegram.answers(chat).length;
+    telegram.say({ user: chat, text });
+    if (press !== undefined) {
+      const { message_id } = await questionIn(telegram, chat);
+      await pressed(telegram, { user: chat, message_id, button: press });
+    }
+    const events = await eventsOf(service, text);
+    const said = telegram
+      .answers(chat)
+      .slice(before)
+      .map(({ text: shown, document }) =>
+        document === undefined
+          ? { text: shown }
+          : { text: shown, document: { name: document.file_name, bytes: document.content.length } },
+      );
+    return { chat, answer: said.at(-1)?.text ?? "", said, events };
+  };
 }
 
 describe.concurrent("a message in the chat", () => {
-  for (const [index, row] of CASES.entries()) {
-    const { tool, title, text, files = {}, press, answer, code, calls = 1, completed = {}, after = {} } = row;
-    test(`${tool} ${code === undefined ? "" : "fails: "}${title}`, async ({ expect }) => {
-      const folder = join(place.root, `c${index}`);
-      writeFiles(folder, { ".keep": "", ...files });
-      rmSync(join(folder, ".keep"));
-      const said = text.replaceAll("%", `c${index}`).replaceAll("$PAGE", page);
-      const asked = await ask(said, press === undefined ? {} : { press });
-
-      expect(asked.answer).toMatch(answer);
-      const types = asked.events.map(({ type }) => type);
-      expect(types.filter((type) => type.startsWith("tool_call."))).toEqual(typesFor(row));
-      expect(types).toEqual(
-        expect.arrayContaining(["task.queued", "agent.started", "agent.completed", "task.completed"]),
-      );
-      if (calls > 0 && code === undefined)
-        expect(payloadOf(asked, "tool_call.completed")).toMatchObject({
-          tool_name: tool,
-          latency_ms: expect.any(Number) as number,
-          exit_code: expect.any(Number) as number,
-          truncated_lines: expect.any(Boolean) as boolean,
-          truncated_bytes: expect.any(Boolean) as boolean,
-          ...completed,
-        });
-      if (code !== undefined)
-        expect(payloadOf(asked, "tool_call.failed")).toMatchObject({
-          tool_name: tool,
-          error: { code },
-          error_class: ERRORS[code].class,
-          redacted: expect.any(Boolean) as boolean,
-        });
-      expect(JSON.stringify(asked.events)).not.toContain(SECRET);
-      for (const [name, content] of Object.entries(after))
-        expect(existsSync(join(folder, name)) ? readFileSync(join(folder, name), "utf8") : null).toBe(content);
-    });
-  }
-
-  test("attach sends the bytes before it says so", async ({ expect }) => {
-    writeFiles(place.root, { "attached.txt": "content" });
-    const { said } = await ask("/attach attached.txt");
-    expect(said.map(({ document, text }) => document?.content.toString() ?? text)).toEqual([
-      "content",
-      expect.stringContaining("attached.txt"),
-    ]);
-  });
-
-  test("what is displayed is on record as such", async ({ expect }) => {
-    expect(payloadOf(await ask("/display three quarters"), "display")).toMatchObject({ content: "three quarters" });
-  });
-
-  test("undo takes back a change of an earlier message, and can be taken back itself", async ({ expect }) => {
-    writeFiles(place.root, { "undone.txt": "old" });
-    const content = (): string => readFileSync(join(place.root, "undone.txt"), "utf8");
-    const written = await ask('/write {"path":"undone.txt","content":"new"}');
-    const undoOf = (asked: Asked): string =>
-      /"undo_id":"([^"]+)"/.exec(JSON.stringify(payloadOf(asked, "tool_call.completed")))?.[1] ?? "";
-    expect(content()).toBe("new");
-    const undone = await ask(`/undo ${undoOf(written)}`, { chat: written.chat });
-    expect([content(), undone.answer]).toEqual(["old", expect.stringContaining("undone.txt")]);
-    await ask(`/undo ${undoOf(undone)}`, { chat: written.chat });
-    expect(content()).toBe("new");
-  });
-
-  test("a command in the background is listed, read, and stopped by later messages", async ({ expect }) => {
-    const begun = await ask('/bash {"cmd":"echo begun; sleep 600","is_background":true}');
-    const id = /bg_\w+/.exec(begun.answer)?.[0] ?? "";
-    expect(id).not.toBe("");
-    const { chat } = begun;
-    expect((await ask(`/background_output {"background_id":"${id}","wait_seconds":5}`, { chat })).answer).toContain(
-      "begun",
-    );
-    expect((await ask("/background_list {}", { chat })).answer).toContain(id);
-    const stopped = await ask(`/background_stop ${id}`, { chat });
-    expect(payloadOf(stopped, "tool_call.completed")).toMatchObject({ tool_name: "background_stop" });
-    expect((await ask(`/background_output ${id}`, { chat })).answer).toMatch(/stopped|begun/);
-  });
-
-  test("what is kept in memory is found, changed and deleted by later messages", async ({ expect }) => {
-    const remember = (args: object, chat?: number): Promise<Asked> =>
-      ask(`/update_memory ${JSON.stringify(args)}`, chat === undefined ? {} : { chat });
-    const kept = await remember({ action: "create", title: "Harbour", knowledge_to_store: "The quay is closed" });
-    const id = /mem_\w+/.exec(kept.answer)?.[0] ?? "";
-    expect((await remember({ action: "search", query: "quay" })).answer).toContain(id);
-    await remember({ action: "update", existing_knowledge_id: id, knowledge_to_store: "The pier is open" });
-    expect((await remember({ action: "search", query: "pier" })).answer).toContain(id);
-    await remember({ action: "delete", existing_knowledge_id: id });
-    expect((await remember({ action: "list", limit: 50 })).answer).not.toContain(id);
-  });
+  for (const { tool, title, run } of MATRIX) test(`${tool} ${title}`, () => run(world));
 });
 
 test("every tool that there is has a case", () => {

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /** Pages that name the tests which show what they say. */
 
@@ -27,9 +27,16 @@ const TITLE = /\(\s*(["'`])((?:\\.|(?!\1)[^\\])*?)\1,\s*(?:async\b|\(|\{)/g;
 const CASE = /\btitle: (["'`])((?:\\.|(?!\1)[^\\])*?)\1/g;
 const HOLE = /\$\{(?:[^{}]|\{[^{}]*\})*\}|\$[a-z]\w*|%[sdjio]/g;
 
+/** A table of cases that a test has from a file of its own. */
+const TABLE = /from "(\.[^"]*cases\.ts)"/g;
+
 function titlesIn(file: string): ReadonlySet<string> {
-  const source = readFileSync(join(root, file), "utf8");
-  const found = [...source.matchAll(TITLE), ...source.matchAll(CASE)];
+  const own = readFileSync(join(root, file), "utf8");
+  const tables = Array.from(own.matchAll(TABLE), ([, path = ""]) => join(root, dirname(file), path));
+  const found = [own, ...tables.map((path) => readFileSync(path, "utf8"))].flatMap((source, index) => [
+    ...(index === 0 ? source.matchAll(TITLE) : []),
+    ...source.matchAll(CASE),
+  ]);
   return new Set(found.map(([, , title = ""]) => simplify(title.replaceAll(HOLE, "…"))));
 }
 
