@@ -8,6 +8,7 @@ import type { AgentOptions, AgentOutcome } from "../agent/run.ts";
 import type { LongScope } from "../channels/terminal/answers.ts";
 import { createLiveView } from "../channels/terminal/live-view.ts";
 import type { LiveView } from "../channels/terminal/live-view.ts";
+import { noteLines } from "../channels/terminal/note-lines.ts";
 import type { Screen } from "../channels/terminal/screen.ts";
 import type { ModelDelta, ModelProvider } from "../model/provider.ts";
 import { hasCollector } from "../telemetry/collector.ts";
@@ -64,7 +65,7 @@ export async function openSession(input: CommandInput, options: SessionOptions):
   const { print, signal } = input;
   const screen = stderrScreen();
   const view = openView(input, options.place, screen);
-  const say = (text: string): void => (print.json ? print.note(text) : screen.print([text]));
+  const say = (text: string): void => (print.json ? print.note(text) : printNote(screen, text));
   const state = new SessionState(input, { taskOf: options.taskOf, say });
   const preview = createPreview(view);
   const traces = await openSessionTraces(() => runtime.journal, say);
@@ -137,6 +138,10 @@ async function compactIn(said: Said, { session, state, ...how }: Compacting): Pr
   } finally {
     state.end();
   }
+}
+
+function printNote(screen: Screen, text: string): void {
+  screen.print(noteLines(text, screen.columns ?? Infinity));
 }
 
 function openView({ options }: CommandInput, { state_dir }: Workplace, screen: Screen): LiveView {

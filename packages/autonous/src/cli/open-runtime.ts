@@ -20,7 +20,6 @@ import { TrustStore } from "../config/trust.ts";
 import { memoryOf } from "../store/tool-memory.ts";
 import { UsageError } from "./command.ts";
 import type { CommandInput } from "./command.ts";
-import { wrap } from "../channels/terminal/width.ts";
 import type { Print } from "./print.ts";
 
 /** Where a command works: its roots and its state folder. */
@@ -161,6 +160,5 @@ export function tellRefused({ configuration: { refused } }: Workplace, print: Pr
     ...(refused.length > MOST_TOLD ? [`… and ${refused.length - MOST_TOLD} more`] : []),
     "autonous policy trust shows what this workspace brings, and trusts it if you say so",
   ];
-  const { noteWidth } = print;
-  print.note(lines.flatMap((line) => (noteWidth === undefined ? [line] : wrap(line, noteWidth))).join("\n"));
+  print.note(lines.join("\n"));
 }

@@ -4,7 +4,7 @@ import type { Print } from "./print.ts";
 /** What a call gave, for a person: its output, how to undo it, why it failed and what to do next. */
 export function showResult({ ok, payload, error, artifacts }: ToolCallResult, print: Print): void {
   if (payload !== null && payload.stdout !== "") print.text(payload.stdout);
-  if (payload !== null && payload.stderr !== "") print.note(payload.stderr);
+  if (payload !== null && payload.stderr !== "") print.output(payload.stderr);
   if (ok && payload?.next_page_cursor !== undefined)
     print.note(`There is more. Go on with "cursor": "${payload.next_page_cursor}"`);
   if (artifacts.undo_id !== undefined) print.note(`To take it back: autonous undo ${artifacts.undo_id}`);

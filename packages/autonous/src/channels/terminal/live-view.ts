@@ -3,6 +3,7 @@ import { makeVisible } from "@autonous/runtime";
 import type { AttachedFile, EventType, Progress, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import { changeLines } from "./change-lines.ts";
 import { callWords, problemOf } from "./event-words.ts";
+import { noteLines } from "./note-lines.ts";
 import { outputLines } from "./output-lines.ts";
 import { createProgressView } from "./progress-view.ts";
 import type { Screen } from "./screen.ts";
@@ -71,7 +72,9 @@ export function createLiveView(screen: Screen, options: LiveViewOptions = {}): L
     retry({ wait_ms, reason }) {
       stream.drop();
       const wait = `${(wait_ms / 1000).toFixed(1)} s`;
-      screen.print([line(screen, "yellow", `  the model is asked again in ${wait}: ${reason}`)]);
+      screen.print(
+        paragraph(screen, `the model is asked again in ${wait}: ${reason}`, { indent: "  ", style: "yellow" }),
+      );
     },
     get isAnswerShown() {
       return isAnswerShown;
@@ -111,13 +114,8 @@ const LIVE: Readonly<Partial<Record<EventType, (payload: Payload, context: LiveC
 /** Who answers at this terminal knows. */
 function grantedLines({ tool_name, by, via }: Payload, { screen }: LiveContext): readonly string[] {
   if (via === "terminal") return [];
-  return [
-    line(
-      screen,
-      "dim",
-      `  ${String(tool_name)}: allowed by ${textOr(by, "a person")}, over ${textOr(via, "the record")}`,
-    ),
-  ];
+  const said = `${String(tool_name)}: allowed by ${textOr(by, "a person")}, over ${textOr(via, "the record")}`;
+  return paragraph(screen, said, { indent: "  ", style: "dim" });
 }
 
 function textOr(value: unknown, otherwise: string): string {
@@ -138,21 +136,28 @@ function fit({ columns }: Screen, text: string): string {
 const PARAGRAPH_LINES = 6;
 const LONGEST_TEXT = 4000;
 
-/** Text below a line, broken between words; as much of it as is read in passing. */
-function paragraph(screen: Screen, text: string): readonly string[] {
+interface ParagraphOptions {
+  readonly indent?: string;
+  readonly style?: Parameters<Screen["paint"]>[0];
+}
+
+/** Text broken between words; as much of it as is read in passing. */
+function paragraph(
+  { columns, paint }: Screen,
+  text: string,
+  { indent = "    ", style }: ParagraphOptions = {},
+): readonly string[] {
   const shown = makeVisible(text.replaceAll(/\s*[\n\r]+\s*/g, " ").slice(0, LONGEST_TEXT));
-  const { columns } = screen;
-  if (columns === undefined) return [`    ${shown}`];
-  const rows = wrap(shown, Math.max(10, columns - 4));
-  const more = rows.length > PARAGRAPH_LINES ? ["…"] : [];
-  return [...rows.slice(0, PARAGRAPH_LINES), ...more].map((row) => `    ${row}`);
+  const all = columns === undefined ? [shown] : noteLines(shown, Math.max(10, columns - indent.length));
+  const rows = all.length > PARAGRAPH_LINES ? [...all.slice(0, PARAGRAPH_LINES), "…"] : all;
+  return rows.map((row) => `${indent}${style === undefined ? row : paint(style, row)}`);
 }
 
 /** What the model says beside its calls. Its answer is the result of the run, and is not shown twice. */
 function modelLines({ kind, progress, message }: Payload, { screen }: LiveContext): readonly string[] {
   if (kind === "invalid")
     return [line(screen, "red", "  the reply cannot be used"), ...paragraph(screen, String(message))];
-  return kind === "tool_calls" && progress !== "" ? [line(screen, undefined, `  ${String(progress)}`)] : [];
+  return kind === "tool_calls" && progress !== "" ? paragraph(screen, String(progress), { indent: "  " }) : [];
 }
 
 function completedLines(payload: Payload, context: LiveContext): readonly string[] {

@@ -1,0 +1,34 @@
+import { foldHard, widthOf } from "./width.ts";
+
+/**
+ * Commands to copy: in quotes; behind a colon, up to the end of the line or of the sentence; or with the id that they are
+ * about. A line end within one would run half of it.
+ */
+const COMMANDS =
+  /"autonous [^"]{1,400}"|`[^`]{1,400}`|(?<=: )autonous [^\n]{1,4000}?(?=\. [A-Z]|$)|autonous (?:[a-z-]{1,24} ){0,3}(?:--[a-z-]{1,24} )?(?:run|apr|undo|bg|grant|task|art)_\w{1,64}/g;
+/** Stands for a blank that is not one to break at. Nothing that was made visible has it. */
+const JOINT = "\u0000";
+
+/** A remark on lines of at most this width: broken between words, at the depth that each line has. Commands stay whole. */
+export function noteLines(text: string, width: number): string[] {
+  return text.split("\n").flatMap((line) => (widthOf(line) <= width ? [line] : breakLine(line, width)));
+}
+
+function breakLine(line: string, width: number): string[] {
+  const [indent = ""] = /^ {0,16}/.exec(line) ?? [];
+  const room = Math.max(1, width - indent.length);
+  const words = line.slice(indent.length).replaceAll(COMMANDS, (command) => command.replaceAll(" ", JOINT));
+  const rows: string[] = [];
+  let row = "";
+  for (const word of words.split(" ").flatMap((each) => (each.includes(JOINT) ? [each] : foldHard(each, room)))) {
+    const longer = row === "" ? word : `${row} ${word}`;
+    // A command that is longer than a row goes on from what introduces it.
+    const isTooLong = word.includes(JOINT) && widthOf(word.replaceAll(JOINT, " ")) > room;
+    if (row === "" || isTooLong || widthOf(longer.replaceAll(JOINT, " ")) <= room) row = longer;
+    else {
+      rows.push(row);
+      row = word;
+    }
+  }
+  return [...rows, row].map((each) => `${indent}${each.replaceAll(JOINT, " ")}`.trimEnd());
+}
