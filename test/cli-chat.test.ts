@@ -76,13 +76,13 @@ atTerminal(
     terminal.type("goes on\r");
     await terminal.sees("Two.");
     await terminal.sees(PROMPT);
-    terminal.type("\u001b[A\r"); // the arrow up: of what was said on one line, the last
+    terminal.type("\u001b[A\r"); // the arrow up: what was said last, also where it has several lines
     await terminal.sees("Three.");
     await terminal.sees(PROMPT);
     terminal.type("\u0004");
     await terminal.sees(/To go on with it: autonous chat --resume run_\w+/);
     expect(await terminal.ended).toMatchObject({ code: 0 });
-    expect(await tasks()).toEqual(["first", "second \ngoes on", "first"]);
+    expect(await tasks()).toEqual(["first", "second \ngoes on", "second \ngoes on"]);
     expect((await shell(`ls ${stateOf(cwd)}/runs | wc -l`, { cwd })).stdout.trim()).toBe("1");
     expect(await autonous(["audit", "verify"], { cwd })).toMatchObject({ code: 0 });
   },

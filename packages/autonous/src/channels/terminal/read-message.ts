@@ -1,56 +1,146 @@
 import { createInterface } from "node:readline";
 import type { Interface } from "node:readline";
+import { PassThrough } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
+import { PASTE_OFF, PASTE_ON, PasteReader } from "./bracketed-paste.ts";
 
-/** What somebody said; Ctrl-C at an empty line; Ctrl-D. */
+/** What a person said; Ctrl-C at an empty line; Ctrl-D. */
 export type TypedMessage =
   | { readonly kind: "message"; readonly text: string }
   | { readonly kind: "interrupt" }
   | { readonly kind: "end" };
 
+/** What may stand in the place of the last word of a line, and that word. */
+export type Completions = readonly [found: readonly string[], word: string];
+
 export interface MessageOptions {
   readonly prompt: string;
-  /** What was said before, the latest first: the arrow keys find it. What is said now is put there. */
-  readonly history: string[];
+  /** Earlier messages, the latest first: the arrow keys find them. */
+  readonly history: readonly string[];
+  /** What Tab offers for the line up to the cursor. */
+  readonly complete?: (line: string) => Promise<Completions>;
   /** Ends the wait: the promise rejects with its reason. */
   readonly signal: AbortSignal;
 }
 
 const MORE = "… ";
-const MOST_KEPT = 500;
+export const MOST_KEPT = 500;
+/** As long as a message can be. */
+const LONGEST_PASTE = 100_000;
+/** What is pasted and longer, or has several lines, is shown as one word. */
+const LONGEST_SHOWN = 200;
+/** Stands for a line end in what the line editor shows. */
+const LINE_END = "␤";
+
+/** The keyboard, in raw mode while it is read. */
+export type KeyInput = NodeJS.ReadableStream & { setRawMode?(isRaw: boolean): unknown };
 
 /**
- * Reads a message. A line that ends in `\` goes on on the next one. Lines that come at once were pasted: nothing of them
- * is sent before somebody presses Enter on an empty line.
+ * Reads a message. A line that ends in `\` goes on on the next one. What the terminal marks as pasted is one piece of
+ * the message; where it marks nothing, lines that come at once were pasted, and nothing of them is sent before a person
+ * presses Enter on an empty line.
  */
 export async function readMessage(
-  input: NodeJS.ReadableStream,
-  { prompt, history, signal }: MessageOptions,
+  input: KeyInput,
+  { prompt, history, complete, signal }: MessageOptions,
 ): Promise<TypedMessage> {
   signal.throwIfAborted();
+  const pastes = new Map<string, string>();
+  const keys = keysOf(input, pastes);
+  const output = process.stderr;
+  output.write(PASTE_ON);
   const lines = createInterface({
-    input,
-    output: process.stderr,
+    input: keys.stream,
+    output,
     terminal: true,
-    history: [...history],
+    history: history.map(onOneLine),
     historySize: MOST_KEPT,
     prompt,
+    ...(complete === undefined ? {} : { completer: completerOf(complete) }),
   });
   const over = new AbortController();
   try {
-    const typed = await new Promise<TypedMessage>((resolve, reject) => {
+    return await new Promise<TypedMessage>((resolve, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true, signal: over.signal });
-      collect(lines, prompt, resolve);
+      collect(lines, { prompt, expand: (text) => expanded(text, pastes) }, resolve);
       lines.prompt();
     });
-    if (typed.kind === "message") remember(history, typed.text);
-    return typed;
   } finally {
     over.abort();
     lines.close();
+    keys.stop();
+    output.write(PASTE_OFF);
   }
 }
 
-function collect(lines: Interface, prompt: string, resolve: (typed: TypedMessage) => void): void {
+function onOneLine(text: string): string {
+  return text.replaceAll("\n", LINE_END);
+}
+
+/** What was typed, with what the words in it stand for. */
+function expanded(text: string, pastes: ReadonlyMap<string, string>): string {
+  const lines = text.replaceAll(LINE_END, "\n");
+  const words = [...pastes.keys()];
+  const places = words.flatMap((word) => (lines.includes(word) ? [word] : []));
+  return places.reduce((whole, word) => whole.split(word).join(pastes.get(word) ?? ""), lines);
+}
+
+/** The keys for the line editor: a long paste is one word in them, which `pastes` says the meaning of. */
+function keysOf(input: KeyInput, pastes: Map<string, string>): { stream: PassThrough; stop(): void } {
+  const setRawMode = (isRaw: boolean): unknown => input.setRawMode?.(isRaw);
+  const stream = Object.assign(new PassThrough(), { setRawMode, isTTY: true });
+  const reader = new PasteReader(LONGEST_PASTE);
+  const decoder = new StringDecoder("utf8");
+  const take = (chunk: Buffer): void => {
+    for (const { kind, text } of reader.push(decoder.write(chunk)))
+      stream.write(kind === "typed" ? text : wordFor(text, reader.isCut, pastes));
+  };
+  const end = (): void => void stream.end();
+  input.on("data", take).once("end", end).once("close", end).resume();
+  return {
+    stream,
+    stop() {
+      input.off("data", take).off("end", end).off("close", end);
+      input.pause();
+    },
+  };
+}
+
+function wordFor(text: string, isCut: boolean, pastes: Map<string, string>): string {
+  const whole = text.replace(/\n+$/, "");
+  if (!isCut && whole.length <= LONGEST_SHOWN && !/[\n\t]/.test(whole)) return whole;
+  const lines = whole.split("\n").length;
+  const size = lines > 1 ? `${lines} lines` : `${whole.length} characters`;
+  const word = `[pasted ${pastes.size + 1}: ${isCut ? `the first ${size}` : size}]`;
+  pastes.set(word, whole);
+  return word;
+}
+
+type Completer = (
+  line: string,
+  done: (problem: Error | null, found: [string[], string]) => void,
+) => void | Promise<void>;
+
+/** A completion that fails offers nothing: the line that is typed is worth more. */
+function completerOf(complete: NonNullable<MessageOptions["complete"]>): Completer {
+  return async (line, done) => {
+    let offered: Completions = [[], line];
+    try {
+      offered = await complete(line);
+    } catch {
+      // A folder that is gone, or may not be read, has nothing to offer.
+    }
+    const [found, word] = offered;
+    done(null, [[...found], word]);
+  };
+}
+
+interface Collecting {
+  readonly prompt: string;
+  readonly expand: (text: string) => string;
+}
+
+function collect(lines: Interface, { prompt, expand }: Collecting, resolve: (typed: TypedMessage) => void): void {
   const parts: string[] = [];
   let burst: string[] = [];
   let isPasted = false;
@@ -70,7 +160,8 @@ function collect(lines: Interface, prompt: string, resolve: (typed: TypedMessage
     lines.setPrompt(MORE);
   }
   function send(last?: string): void {
-    resolve({ kind: "message", text: [...parts, ...(last === undefined ? [] : [last])].join("\n") });
+    const text = [...parts, ...(last === undefined ? [] : [last])].join("\n");
+    resolve({ kind: "message", text: expand(text) });
   }
   lines.on("line", (line) => {
     if (burst.push(line) === 1) setImmediate(take);
@@ -86,10 +177,4 @@ function collect(lines: Interface, prompt: string, resolve: (typed: TypedMessage
     lines.prompt();
   });
   lines.on("close", () => setImmediate(() => resolve({ kind: "end" })));
-}
-
-function remember(history: string[], text: string): void {
-  if (text.trim() === "" || text.includes("\n") || history[0] === text) return;
-  history.unshift(text);
-  history.length = Math.min(history.length, MOST_KEPT);
 }

@@ -3,23 +3,36 @@ import { openKeyboard } from "../../channels/terminal/keyboard.ts";
 import type { TypedMessage } from "../../channels/terminal/read-message.ts";
 import { UsageError } from "../command.ts";
 import { pipedLines } from "../standard-input.ts";
+import { CHAT_COMMANDS } from "./chat-commands.ts";
+import { complete } from "./complete.ts";
 import type { Chat } from "./conversation.ts";
+import { TypedHistory } from "./typed-history.ts";
 
 type Given = Exclude<TypedMessage, { readonly kind: "end" }>;
 
 /** What a person types, or what is piped in, one message per line; `interrupt`: the person wants no more. */
-export async function* messagesOf({ signal, print }: Pick<Chat, "signal" | "print">): AsyncIterable<Given> {
+export async function* messagesOf(chat: Chat): AsyncIterable<Given> {
+  const { signal, print, place } = chat;
   if (!isatty(0)) {
     for await (const text of pipedLines(signal)) yield { kind: "message", text };
     return;
   }
-  const history: string[] = [];
+  const kept = new TypedHistory(place.state_dir, print.note);
+  const history = kept.read();
   let wasInterrupted = false;
   for (;;) {
     const keyboard = openKeyboard();
     if (keyboard === undefined) throw new UsageError("The terminal cannot be opened; pipe messages in, one a line");
     // Closed before the message is dealt with: questions are asked at the same terminal.
-    const typed = await keyboard.readMessage({ prompt: "> ", history, signal }).finally(() => keyboard.close());
+    const { runtime } = chat.session;
+    const typed = await keyboard
+      .readMessage({
+        prompt: "> ",
+        history,
+        complete: (line) => complete(line, { commands: CHAT_COMMANDS, place, runtime }),
+        signal,
+      })
+      .finally(() => keyboard.close());
     if (typed.kind === "end") return print.note("");
     if (typed.kind === "interrupt") {
       print.note("");
@@ -27,6 +40,11 @@ export async function* messagesOf({ signal, print }: Pick<Chat, "signal" | "prin
       print.note("Ctrl-C again, Ctrl-D or /exit ends the chat");
     }
     wasInterrupted = typed.kind === "interrupt";
-    if (typed.kind === "message") yield typed;
+    if (typed.kind !== "message") continue;
+    if (typed.text.trim() !== "" && typed.text !== history[0]) {
+      history.unshift(typed.text);
+      kept.add(typed.text);
+    }
+    yield typed;
   }
 }
