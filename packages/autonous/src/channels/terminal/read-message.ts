@@ -1,7 +1,6 @@
 import { createInterface } from "node:readline";
 import type { Interface } from "node:readline";
 import { PassThrough } from "node:stream";
-import { StringDecoder } from "node:string_decoder";
 import { PASTE_OFF, PASTE_ON, PasteReader } from "./bracketed-paste.ts";
 
 /** What a person said; Ctrl-C at an empty line; Ctrl-D. */
@@ -90,9 +89,9 @@ function keysOf(input: KeyInput, pastes: Map<string, string>): { stream: PassThr
   const setRawMode = (isRaw: boolean): unknown => input.setRawMode?.(isRaw);
   const stream = Object.assign(new PassThrough(), { setRawMode, isTTY: true });
   const reader = new PasteReader(LONGEST_PASTE);
-  const decoder = new StringDecoder("utf8");
+  const decoder = new TextDecoder();
   const take = (chunk: Buffer): void => {
-    for (const { kind, text } of reader.push(decoder.write(chunk)))
+    for (const { kind, text } of reader.push(decoder.decode(chunk, { stream: true })))
       stream.write(kind === "typed" ? text : wordFor(text, reader.isCut, pastes));
   };
   const end = (): void => void stream.end();
