@@ -78,3 +78,22 @@ test("what is out in a pause does not come again, and what follows is redacted",
   const out = stream.push(`${token}, then some more words and wor`) + stream.pause() + stream.push("ds") + stream.end();
   expect(out).toBe("***REDACTED***, then some more words and words");
 });
+
+// oxfmt-ignore
+const NAMED = [
+  "echo monkey | sudo -S ls\n", "printf monkey | docker login --password-stdin\n", "password: correct horse battery\n", "password: |\n  correct horse\n  battery\nnext: x\n",
+  "value: monkey\n  name: DB_PASSWORD\n", "https://bob:monkey@db/app ", "localhost:5432:db:bob:monkey\n", "machine a login b password monkey\n", "CREATE USER x IDENTIFIED BY 'monkey';\n",
+  "DB_\u001B[31mPASS\u001B[mWORD=mon\u001B[31mkey\u001B[m\n", "second-\u001B[7mknown\u001B[m-value ", "密码：很长的值\n", "Cookie: sid=monkeys; theme=dark\n",
+];
+
+test("a pause after each piece lets out no more than none does, whatever the size of the pieces", () => {
+  for (const text of [...NAMED, ...SECRETS].flatMap((each) => [each, `line\n${each}`, `Then ${each}`])) {
+    const whole = redactor.redact(text).text;
+    for (let size = 1; size <= Math.min(text.length, 24); size++) {
+      const stream = redactor.stream();
+      let out = "";
+      for (let at = 0; at < text.length; at += size) out += stream.push(text.slice(at, at + size)) + stream.pause();
+      expect({ text, size, out: out + stream.end() }).toEqual({ text, size, out: whole });
+    }
+  }
+});

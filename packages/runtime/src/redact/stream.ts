@@ -129,7 +129,8 @@ class Pass implements StreamRedactor {
   pause(): string {
     // Known values have so many forms that one begins with nearly every letter: within a word that alone says nothing.
     const isValue = this.#matched < this.#text.length - LAST_LETTERS || this.#matched <= this.#out;
-    const isUndecided = this.#open !== undefined || this.#spans.length > 0;
+    // Behind a word that an earlier pause gave out, rules may still wait for what makes of the next one a secret.
+    const isUndecided = this.#open !== undefined || this.#spans.length > 0 || this.#ruled < this.#out;
     if (this.#isEnded || isUndecided || isValue || !endsInPlainWord(this.#text, this.#out)) return "";
     const word = this.#text.slice(this.#out);
     this.#out = this.#text.length;
