@@ -97,7 +97,8 @@ function handleParts({
   commands,
   configuration,
   skills,
-}: Made): Pick<DecidingParts, "openHandles" | "baseOf" | "findScript"> {
+  registry,
+}: Made): Pick<DecidingParts, "openHandles" | "baseOf" | "findScript" | "findSkillAt" | "limitsOf"> {
   const { state_dir } = started;
   const { workspace } = commands;
   const allow = configuration.network?.allow ?? [];
@@ -122,6 +123,8 @@ function handleParts({
       return await baseOf(real, signal);
     },
     findScript: async (touch, signal) => await skills.findScript(touch, signal),
+    findSkillAt: async (real) => await skills.at(real),
+    limitsOf: async (skill) => await skills.limitsOf(skill, registry.all()),
   };
 }
 

@@ -1,5 +1,7 @@
-import type { FoundScript, RunProgram, SkillIndex, ToolSkills } from "./contract/skills.ts";
-import type { ScriptTouch } from "./contract/tool.ts";
+import { dirname } from "node:path";
+import type { FoundScript, RunProgram, SkillEntry, SkillIndex, ToolSkills } from "./contract/skills.ts";
+import type { ScriptTouch, Tool } from "./contract/tool.ts";
+import type { ActiveSkill } from "./gate/active-skills.ts";
 import type { IsTrusted } from "./machine/skills/load.ts";
 import type { Skills } from "./machine/skills/skills.ts";
 import type { WorkspaceContext } from "./policy/decide.ts";
@@ -37,27 +39,50 @@ export class LazySkills {
     name: string,
     tools: readonly string[],
   ): Promise<Pick<WorkspaceContext, "skill_tools" | "skill_commands">> {
-    const { skills } = await this.index();
-    const skill = skills.find((each) => each.name === name);
-    if (skill?.trusted !== true) {
-      const why =
-        skill === undefined
-          ? "there is no such skill"
-          : "it came with the workspace, and no person has trusted it as it is now";
-      throw new ToolError(
-        skill === undefined ? "NotFound" : "ToolNotAllowed",
-        `Cannot start with the skill "${name}": ${why}`,
-        {
-          skill: name,
-          ...(skill === undefined ? {} : { hint: TRUST_HINT }),
-        },
-      );
-    }
+    const skill = await this.find(name);
     const { toolsOfSkill } = await import("./skills/allowed-tools.ts");
     const narrowed = toolsOfSkill(skill, tools);
     return {
       ...(narrowed.tools === undefined ? {} : { skill_tools: narrowed.tools }),
       ...(narrowed.commands === undefined ? {} : { skill_commands: narrowed.commands }),
+    };
+  }
+
+  /** The skill of that name. Throws where there is none, or it is not trusted. */
+  async find(name: string): Promise<SkillEntry> {
+    const { skills } = await this.index();
+    const skill = skills.find((each) => each.name === name);
+    if (skill?.trusted === true) return skill;
+    throw unusable(name, skill);
+  }
+
+  /** The trusted skill whose SKILL.md lies at this real path. */
+  async at(real: string): Promise<SkillEntry | undefined> {
+    const { skills, shadowed } = await this.index();
+    const all = [...skills, ...shadowed.map(({ skill }) => skill)];
+    return all.find(({ folder, trusted }) => trusted && folder === dirname(real));
+  }
+
+  /** What a skill leaves to an agent: what it lists, and what needs no permission and changes nothing, such as `display`. */
+  async limitsOf(skill: SkillEntry, tools: readonly Tool[]): Promise<Omit<ActiveSkill, "reason">> {
+    const { toolsOfSkill } = await import("./skills/allowed-tools.ts");
+    const {
+      tools: left,
+      commands,
+      notes,
+    } = toolsOfSkill(
+      skill,
+      tools.map(({ name }) => name),
+    );
+    const kept = tools.filter(isHarmless).map(({ name }) => name);
+    const { name, source, digest } = skill;
+    return {
+      skill: name,
+      source,
+      digest,
+      ...(left === undefined ? {} : { tools: [...new Set([...left, ...kept])] }),
+      ...(commands === undefined ? {} : { commands }),
+      ...(notes.length === 0 ? {} : { notes }),
     };
   }
 
@@ -90,4 +115,15 @@ export class LazySkills {
     const { workspace, cwd, isTrustedSkill } = this.#options;
     return createSkills({ workspace, cwd, isTrusted: isTrustedSkill });
   }
+}
+
+function isHarmless({ required_permissions, permission_class, read_only }: Tool): boolean {
+  return required_permissions.length === 0 && permission_class === "readonly" && read_only;
+}
+
+function unusable(name: string, skill: SkillEntry | undefined): ToolError {
+  const cannot = `Cannot start with the skill "${name}"`;
+  if (skill === undefined) return new ToolError("NotFound", `${cannot}: there is no such skill`, { skill: name });
+  const why = "it came with the workspace, and no person has trusted it as it is now";
+  return new ToolError("ToolNotAllowed", `${cannot}: ${why}`, { skill: name, hint: TRUST_HINT });
 }

@@ -1,4 +1,5 @@
 import type { Journal, OpenJournal, RunFolder } from "./contract/journal.ts";
+import type { ActiveSkills } from "./gate/active-skills.ts";
 import type { OpenRuns } from "./open-runs.ts";
 import { makeRunFolder, openRunFolder, runPath } from "./journal/run-folder.ts";
 
@@ -7,6 +8,8 @@ export interface Run {
   readonly run_id: string;
   readonly journal: Journal;
   readonly folder: RunFolder;
+  /** The skills that restrict its calls. */
+  readonly active: ActiveSkills;
   /** Ids of its calls that are under way. */
   readonly calls: Set<string>;
 }
@@ -20,15 +23,24 @@ const USES_A_TURN = 32;
 export class Runs {
   readonly #state_dir: string;
   readonly #openJournal: OpenJournal;
+  readonly #activeIn: (run_id: string) => ActiveSkills;
   readonly #marks: OpenRuns | undefined;
   readonly #open = new Map<string, Promise<Run>>();
   readonly #busy = new Map<string, number>();
   #uses = 0;
 
   /** `marks`: where it is told which runs are open; undefined where the journals are not files of this folder. */
-  constructor(state_dir: string, openJournal: OpenJournal, marks?: OpenRuns) {
+  constructor(
+    state_dir: string,
+    {
+      openJournal,
+      activeIn,
+    }: { readonly openJournal: OpenJournal; readonly activeIn: (run_id: string) => ActiveSkills },
+    marks?: OpenRuns,
+  ) {
     this.#state_dir = state_dir;
     this.#openJournal = openJournal;
+    this.#activeIn = activeIn;
     this.#marks = marks;
   }
 
@@ -67,7 +79,9 @@ export class Runs {
     makeRunFolder(path);
     const journal = await this.#openJournal(run_id);
     this.#marks?.enter(run_id);
-    return { run_id, journal, folder: openRunFolder(path), calls: new Set() };
+    const active = this.#activeIn(run_id);
+    for await (const event of journal.read()) active.hear(event);
+    return { run_id, journal, folder: openRunFolder(path), active, calls: new Set() };
   }
 
   async #closeIdle(): Promise<void> {

@@ -151,8 +151,13 @@ export interface Runtime {
   changes(filter?: ChangesFilter): Promise<readonly FileDiff[]>;
   /** What a call of this run changed whose process was killed, as far as it is on record. */
   interruptedChange(tool_call_id: string): Promise<InterruptedChange | undefined>;
-  /** The tools in force. */
-  tools(): readonly ToolInfo[];
+  /** The tools in force: for calls of a task, or for those without one. */
+  tools(of?: { readonly task_id?: string }): readonly ToolInfo[];
+  /**
+   * Lets a skill restrict this run, or one task of it, as if its SKILL.md had been read: recorded, and in force again where
+   * the run is resumed. Throws where there is no such skill, or it is not trusted.
+   */
+  useSkill(name: string, options?: { readonly task_id?: string }): Promise<void>;
   /** Adds a tool of the host's own. It is governed like the built-in ones. */
   register(tool: Tool): void;
   /** What is on record of a run so far. */

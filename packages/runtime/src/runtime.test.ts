@@ -663,9 +663,10 @@ test("tools shows what is in force", async () => {
     "find",
     "grep",
     "read",
+    "display",
     "background_output",
     "background_list",
-    "display",
+    "read_skill",
     "tool_search",
   ]);
   expect(runtime.tools()[0]!.args_schema).toMatchObject({ type: "object", additionalProperties: false });

@@ -1,4 +1,3 @@
-import { callOnce } from "./call-claims.ts";
 import { Commands } from "./commands.ts";
 import type { OpenJournal } from "./contract/journal.ts";
 import type { Tool } from "./contract/tool.ts";
@@ -6,11 +5,11 @@ import type { UndoKeeper } from "./contract/undo.ts";
 import type { Replay } from "./gate/decide-again.ts";
 import { batchesOf } from "./gate/batches.ts";
 import type { CallOptions, DecidingParts } from "./gate/call.ts";
+import { ActiveSkills } from "./gate/active-skills.ts";
 import { explainCall } from "./gate/gate.ts";
 import { openCall } from "./gate/open-call.ts";
 import type { Opened } from "./gate/open-call.ts";
 import { isParked, waitBehind } from "./gate/parked.ts";
-import { unopenedResult } from "./gate/record-end.ts";
 import { Registry } from "./gate/registry.ts";
 import { readConfiguration, sharedParts } from "./gate-parts.ts";
 import type { Made } from "./gate-parts.ts";
@@ -20,7 +19,7 @@ import { isRecorded, isRunId } from "./journal/run-folder.ts";
 import { openApprovals } from "./lazy-approvals.ts";
 import { LazyChanger, recoverLeft } from "./lazy-changer.ts";
 import { LazySkills } from "./lazy-skills.ts";
-import { isInForce } from "./policy/tools-in-force.ts";
+import { makeCaller, toolsInForce, workspaceOf } from "./in-force.ts";
 import type { ToolCallInput, ToolCallRequest } from "./protocol/call.ts";
 import type { ToolCallResult } from "./protocol/result.ts";
 import { ToolError } from "./protocol/errors.ts";
@@ -30,11 +29,11 @@ import { endInterrupted, endOpenCalls, OpenRuns } from "./open-runs.ts";
 import type { FindChange } from "./open-runs.ts";
 import { lazyJournal, leftTexts, telling, tellLeft } from "./run-journals.ts";
 import { Runs } from "./runs.ts";
+import type { Run } from "./runs.ts";
+import { useSkill } from "./use-skill.ts";
 import type { Explanation, Runtime, RuntimeOptions } from "./runtime-options.ts";
 import { secretsOf } from "./secrets.ts";
 import { prepareStart } from "./start.ts";
-import { describeTool } from "./tool-info.ts";
-import type { ToolInfo } from "./tool-info.ts";
 import { BUILT_IN } from "./tools/all.ts";
 import { updateMemory } from "./tools/update-memory.ts";
 
@@ -51,23 +50,18 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const skills = new LazySkills({ ...started, isTrustedSkill: options.isTrustedSkill });
   const first = { started, clock, changer, configuration, redactor, skills };
   const commands = await openCommands(options, first);
-  const { runs, unended, resumption } = await openRuns(options, { ...first, registry });
+  const run_id = options.run_id ?? makeId("run", clock());
+  const active = new ActiveSkills(commands.workspace);
+  const activeIn = (id: string): ActiveSkills => (id === run_id ? active : new ActiveSkills(commands.workspace));
+  const { runs, unended, resumption } = await openRuns(options, { ...first, registry, activeIn });
   const approvals = options.approvals ?? openApprovals({ state_dir, clock });
   const shared = sharedParts(options, { ...first, registry, commands, approvals });
-  const run_id = options.run_id ?? makeId("run", clock());
+  if (options.looking !== true && mayHaveEvents(options, state_dir)) await runs.get(run_id).catch(() => undefined); // with the skills in its record; where it cannot be opened, each call says so
   const journal = lazyJournal(run_id, async () => (await runs.get(run_id)).journal);
   await tellLeft([...leftTexts(left), ...unended], { journal, now: clock(), redactor });
 
   const open = (request: unknown): Opened => openIn(request, { run_id, now: clock() });
-  async function call(request: ToolCallInput, callOptions: CallOptions = {}): Promise<ToolCallResult> {
-    const opened = open(request);
-    try {
-      if (options.looking === true) throw onlyLooking();
-      return await runs.use(opened.request.run_id, (run) => callOnce(opened, callOptions, { ...shared, ...run }));
-    } catch (error) {
-      return unopenedResult(opened, error, shared.redactor); // the gate itself never throws
-    }
-  }
+  const call = makeCaller({ open, runs, shared, looking: options.looking === true });
 
   return {
     run_id,
@@ -78,19 +72,22 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     charge: async (counts, holder = {}) => await shared.quotas.use({ run_id, ...holder }, counts),
     redact: (text) => shared.redactor.redact(text),
     redactValue: (value) => shared.redactor.redactValue(value),
-    call,
+    call: (request, callOptions) => call(request, callOptions),
     callAll: (requests, callOptions) =>
       inBatches(requests, {
         mayBeside: ({ name }) => registry.get(name)?.concurrency_safe === true,
         call: (request) => call(request, callOptions),
         open: (request) => open(request).request,
       }),
-    explain: async (request, callOptions = {}) => explain(open(request), callOptions, shared),
+    explain: async (request, callOptions = {}) => explain(open(request), callOptions, { ...shared, active }),
     decideAgain: decidingAgain(shared),
-    undo: (id, { force = false, ...callOptions } = {}) => call(undoCall(id, force), callOptions),
+    undo: (id, { force = false, ...callOptions } = {}) => call(undoCall(id, force), callOptions, { byPerson: true }),
+    useSkill: async (name, { task_id = null } = {}) => {
+      await useSkill(name, { ...first, registry, runs, run_id, task_id, active, looking: options.looking === true });
+    },
     changes: changesIn({ undo: changer, redactor }, run_id),
     interruptedChange: (tool_call_id) => changer.interruptedChange(run_id, tool_call_id),
-    tools: toolsInForce(shared),
+    tools: toolsInForce(shared, active),
     register: (tool) => registry.register(tool),
     async *events({ run_id: wanted = run_id, after = 0 } = {}) {
       const isMissing = options.openJournal === undefined && !isRecorded(state_dir, wanted);
@@ -105,19 +102,19 @@ function mayWrite({ looking = false, profile }: RuntimeOptions): boolean {
   return !looking && profile !== "readonly";
 }
 
-function onlyLooking(): ToolError {
-  return new ToolError("InvalidArguments", 'Cannot call a tool: the runtime was created with "looking"');
-}
+type RunParts = Pick<Made, "started" | "clock" | "registry" | "changer"> & {
+  readonly activeIn: (run_id: string) => ActiveSkills;
+};
 
 /** The runs of this runtime, after those that killed processes left were closed. */
 async function openRuns(
   { openJournal, onEvent, looking = false, resumes = false, run_id: own }: RuntimeOptions,
-  { started, clock, registry, changer }: Pick<Made, "started" | "clock" | "registry" | "changer">,
+  { started, clock, registry, changer, activeIn }: RunParts,
 ): Promise<OpenedRuns> {
   const { state_dir, heads } = started;
   const openFile: OpenJournal = (run_id) => openJsonl({ state_dir, run_id, heads }, clock);
   const marks = openJournal === undefined ? new OpenRuns(state_dir) : undefined;
-  const runs = new Runs(state_dir, telling(openJournal ?? openFile, onEvent), marks);
+  const runs = new Runs(state_dir, { openJournal: telling(openJournal ?? openFile, onEvent), activeIn }, marks);
   const findTool = (name: string): Tool | undefined => registry.get(name);
   const findChange: FindChange = (...call) => changer.interruptedChange(...call);
   const resumed = resumes && marks !== undefined ? own : undefined;
@@ -218,18 +215,9 @@ function undoCall(id: string, force: boolean): ToolCallInput {
   return { name: "undo", args: { ...target, force } };
 }
 
-/** Asked for with every request to a model: described anew only when a tool was registered. */
-function toolsInForce({ registry, workspace, settings }: DecidingParts): () => readonly ToolInfo[] {
-  let of: readonly Tool[] | undefined;
-  let described: readonly ToolInfo[] = [];
-  return () => {
-    const all = registry.all();
-    if (all === of) return described;
-    const inForce = all.filter((tool) => isInForce(tool, workspace, settings).inForce);
-    described = inForce.map((tool) => describeTool(tool, workspace.roots));
-    of = all;
-    return described;
-  };
+/** Where the record of the runtime's own run may have something to go on from. */
+function mayHaveEvents({ run_id, openJournal }: RuntimeOptions, state_dir: string): boolean {
+  return run_id !== undefined && (openJournal !== undefined || isRecorded(state_dir, run_id));
 }
 
 /** A run that cannot be a folder's name is refused in the record of the runtime's own run. */
@@ -245,8 +233,12 @@ function openIn(input: unknown, own: { readonly run_id: string; readonly now: nu
 }
 
 /** Reasons and suggestions quote the call: they are redacted like all that leaves. */
-async function explain(opened: Opened, options: CallOptions, shared: DecidingParts): Promise<Explanation> {
-  const explanation = await explainPlainly(opened, options, shared);
+async function explain(
+  opened: Opened,
+  options: CallOptions,
+  { active, ...shared }: DecidingParts & Pick<Run, "active">,
+): Promise<Explanation> {
+  const explanation = await explainPlainly(opened, options, { ...shared, ...workspaceOf(opened, { active }) });
   return shared.redactor.redactValue(explanation).value as Explanation;
 }
 

@@ -88,6 +88,8 @@ export const CASES: readonly Case[] = [
   { tool: "background_stop", title: "of what was never begun", text: "/background_stop bg_none", answer: /^NotFound: /, code: "NotFound" },
   { tool: "background_list", title: "tells that there is none", text: "/background_list", answer: /^Nothing found$/ },
 
+  { tool: "read_skill", title: "gives the text of a skill", text: "/read_skill kit", answer: /^scripts: scripts\/hello\.sh\nRun scripts\/hello\.sh$/ },
+  { tool: "read_skill", title: "of none",                   text: "/read_skill nope", answer: /^NotFound: .*nope/, code: "NotFound" },
   { tool: "run_script", title: "runs a script of a skill", text: '/run_script {"skill":"kit","relative_path":"scripts/hello.sh","args":["you","0"]}', answer: /^hello you/, completed: { exit_code: 0 } },
   { tool: "run_script", title: "that fails",              text: '/run_script {"skill":"kit","relative_path":"scripts/hello.sh","args":["you","4"]}', answer: /^hello you\nExitNonZero: /, code: "ExitNonZero" },
   { tool: "run_script", title: "of no skill",             text: '/run_script {"skill":"none","relative_path":"scripts/hello.sh"}', answer: /^NotFound: /, code: "NotFound" },

@@ -5,6 +5,8 @@ export interface ProjectContext {
   /** `AGENTS.md` of the workspace. */
   readonly instructions?: string;
   /** Skills that a person trusts, and where to read each. */
+  /** The one that the user named for the task. */
+  readonly skill?: string;
   readonly skills?: readonly { readonly name: string; readonly description: string; readonly path: string }[];
 }
 
@@ -60,12 +62,14 @@ function deferredLines(names: readonly string[]): readonly string[] {
 
 const MOST_SKILLS = 50;
 
-function skillLines({ skills = [] }: ProjectContext): readonly string[] {
-  if (skills.length === 0) return [];
+function skillLines({ skills = [], skill }: ProjectContext): readonly string[] {
+  const named =
+    skill === undefined ? [] : [`The user named the skill "${skill}": read it with read_skill, and work as it says.`];
+  if (skills.length === 0) return named;
   const lines = skills
     .slice(0, MOST_SKILLS)
     .map(({ name, description, path }) => `- ${name}: ${description} (${path})`);
-  return ["Skills: read the file of one that fits the task before you begin.", ...lines];
+  return [...named, "Skills: read one that fits the task with read_skill before you begin.", ...lines];
 }
 
 function workspaceLines({ instructions = "" }: ProjectContext): readonly string[] {

@@ -11,6 +11,9 @@ const DEFAULT_CONTEXT_TOKENS = 100_000;
 /** Left free for the reply. */
 const REPLY_SHARE = 0.15;
 
+/** Offered from the start where there is a skill to be read. */
+const SKILL_READER = "read_skill";
+
 interface FixedPart extends Pick<ModelRequest, "system" | "tools"> {
   /** Names of tools that are not sent, and can be looked for. */
   readonly deferred: readonly string[];
@@ -26,7 +29,8 @@ function fixedPart(
   found: Iterable<string>,
 ): FixedPart {
   const budget = provider.wants_all_tools === true ? { budget_bytes: Number.POSITIVE_INFINITY } : {};
-  const { offered, deferred } = chooseTools(runtime.tools(), { found, first, ...budget });
+  const reading = (project.skills ?? []).length > 0 || project.skill !== undefined ? [SKILL_READER] : [];
+  const { offered, deferred } = chooseTools(runtime.tools(), { found, first: [...first, ...reading], ...budget });
   const { protocol = "plain" } = provider;
   return { system: writeInstructions({ protocol, tools: offered, deferred, project }), tools: offered, deferred };
 }

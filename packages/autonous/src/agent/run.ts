@@ -147,8 +147,10 @@ interface NewEvent {
 
 /** Looks up how far the task has come. Writes nothing yet. */
 export async function openRun(options: AgentOptions): Promise<Run> {
-  const { runtime, task, clock = Date.now } = options;
+  const { task, clock = Date.now } = options;
   const task_id = task.task_id ?? makeId("task", clock());
+  // A skill that the task has read leaves fewer of them.
+  const runtime: AgentOptions["runtime"] = { ...options.runtime, tools: () => options.runtime.tools({ task_id }) };
   const record = await readRecord(runtime.journal, task_id);
   const trace_id = record.started?.trace_id ?? task.trace_id ?? makeTraceId();
   const redact = (text: string): string => runtime.redact(text.toWellFormed()).text;
@@ -156,7 +158,7 @@ export async function openRun(options: AgentOptions): Promise<Run> {
   const meter = new Meter(options, record.worked_ms);
   let current: RoundState | undefined;
   return {
-    options,
+    options: { ...options, runtime },
     signal: options.signal ?? new AbortController().signal,
     record,
     trace_id,

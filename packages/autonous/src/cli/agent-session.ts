@@ -14,7 +14,7 @@ import type { ModelDelta, ModelProvider } from "../model/provider.ts";
 import { hasCollector } from "../telemetry/collector.ts";
 import type { Traces } from "../telemetry/traces.ts";
 import { readAsking } from "./asking.ts";
-import { canAsk, openAttended, stderrScreen } from "./approver.ts";
+import { canAsk, namedSkill, openAttended, startWith, stderrScreen } from "./approver.ts";
 import type { CommandInput } from "./command.ts";
 import { KeptResults } from "./kept-results.ts";
 import type { Workplace } from "./open-runtime.ts";
@@ -77,7 +77,7 @@ export async function openSession(input: CommandInput, options: SessionOptions):
     if (print.json) print.document(event);
     else view.event(event, result);
   };
-  const asking = await readAsking(options.place);
+  const asking = await readAsking(options.place, namedSkill(input));
   const session: { provider: ModelProvider } = { provider: options.provider };
   const redactValue: Runtime["redactValue"] = (value) => runtime.redactValue(value);
   const runtime: Runtime = await openAttended(
@@ -90,6 +90,7 @@ export async function openSession(input: CommandInput, options: SessionOptions):
       ...(options.run_id === undefined ? {} : { run_id: options.run_id, resumes: true }),
     },
   );
+  await startWith(namedSkill(input), runtime);
   const onRetry: LiveView["retry"] = (retry) => {
     preview.end(); // what came of the attempt that failed is not gone on with
     view.retry(retry);
@@ -104,9 +105,8 @@ export async function openSession(input: CommandInput, options: SessionOptions):
       try {
         if (before !== undefined) await recordTakenUp(runtime, task, before);
         const { provider } = session;
-        const callSignal = (): AbortSignal => state.beginCalls();
-        const storedResult = async (id: string): Promise<ToolCallResult | undefined> => results.find(id);
-        const how = { ...asking, ...told, limits: options.limits, signal: stop, callSignal, storedResult };
+        const calling = { callSignal: () => state.beginCalls(), storedResult: async (id: string) => results.find(id) };
+        const how = { ...asking, ...told, limits: options.limits, signal: stop, ...calling };
         const outcome = await runRecorded({ runtime, provider, task: withRounds(task), ...how });
         return { ...outcome, ...state.found() };
       } finally {

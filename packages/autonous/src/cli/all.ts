@@ -9,6 +9,7 @@ const AGENT_OPTIONS: readonly Parameter[] = [
     name: "--model <name>",
     meaning: `who answers, as AUTONOUS_MODEL names it: anthropic:${EXAMPLE_MODELS.anthropic}, compatible:<model>@<url>, …`,
   },
+  { name: "--skill <name>", meaning: "work by this skill: its allowed-tools restrict the whole run" },
   { name: "--max-turns <n>", meaning: "rounds of model and calls at most, for each task" },
   { name: "--max-tokens <n>", meaning: "tokens in and out at most, for each task" },
   { name: "--max-cost <amount>", meaning: "what a task may cost, such as 2.50, in the currency of the price table" },

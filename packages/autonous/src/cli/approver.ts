@@ -21,6 +21,21 @@ interface Attended {
   readonly stop?: () => void;
 }
 
+/** The skill that restricts the whole run, as the command line names it. */
+export function namedSkill({ options }: CommandInput): string | undefined {
+  return options["skill"] as string | undefined;
+}
+
+/** Lets the skill restrict the run; one that cannot ends it. */
+export async function startWith(skill: string | undefined, runtime: Runtime): Promise<void> {
+  try {
+    if (skill !== undefined) await runtime.useSkill(skill);
+  } catch (error) {
+    await runtime.close();
+    throw error;
+  }
+}
+
 /** A runtime that asks whoever sits at the terminal. */
 export async function openAttended(
   input: CommandInput,

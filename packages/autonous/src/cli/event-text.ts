@@ -1,5 +1,6 @@
 import type { AuditRecord, EventNode, EventType, RuntimeEvent } from "@autonous/runtime";
 import { argumentsText, callText, farText, problemOf } from "../channels/terminal/event-words.ts";
+import { skillWords } from "../store/skill-words.ts";
 import { cutTo } from "../channels/terminal/width.ts";
 
 const DETAIL_LENGTH = 100;
@@ -19,6 +20,7 @@ const DETAILS: Readonly<Partial<Record<EventType, (payload: Payload) => string>>
   "turn.completed":      ({ turn }) => String(turn),
   "model.completed":     modelText,
   "tool_call.started":   callText,
+  "skill.activated":     (payload) => `${String(payload["skill"])} · ${skillWords(payload)}`,
   "tool_call.completed": ({ tool_name, latency_ms }) => `${String(tool_name)} · ${String(latency_ms)} ms`,
   "progress":            (payload) => `${String(payload["tool_name"])} · ${farText(payload)}`,
   "tool_call.failed":    (payload) => `${String(payload["tool_name"])} · ${problemOf(payload)}`,

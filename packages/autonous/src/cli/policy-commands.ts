@@ -9,6 +9,7 @@ export const POLICY_COMMANDS: readonly Command[] = [
       { name: "<tool>", meaning: "the tool's name; or - to read calls from stdin, one a line" },
       { name: "[args]", meaning: "its arguments as JSON" },
     ],
+    options: [{ name: "--skill <name>", meaning: "as in a run that this skill restricts" }],
     workspace: true,
     example: `autonous policy explain ls '{"path":"../elsewhere"}'`,
     load: async () => (await import("./commands/policy.ts")).explain,

@@ -1,4 +1,4 @@
-import { redact, secretsOf } from "@autonous/runtime";
+import { redact, secretsOf, ToolError } from "@autonous/runtime";
 import type { Runtime } from "@autonous/runtime";
 import { runAgent } from "../agent/loop.ts";
 import type { AgentLimits } from "../agent/limits.ts";
@@ -35,7 +35,8 @@ export async function runTask(lease: Lease, signal: AbortSignal, options: RunTas
     if (error instanceof StoreError) return { outcome: "failed", error: error.message, reply: error.message };
     // A fault that is met again at every attempt would cost a worker each time: the task is told instead.
     const reason = error instanceof Error ? error.message : String(error);
-    const message = redact(`InternalError: ${reason}`, { known: secretsOf(process.env) }).text;
+    const code = error instanceof ToolError ? error.code : "InternalError";
+    const message = redact(`${code}: ${reason}`, { known: secretsOf(process.env) }).text;
     return { outcome: "failed", error: message, reply: message };
   }
 }
@@ -45,6 +46,8 @@ async function askAgent(lease: Lease, signal: AbortSignal, options: RunTaskOptio
   const { task } = lease;
   const runtime = await options.openRuntime(lease);
   try {
+    const asking = await options.readAsking?.();
+    if (task.skill !== null) await runtime.useSkill(task.skill, { task_id: task.task_id });
     return await runAgent({
       runtime,
       provider,
@@ -59,7 +62,8 @@ async function askAgent(lease: Lease, signal: AbortSignal, options: RunTaskOptio
         history: await readHistory(lease, store),
       },
       limits: agentLimits(limits),
-      ...(await options.readAsking?.()),
+      ...asking,
+      ...(task.skill === null ? {} : { project: { ...asking?.project, skill: task.skill } }),
       signal,
       storedResult: (tool_call_id) => store.calls.result({ run_id: task.run_id, tool_call_id }),
       onState: (state) => store.inbox.setState(lease, state),

@@ -6,6 +6,7 @@ import { SERVICE } from "./migrations/0003-service.ts";
 import { RECORD as RECORD_TABLES } from "./migrations/0004-record.ts";
 import { DISPLAY } from "./migrations/0005-display.ts";
 import { CALLS } from "./migrations/0006-calls.ts";
+import { SKILL } from "./migrations/0007-skill.ts";
 import { StoreError } from "./store-error.ts";
 
 export interface Migration {
@@ -27,6 +28,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 5, name: "display", sql: DISPLAY, breaking: true },
   // An older version would look for results where only their text is.
   { version: 6, name: "calls", sql: CALLS, breaking: true },
+  // An older version would do a task without the restriction that it was given with.
+  { version: 7, name: "skill", sql: SKILL, breaking: true },
 ];
 
 const CREATE = `create table if not exists migrations (

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { AttachedFile, RuntimeEvent } from "@autonous/runtime";
 import type { Queries } from "./database.ts";
+import { skillWords } from "./skill-words.ts";
 import type { Outgoing, ShownMessage, Task } from "./store.ts";
 
 const INSERT = `insert into outbox (task_id, channel, chat, kind, body, approval_id, dedupe, created_at)
@@ -48,9 +49,19 @@ export async function putAttachments(queries: Queries, { type, run_id, payload, 
   }
 }
 
+/** That a skill restricts a task is told like what a call shows. */
+function shownPayload({ type, payload }: RuntimeEvent): RuntimeEvent["payload"] | undefined {
+  if (type === "display") return payload;
+  if (type !== "skill.activated") return undefined;
+  const content = `${String(payload["skill"])}: ${skillWords(payload)}`;
+  return { tool_call_id: payload["tool_call_id"], level: "info", title: "Skill", content };
+}
+
 /** What a call shows goes out with its record. A call that is made again after a crash shows nothing twice. */
-export async function putDisplay(queries: Queries, { type, run_id, payload, ts }: RuntimeEvent): Promise<void> {
-  if (type !== "display" || typeof payload["content"] !== "string") return;
+export async function putDisplay(queries: Queries, event: RuntimeEvent): Promise<void> {
+  const { run_id, ts } = event;
+  const payload = shownPayload(event);
+  if (payload === undefined || typeof payload["content"] !== "string") return;
   const receiver = await queries.one<Receiver>(ASKED_BY, [run_id]);
   if (receiver === undefined) return;
   const { tool_call_id, content, level, title, evidence } = payload as unknown as {

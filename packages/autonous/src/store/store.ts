@@ -64,6 +64,8 @@ export interface Task {
   readonly lane: string;
   readonly user: string | null;
   readonly text: string;
+  /** Restricts the task from its start. */
+  readonly skill: string | null;
   readonly state: TaskState;
   /** Since it was put in, or since a person put it back. */
   readonly attempts: number;
@@ -88,6 +90,8 @@ export interface Message {
   readonly lane: string;
   readonly text: string;
   readonly user?: string;
+  /** The skill that restricts the task. */
+  readonly skill?: string;
   /** Not before this time. What is behind it in the lane waits too. */
   readonly run_at?: number;
 }

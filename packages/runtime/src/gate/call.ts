@@ -4,7 +4,7 @@ import type { MemoryKeeper } from "../contract/memory.ts";
 import type { AttachedFile } from "../protocol/attachment.ts";
 import type { Clock, OnApproval, OnCheckpoint, OnReverseThinking } from "../contract/host.ts";
 import type { Journal, RunFolder } from "../contract/journal.ts";
-import type { FoundScript } from "../contract/skills.ts";
+import type { FoundScript, SkillEntry } from "../contract/skills.ts";
 import type { Access, ArgsAdapter, ScriptTouch, Tool, ToolOutput } from "../contract/tool.ts";
 import type { UndoKeeper, UndoRecord } from "../contract/undo.ts";
 import type { ClosedPaths } from "../policy/closed-paths.ts";
@@ -26,6 +26,7 @@ import type { EventDraft } from "../protocol/event-record.ts";
 import type { EventType } from "../protocol/events.ts";
 import { makeId } from "../protocol/ids.ts";
 import type { Redactor } from "../redact/redact.ts";
+import type { ActiveSkill, ActiveSkills } from "./active-skills.ts";
 import type { Bases, BoundScript } from "./digest.ts";
 import type { ProgressRecord } from "./progress-record.ts";
 import type { Quotas } from "./quota.ts";
@@ -36,6 +37,8 @@ export interface GateParts {
   readonly registry: Registry;
   readonly journal: Journal;
   readonly folder: RunFolder;
+  /** The skills that restrict the calls of the run. */
+  readonly active: ActiveSkills;
   readonly workspace: WorkspaceContext;
   readonly settings: DecisionSettings;
   readonly redactor: Redactor;
@@ -83,6 +86,10 @@ export interface GateParts {
   baseOf(real: string, signal: AbortSignal): Promise<string | null>;
   /** The script that a call would run, as it is now. */
   findScript(touch: ScriptTouch, signal: AbortSignal | undefined): Promise<FoundScript>;
+  /** The trusted skill whose SKILL.md lies at this real path, as it is now. */
+  findSkillAt(real: string): Promise<SkillEntry | undefined>;
+  /** What a skill leaves of the tools. */
+  limitsOf(skill: SkillEntry): Promise<Omit<ActiveSkill, "reason">>;
   /** Finds out what commands would run in, where that is not known yet: the decision depends on it. */
   prepareCommands(): Promise<void>;
   /** Opens a file of the runtime's own. */
@@ -109,7 +116,7 @@ interface HandleOptions {
 }
 
 /** The steps up to the decision need nothing of a run: they can be asked without one. */
-export type DecidingParts = Omit<GateParts, "journal" | "folder">;
+export type DecidingParts = Omit<GateParts, "journal" | "folder" | "active">;
 
 /** What a caller can say beside the request of a call. */
 export interface CallOptions {
@@ -169,6 +176,8 @@ export interface GateCall {
   bases?: Bases;
   /** The script that a person said yes to: no other is run. */
   script?: BoundScript | undefined;
+  /** Skills whose text the call has given out. */
+  read_skills: readonly SkillEntry[];
   /** A person put other arguments in place of the caller's. */
   is_edited: boolean;
   /** How long a person or a hook was waited for. */

@@ -184,12 +184,20 @@ function countedProcesses(processes: ToolContext["processes"], call: GateCall): 
   };
 }
 
-/** The copy that runs is made of the content that was approved, or not at all. */
+/** What is read is noted. The copy that runs is made of the content that was approved, or not at all. */
 function boundSkills(skills: ToolContext["skills"], call: GateCall): ToolContext["skills"] {
   const { script: approved } = call;
-  if (approved === undefined) return skills;
-  return {
+  const noting: ToolContext["skills"] = {
     ...skills,
+    async read(reference) {
+      const found = await skills.read(reference);
+      call.read_skills = [...call.read_skills, found.skill];
+      return found;
+    },
+  };
+  if (approved === undefined) return noting;
+  return {
+    ...noting,
     async openScript(reference, path) {
       const ready = await skills.openScript(reference, path);
       if (ready.skill.digest === approved.skill_digest && ready.script.sha256 === approved.sha256) return ready;

@@ -1,5 +1,7 @@
 import type { UndoLog, UndoRecord } from "../contract/undo.ts";
 import type { WorkspaceContext } from "../policy/decide.ts";
+import { narrowFurther } from "../policy/skill-limits.ts";
+import type { SkillLimits } from "../policy/skill-limits.ts";
 import type { AuditRecord } from "../protocol/audit.ts";
 import type { ToolCallRequest } from "../protocol/call.ts";
 import { ToolError } from "../protocol/errors.ts";
@@ -11,7 +13,7 @@ import type { Decided } from "./gate.ts";
 /** What of a record a decision is made again on. `params` have to be whole. */
 export type RecordedCall = Pick<
   AuditRecord,
-  "tool" | "version" | "params" | "requested_permissions" | "places" | "chat" | "user" | "sandbox"
+  "tool" | "version" | "params" | "requested_permissions" | "places" | "chat" | "user" | "sandbox" | "skill"
 >;
 
 /** What the policy in force would say, or why it cannot be asked. */
@@ -35,7 +37,7 @@ export class Replay {
     const known = new Map(places.map(({ path, real }) => [path, { real, exists: true }]));
     const parts: DecidingParts = {
       ...this.#parts,
-      workspace: this.#workspaceOf(record.sandbox),
+      workspace: this.#workspaceOf(record),
       redactor: { ...this.#parts.redactor, ...UNCHANGED },
       resolve: (path) => known.get(path) ?? unknownPlace(),
       trackedIn: () => undefined, // the record does not tell what git knew then
@@ -58,13 +60,23 @@ export class Replay {
     }
   }
 
-  #workspaceOf(sandbox: string): WorkspaceContext {
-    const known = this.#workspaces.get(sandbox);
+  #workspaceOf({ sandbox, skill }: RecordedCall): WorkspaceContext {
+    const key = skill === undefined ? sandbox : JSON.stringify([sandbox, skill]);
+    const known = this.#workspaces.get(key);
     if (known !== undefined) return known;
-    const made = { ...this.#parts.workspace, sandbox };
-    this.#workspaces.set(sandbox, made);
+    const base = { ...this.#parts.workspace, sandbox };
+    const made = skill === undefined ? base : { ...base, ...narrowFurther(base, recordedLimits(skill)) };
+    this.#workspaces.set(key, made);
     return made;
   }
+}
+
+function recordedLimits({ names, tools, commands }: NonNullable<RecordedCall["skill"]>): SkillLimits {
+  return {
+    skill_names: names,
+    skill_tools: tools,
+    ...(commands === undefined ? {} : { skill_commands: commands }),
+  };
 }
 
 /** The record was redacted when it was made. */

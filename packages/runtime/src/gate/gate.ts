@@ -3,6 +3,7 @@ import type { ToolCallRequest } from "../protocol/call.ts";
 import type { ToolCallResult } from "../protocol/result.ts";
 import { ToolError } from "../protocol/errors.ts";
 import { checkArgs, findTool, resolvePaths } from "./admit.ts";
+import { activateSkills } from "./activate-skills.ts";
 import { getApproval } from "./approve.ts";
 import type { CallOptions, DecidingParts, GateCall, GateParts, Step } from "./call.ts";
 import { need } from "./call.ts";
@@ -29,6 +30,7 @@ const STEPS: readonly Step[] = [
   thinkInReverse,  // 7  only tools that ask for it
   recordStart,     // 8  no record, no run
   execute,         // 9  under a deadline
+  activateSkills,  //    a skill that was read restricts what follows
 ];
 
 /** The beginning of the list above, for calls that are only judged. */
@@ -95,6 +97,7 @@ function newCall(request: ToolCallRequest, options: CallOptions, opened_ms: numb
     commands: [],
     addresses: [],
     undo_records: [],
+    read_skills: [],
     restores: false,
     params_redacted: false,
     is_edited: false,

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { WorkspaceContext } from "../policy/decide.ts";
 import type { Actor, AuditRecord } from "../protocol/audit.ts";
 import { labelled } from "../protocol/call.ts";
 import type { CallError, ToolCallResult } from "../protocol/result.ts";
@@ -40,7 +41,7 @@ function endEvent(call: GateCall, { result, cause }: Settled, parts: GateParts):
     tool_name,
     params,
     now,
-    sandbox: parts.workspace.sandbox,
+    workspace: parts.workspace,
     redactor: parts.redactor,
     actor: actorOf(call, parts),
     keeps_results: parts.keeps_results || parts.journal.commits === true,
@@ -73,19 +74,26 @@ function undoEvent(call: GateCall, { tool_call_id, artifacts }: ToolCallResult, 
   return draftEvent(call, "undo.applied", { tool_call_id, undo_ids, files_changed: artifacts.files_changed }, clock());
 }
 
+/** Only of skills that became active in the run: what a host starts with is its own configuration. */
+function skillOf({ skill_names, skill_tools, skill_commands }: WorkspaceContext): Pick<AuditRecord, "skill"> {
+  if (skill_names === undefined || skill_tools === undefined) return {};
+  const commands = skill_commands === undefined ? {} : { commands: skill_commands };
+  return { skill: { names: skill_names, tools: skill_tools, ...commands } };
+}
+
 interface AuditOptions {
   readonly result: ToolCallResult;
   readonly tool_name: string;
   readonly params: unknown;
   readonly now: number;
-  readonly sandbox: string;
+  readonly workspace: WorkspaceContext;
   readonly redactor: Redactor;
   readonly actor: Actor;
   readonly keeps_results: boolean;
 }
 
 function auditOf(call: GateCall, options: AuditOptions): AuditRecord {
-  const { result, tool_name, params, now, sandbox, redactor, actor, keeps_results } = options;
+  const { result, tool_name, params, now, workspace, redactor, actor, keeps_results } = options;
   const { payload, error } = result;
   const { tool, decision, approval, request } = call;
   return {
@@ -118,7 +126,8 @@ function auditOf(call: GateCall, options: AuditOptions): AuditRecord {
     actor,
     ...(call.options.chat === undefined ? {} : { chat: call.options.chat }),
     ...(call.options.user === undefined ? {} : { user: call.options.user }),
-    sandbox,
+    sandbox: workspace.sandbox,
+    ...skillOf(workspace),
     hashes: {
       ...(payload?.sha256 === undefined ? {} : { stdout_sha256: payload.sha256 }),
       ...(keeps_results ? { result_sha256: hash("sha256", JSON.stringify(result), "hex") } : {}),

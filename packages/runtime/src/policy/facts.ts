@@ -114,6 +114,8 @@ export interface Places {
 
 export interface WorkspaceContext extends Places {
   readonly checkpoint_handler: boolean;
+  /** The skills that are active, for reasons. */
+  readonly skill_names?: readonly string[];
   /** `allowed-tools` of the active skill. Left out: no skill narrows. */
   readonly skill_tools?: readonly string[];
   /** The first words of the commands that the active skill leaves. Left out: no skill narrows. */

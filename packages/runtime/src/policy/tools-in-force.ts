@@ -24,7 +24,7 @@ export function isInForce(tool: ToolFacts, workspace: WorkspaceContext, settings
   const { tools } = settings.configuration;
   if (tools?.includes(name) === false) return outOfForce(`Cannot use "${name}": ${whoLeavesOut(name, settings)}`);
   if (skill_tools?.includes(name) === false) {
-    return outOfForce(`Cannot use "${name}": the active skill does not list it in allowed-tools`);
+    return outOfForce(`Cannot use "${name}": the active skill${namesOf(workspace)} does not list it in allowed-tools`);
   }
   if (runtime_tools?.includes(name) === false) return outOfForce(`Cannot use "${name}": this run leaves it out`);
   // Of a tool some of whose calls only look, each call is judged by what it does.
@@ -38,12 +38,20 @@ function whoLeavesOut(name: string, { projects = [] }: DecisionSettings): string
 }
 
 /** A skill may leave only some commands: all that would run have to be among them, and all have to be known. */
-export function areCommandsInForce({ tool, commands = [] }: CallFacts, { skill_commands }: WorkspaceContext): InForce {
+export function areCommandsInForce({ tool, commands = [] }: CallFacts, workspace: WorkspaceContext): InForce {
+  const { skill_commands } = workspace;
   if (skill_commands === undefined) return IN_FORCE;
   const isLeft = ({ words }: SimpleCommand): boolean =>
     words.length === 0 || skill_commands.some((first) => first.every((word, i) => isWord(words[i], word)));
   const isIn = commands.every(({ parsed }) => parsed.opaque.length === 0 && parsed.commands.every(isLeft));
-  return isIn ? IN_FORCE : outOfForce(`Cannot use "${tool.name}" so: the active skill leaves only some commands`);
+  return isIn
+    ? IN_FORCE
+    : outOfForce(`Cannot use "${tool.name}" so: the active skill${namesOf(workspace)} leaves only some commands`);
+}
+
+/** ' "pdf"', or nothing where only a host knows. */
+function namesOf({ skill_names = [] }: WorkspaceContext): string {
+  return skill_names.length === 0 ? "" : ` ${skill_names.map((name) => `"${name}"`).join(" or ")}`;
 }
 
 function isWord(given: ShellWord | undefined, wanted: string): boolean {

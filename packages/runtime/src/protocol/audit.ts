@@ -62,6 +62,14 @@ export const auditRecord = z.strictObject({
   chat: z.string().optional(),
   user: z.string().optional(),
   sandbox: z.string(),
+  /** The skills that restricted the call, and what they left. */
+  skill: z
+    .strictObject({
+      names: z.array(z.string()).readonly(),
+      tools: z.array(z.string()).readonly(),
+      commands: z.array(z.array(z.string()).readonly()).readonly().optional(),
+    })
+    .optional(),
   hashes: z.record(z.string(), z.string()),
   artifacts,
   reverse_thinking: z.unknown().optional(),

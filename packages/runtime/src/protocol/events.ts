@@ -23,6 +23,7 @@ export const EVENTS = {
   "approval_required":    "a call waits for a person",
   "approval_granted":     "a person let a call through",
   "approval_denied":      "a person refused a call",
+  "skill.activated":      "a skill restricts the calls that follow",
   "display":              "something to show at once",
   "progress":             "how far a call is: after its first second, at most one per second and tenth, fewer in long calls, and the last",
   "reply.sent":           "a channel took the reply",

@@ -11,6 +11,7 @@ import { grep } from "./grep.ts";
 import { ls } from "./ls.ts";
 import { networkRequest } from "./network-request.ts";
 import { read } from "./read.ts";
+import { readSkill } from "./read-skill.ts";
 import { runScript } from "./run-script.ts";
 import { ARGS_SCHEMAS } from "./schemas.ts";
 import { toolSearch } from "./tool-search.ts";
@@ -33,6 +34,7 @@ const TOOLS: readonly Tool[] = [
   backgroundOutput,
   backgroundStop,
   backgroundList,
+  readSkill,
   runScript,
   networkRequest,
   updateMemory,

@@ -45,7 +45,7 @@ export function addRoutes(app: Hono, parts: RouteParts): void {
   app.post("/api/tasks", async (context) => {
     const body = readBody(await context.req.arrayBuffer(), { schema: taskBody, example: '{"text":"/ls ."}' });
     if ("problem" in body) return problem(context, 400, body.problem);
-    const { text, quoted, chat, id = "", run_at } = body.value;
+    const { text, quoted, chat, id = "", skill, run_at } = body.value;
     // Both are kept as they are: with something cut out, one chat or message would be taken for another.
     if (redact(chat) !== chat || redact(id) !== id)
       return problem(context, 400, '"chat" and "id" may not hold a secret: they are names, and kept as they are');
@@ -60,6 +60,7 @@ export function addRoutes(app: Hono, parts: RouteParts): void {
         })),
       ),
       ...(id === "" ? {} : { external_id: id }),
+      ...(skill === undefined ? {} : { skill }),
       ...(run_at === undefined ? {} : { run_at: Date.parse(run_at) }),
     });
     parts.onTask();

@@ -20,6 +20,11 @@ export const taskBody = z.strictObject({
     .max(200)
     .transform((name) => name.normalize("NFC"))
     .default("http"),
+  /** The skill that restricts the task by its `allowed-tools`. The model is told to read it. */
+  skill: text
+    .max(64)
+    .regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, "has to be the name of a skill: lower-case letters, digits and single hyphens")
+    .optional(),
   /** A message with an id is taken once, however often it is sent. */
   id: text.min(1).max(200).optional(),
   /** Not before this time, such as 2026-01-31T08:00:00Z. What comes after it in its chat waits too. */

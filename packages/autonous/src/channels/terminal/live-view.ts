@@ -5,6 +5,7 @@ import { changeLines } from "./change-lines.ts";
 import { callWords, problemOf } from "./event-words.ts";
 import { noteLines } from "./note-lines.ts";
 import { outputLines } from "./output-lines.ts";
+import { skillWords } from "../../store/skill-words.ts";
 import { createProgressView } from "./progress-view.ts";
 import type { Screen } from "./screen.ts";
 import { createStreamView } from "./stream-view.ts";
@@ -108,6 +109,7 @@ const LIVE: Readonly<Partial<Record<EventType, (payload: Payload, context: LiveC
   "tool_call.completed": completedLines,
   "tool_call.failed":    failedLines,
   "approval_granted":    grantedLines,
+  "skill.activated":     (payload, { screen }) => [line(screen, "yellow", `  skill ${String(payload["skill"])}: ${skillWords(payload)}`)],
   "display":             displayLines,
 };
 

@@ -19,6 +19,8 @@ export async function explain(input: CommandInput): Promise<ExitCode> {
   tellRefused(place, print);
   const runtime = await createRuntime({ ...runtimeOptions(place), looking: true });
   try {
+    const skill = input.options["skill"] as string | undefined;
+    if (skill !== undefined) await runtime.useSkill(skill);
     if (request === undefined) return await explainLines(runtime, input);
     const explanation = await runtime.explain(request);
     if (print.json) print.document(explanation);

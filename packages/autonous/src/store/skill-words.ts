@@ -1,0 +1,19 @@
+import { makeVisible } from "@autonous/runtime";
+import type { RuntimeEvent } from "@autonous/runtime";
+
+const MOST_NAMED = 12;
+
+/** What a skill that became active leaves, in words for people. */
+export function skillWords({ tools, commands }: RuntimeEvent["payload"]): string {
+  if (!Array.isArray(tools)) return "it restricts no tools";
+  const only = Array.isArray(commands)
+    ? ` (bash: only ${listed(commands.map((words) => [words].flat().join(" ")))})`
+    : "";
+  return `only these tools from now on: ${listed(tools)}${only}`;
+}
+
+function listed(names: readonly unknown[]): string {
+  if (names.length === 0) return "none";
+  const shown = names.slice(0, MOST_NAMED).map((name) => makeVisible(String(name)));
+  return `${shown.join(", ")}${names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ""}`;
+}
