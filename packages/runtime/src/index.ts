@@ -1,6 +1,9 @@
 export { createRuntime } from "./runtime.ts";
 export { DEFAULTS } from "./defaults.ts";
 export { inspectSandbox, listSkills } from "./inspect.ts";
+export { surveyWorkspace } from "./survey-workspace.ts";
+export type { WorkspaceSurvey } from "./survey-workspace.ts";
+export type { GitState } from "./machine/git/git-state.ts";
 export type { SandboxReport } from "./inspect.ts";
 export type { ChangesFilter, EventFilter, Explanation, FileDiff, Runtime, RuntimeOptions } from "./runtime-options.ts";
 export { openApprovals } from "./lazy-approvals.ts";

@@ -26,14 +26,29 @@ function writeSkill(place: string, name: string, more = ""): void {
   writeFileSync(join(place, name, "SKILL.md"), `---\nname: ${name}\ndescription: To ${name}\n${more}---\nBody`);
 }
 
-test("a workspace that says nothing about itself gives nothing", async () => {
-  expect(await read(() => undefined)).toEqual({});
+test("a workspace that says nothing about itself is told by what it looks like", async () => {
+  const { surroundings, ...more } = await read((folder) => {
+    mkdirSync(join(folder, "src"));
+    writeFileSync(join(folder, "README.md"), "# Thing\n");
+  });
+  expect(more).toEqual({});
+  expect(surroundings).toMatchObject({
+    date: expect.stringMatching(/^\d{4}-\d{2}-\d{2}$/) as string,
+    system: expect.stringMatching(/^Linux \S+, \w+$/) as string,
+    workspace: { entries: ["README.md", "src/"], readme: { name: "README.md", text: "# Thing" } },
+  });
 });
 
-test("AGENTS.md of the root is read", async () => {
-  expect(await read((folder) => writeFileSync(join(folder, "AGENTS.md"), "Use tabs.\n"))).toEqual({
-    instructions: "Use tabs.\n",
+test("AGENTS.md of the root is read; CLAUDE.md only where there is none", async () => {
+  const { surroundings: _, ...agents } = await read((folder) => {
+    writeFileSync(join(folder, "AGENTS.md"), "Use tabs.\n");
+    writeFileSync(join(folder, "CLAUDE.md"), "Use spaces.\n");
   });
+  expect(agents).toEqual({ instructions: "Use tabs.\n" });
+  const { surroundings: __, ...claude } = await read((folder) =>
+    writeFileSync(join(folder, "CLAUDE.md"), "Use spaces.\n"),
+  );
+  expect(claude).toEqual({ instructions: "Use spaces.\n", instructions_file: "CLAUDE.md" });
 });
 
 test("one that is too long is cut between characters, and says so", async () => {
@@ -47,12 +62,14 @@ test("one that is too long is cut between characters, and says so", async () => 
 // oxfmt-ignore
 const NOT_READ = [
   { title: "a link",   prepare: (folder: string, home: string) => { writeFileSync(join(home, "key"), "secret"); symlinkSync(join(home, "key"), join(folder, "AGENTS.md")); } },
+  { title: "CLAUDE.md and a link", prepare: (folder: string, home: string) => { writeFileSync(join(home, "key"), "secret"); symlinkSync(join(home, "key"), join(folder, "CLAUDE.md")); } },
   { title: "a folder", prepare: (folder: string) => { mkdirSync(join(folder, "AGENTS.md")); } },
 ] as const;
 
 for (const { title, prepare } of NOT_READ) {
   test(`AGENTS.md that is ${title} is not read`, async () => {
-    expect(await read(prepare)).toEqual({});
+    const { surroundings: _, ...more } = await read(prepare);
+    expect(more).toEqual({});
   });
 }
 

@@ -21,6 +21,8 @@ export interface IndexFile {
   readonly hashBytes: number;
   /** It has only part of the entries; the others are in a shared one. */
   readonly isSplit: boolean;
+  /** What `git commit` would make of it, in hex; null where something was added since git last knew. Left out: not noted. */
+  readonly tree?: string | null;
   /** Names with one character per byte. */
   names(): Iterable<string>;
   /** Undefined where git does not know the file, or was told not to compare it, or it is in conflict, or not a file. */
@@ -45,9 +47,11 @@ function withHash(bytes: Buffer, shape: IndexShape): IndexFile | undefined {
   const found = findEntries(bytes, shape);
   if (found === undefined) return undefined;
   const { hashBytes } = shape;
+  const tree = readTree(findExtension(bytes, { at: found.end, hashBytes, name: "TREE" }), hashBytes);
   return {
     hashBytes,
-    isSplit: hasExtension(bytes, { at: found.end, hashBytes, name: "link" }),
+    isSplit: findExtension(bytes, { at: found.end, hashBytes, name: "link" }) !== undefined,
+    ...(tree === undefined ? {} : { tree }),
     names: () => found.entries.keys(),
     find(name) {
       const at = found.entries.get(name);
@@ -106,11 +110,20 @@ interface Extensions {
   readonly name: string;
 }
 
-function hasExtension(bytes: Buffer, { at, hashBytes, name }: Extensions): boolean {
+function findExtension(bytes: Buffer, { at, hashBytes, name }: Extensions): Buffer | undefined {
   for (let next = at; next + 8 <= bytes.length - hashBytes; next += 8 + bytes.readUInt32BE(next + 4)) {
-    if (bytes.toString("latin1", next, next + 4) === name) return true;
+    if (bytes.toString("latin1", next, next + 4) === name)
+      return bytes.subarray(next + 8, next + 8 + bytes.readUInt32BE(next + 4));
   }
-  return false;
+  return undefined;
+}
+
+/** The first row is the whole: an empty name, the number of entries (-1: not known), that of folders, the hash. */
+function readTree(rows: Buffer | undefined, hashBytes: number): string | null | undefined {
+  const end = rows?.indexOf("\n") ?? -1;
+  const [, count] = /^\0(-1|\d+) \d+$/.exec(rows?.toString("latin1", 0, Math.max(0, end)) ?? "") ?? [];
+  if (rows === undefined || count === undefined) return undefined;
+  return count === "-1" ? null : rows.toString("hex", end + 1, end + 1 + hashBytes);
 }
 
 /** Bits of the flags: assumed unchanged, further flags follow, in conflict. */

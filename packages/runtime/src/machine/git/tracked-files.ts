@@ -12,7 +12,7 @@ import { parseIndex } from "./index-file.ts";
 const INDEX_BYTES = 64 << 20;
 const POINTER_BYTES = 4096;
 
-interface Repository {
+export interface Repository {
   readonly top: string;
   readonly gitdir: string;
 }
@@ -85,7 +85,8 @@ function pathOf(top: string, name: string): string {
   return `${top === "/" ? "" : top}/${Buffer.from(name, "latin1").toString("utf8")}`;
 }
 
-function findRepository(folder: string): Repository | undefined {
+/** The one that a folder lies in. Never throws. */
+export function findRepository(folder: string): Repository | undefined {
   try {
     for (let top = realpathSync(folder); ; top = dirname(top)) {
       const gitdir = gitdirOf(top);
@@ -108,7 +109,7 @@ function gitdirOf(top: string): string | undefined {
   return target === undefined ? undefined : resolve(top, target.trimEnd());
 }
 
-function readIndex({ gitdir }: Repository): Buffer | undefined {
+export function readIndex({ gitdir }: Repository): Buffer | undefined {
   try {
     return readRegular(join(gitdir, "index"), INDEX_BYTES, constants.O_NOFOLLOW);
   } catch {

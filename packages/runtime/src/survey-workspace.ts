@@ -1,0 +1,120 @@
+import { closeSync, constants, fstatSync, openSync, opendirSync, readSync } from "node:fs";
+import type { Dirent } from "node:fs";
+import { join } from "node:path";
+import type { Access } from "./contract/tool.ts";
+import { readGitState } from "./machine/git/git-state.ts";
+import type { GitState } from "./machine/git/git-state.ts";
+import { decide } from "./policy/decide.ts";
+import type { DecisionSettings, ToolFacts, WorkspaceContext } from "./policy/facts.ts";
+import { prepareStart } from "./start.ts";
+
+interface SurveyOptions {
+  readonly roots: readonly string[];
+  readonly cwd?: string;
+  readonly state_dir?: string;
+  readonly settings: DecisionSettings;
+}
+
+/** A workspace at a glance. Names and text are as they are: whoever shows them marks them as data. */
+export interface WorkspaceSurvey {
+  readonly folder: string;
+  /** Names at the top, folders with a slash. Without those that begin with a dot, and those that no tool may read unasked. */
+  readonly entries: readonly string[];
+  /** How many more there are; at most, where the folder has too many to count. */
+  readonly more: number;
+  /** The first lines of the README. */
+  readonly readme?: { readonly name: string; readonly text: string };
+  readonly git?: GitState;
+}
+
+const MAX_ENTRIES = 40;
+/** In longer folders the rest is not looked at. */
+const MAX_READ = 2000;
+const MAX_NAME = 80;
+const README = /^readme(?:\.(?:md|markdown|txt|rst|adoc|org))?$/i;
+const README_BYTES = 4096;
+const README_LINES = 6;
+const README_CHARACTERS = 400;
+/** Pictures, badges and HTML say nothing to a reader. */
+const DECORATION = /^\s*(?:\[?!\[|<|[-=*_~^]{3,}\s*$)/;
+
+// oxfmt-ignore
+const LOOKING = {
+  list: { name: "ls",   permission_class: "file", required_permissions: ["fs.read"], side_effects: ["none"], requires_checkpoint: false },
+  read: { name: "read", permission_class: "file", required_permissions: ["fs.read"], side_effects: ["none"], requires_checkpoint: false },
+} as const satisfies Partial<Record<Access, ToolFacts>>;
+
+/** Looks at the working folder as `ls` and `read` may without asking. Runs nothing, and never throws for what is there. */
+export function surveyWorkspace({ settings, ...options }: SurveyOptions): WorkspaceSurvey {
+  const { cwd: folder, workspace } = prepareStart({ ...options, checkpoint_handler: false, looking: true });
+  const may = (access: keyof typeof LOOKING, path: string): boolean => isAllowed({ access, path }, workspace, settings);
+  const found = may("list", folder) ? readFolder(folder) : [];
+  const shown = found.filter(
+    (each) => !each.name.startsWith(".") && may(each.isDirectory() ? "list" : "read", join(folder, each.name)),
+  );
+  const names = shown.map((each) => `${shorten(each.name)}${each.isDirectory() ? "/" : ""}`).sort();
+  const readme = shown
+    .filter((each) => each.isFile() && README.test(each.name))
+    .map(({ name }) => name)
+    .sort()[0];
+  const text = readme === undefined ? "" : readBeginning(join(folder, readme));
+  const git = readGitState(folder);
+  return {
+    folder,
+    entries: names.slice(0, MAX_ENTRIES),
+    more: Math.max(0, names.length - MAX_ENTRIES),
+    ...(readme === undefined || text === "" ? {} : { readme: { name: readme, text } }),
+    ...(git === undefined ? {} : { git }),
+  };
+}
+
+interface Look {
+  readonly access: keyof typeof LOOKING;
+  readonly path: string;
+}
+
+function isAllowed({ access, path }: Look, workspace: WorkspaceContext, settings: DecisionSettings): boolean {
+  const touch = { path, real: path, access, show_sensitive: false, exists: true };
+  return decide({ tool: LOOKING[access], risk: "low", touches: [touch] }, workspace, settings).effect === "ALLOW";
+}
+
+function readFolder(folder: string): readonly Dirent[] {
+  const entries: Dirent[] = [];
+  let opened;
+  try {
+    opened = opendirSync(folder);
+  } catch {
+    return []; // gone, or out of reach: the tools say so when they are used
+  }
+  try {
+    for (let each = opened.readSync(); each !== null && entries.length < MAX_READ; each = opened.readSync())
+      entries.push(each);
+  } finally {
+    opened.closeSync();
+  }
+  return entries;
+}
+
+function shorten(name: string): string {
+  return name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME)}…`;
+}
+
+/** A link is not followed: it could lead to what no tool may read. */
+function readBeginning(path: string): string {
+  let file: number;
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch {
+    return ""; // gone, replaced, or out of reach
+  }
+  try {
+    if (!fstatSync(file).isFile()) return "";
+    const bytes = Buffer.alloc(README_BYTES);
+    const read = readSync(file, bytes, 0, README_BYTES, 0);
+    const text = new TextDecoder().decode(bytes.subarray(0, read), { stream: true });
+    const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "" && !DECORATION.test(line));
+    return lines.slice(0, README_LINES).join("\n").slice(0, README_CHARACTERS).trim();
+  } finally {
+    closeSync(file);
+  }
+}
