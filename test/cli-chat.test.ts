@@ -66,7 +66,7 @@ atTerminal(
   async () => {
     const { chat, tasks, cwd } = await world();
     const terminal = await chat([answers("One."), answers("Two."), answers("Three.")]);
-    await terminal.sees("/help shows what can be typed");
+    await terminal.sees(/\/help\s+shows\s+what\s+can\s+be\s+typed/); // wrapped at words
     await terminal.sees(PROMPT);
     terminal.type("first\r");
     await terminal.sees("One.");
