@@ -8,7 +8,7 @@ import type {
   Runtime,
   ToolCallResult,
 } from "@autonous/runtime";
-import type { CompleteOptions, Message, ModelProvider, ModelUsage } from "../model/provider.ts";
+import type { CompleteOptions, Message, MessageImage, ModelProvider, ModelUsage } from "../model/provider.ts";
 import type { FailureReason } from "../model/failure.ts";
 import type { HistoryWindow, WindowState } from "./context-window.ts";
 import type { ProjectContext } from "./instructions.ts";
@@ -33,6 +33,8 @@ interface AgentTask {
   readonly user?: string;
   /** The way that it came by, such as `telegram`: for the record. */
   readonly channel?: string;
+  /** Pictures that belong to the text. They are not recorded. */
+  readonly images?: readonly MessageImage[];
   /** `chat`: a message of a conversation at a terminal. For the record. */
   readonly source?: string;
   /** What was said before in the same conversation, oldest first: `messages` of an earlier outcome. Redacted already. */
@@ -154,7 +156,8 @@ export async function openRun(options: AgentOptions): Promise<Run> {
   const record = await readRecord(runtime.journal, task_id);
   const trace_id = record.started?.trace_id ?? task.trace_id ?? makeTraceId();
   const redact = (text: string): string => runtime.redact(text.toWellFormed()).text;
-  const messages: Message[] = [...historyOf(options, record), { role: "user", text: redact(task.text) }];
+  const images = task.images === undefined ? {} : { images: task.images };
+  const messages: Message[] = [...historyOf(options, record), { role: "user", text: redact(task.text), ...images }];
   const meter = new Meter(options, record.worked_ms);
   let current: RoundState | undefined;
   return {

@@ -23,7 +23,11 @@ export function messageTokens(message: Message): number {
   return tokens;
 }
 
+/** What a large picture costs at the providers that say so. */
+const IMAGE_TOKENS = 1600;
+
 function attachedTokens(message: Message): number {
+  if (message.role === "user") return (message.images?.length ?? 0) * IMAGE_TOKENS;
   if (message.role !== "assistant") return 0;
   const { calls = [], provider_parts } = message;
   const parts = provider_parts === undefined ? "" : JSON.stringify(provider_parts);

@@ -13,6 +13,8 @@ interface KindRow {
   /** It takes a result's failure apart from its text; others would be sent JSON around the same words. */
   readonly marksErrors?: true;
   readonly providerOptions?: SharedV4ProviderOptions;
+  /** Its models take images. Of a server of one's own that is not known, and most refuse what they cannot read. */
+  readonly takesImages?: true;
   /** Loads the package, once it is used and no other. */
   create(settings: ModelSettings): Promise<LanguageModelV4>;
 }
@@ -24,6 +26,7 @@ const NO_KEY = "none";
 export const KINDS = {
   anthropic: {
     access: "anthropic",
+    takesImages: true,
     cacheMark: { anthropic: { cacheControl: { type: "ephemeral" } } },
     marksErrors: true,
     // Nobody watches arguments while they are written, and servers that speak the same language do not know the word.
@@ -35,6 +38,7 @@ export const KINDS = {
   },
   openai: {
     access: "openai",
+    takesImages: true,
     providerOptions: { openai: { store: false } },
     create: async ({ model, key = NO_KEY, base_url: baseURL, fetch }) => {
       const { createOpenAI } = await import("@ai-sdk/openai");
@@ -43,6 +47,7 @@ export const KINDS = {
   },
   "openai-chat": {
     access: "openai",
+    takesImages: true,
     create: async ({ model, key = NO_KEY, base_url: baseURL, fetch }) => {
       const { createOpenAI } = await import("@ai-sdk/openai");
       return createOpenAI({ apiKey: key, baseURL, fetch }).chat(model);
@@ -50,6 +55,7 @@ export const KINDS = {
   },
   google: {
     access: "google",
+    takesImages: true,
     marksErrors: true,
     create: async ({ model, key = NO_KEY, base_url: baseURL, fetch }) => {
       const { createGoogle } = await import("@ai-sdk/google");

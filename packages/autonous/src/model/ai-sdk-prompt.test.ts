@@ -166,3 +166,14 @@ test("in words alone the two speak in turns, and the user begins and ends", () =
     }),
   );
 });
+
+test("images go before the text of their message, to those who take them", () => {
+  const image = { media_type: "image/png", data: "aGk=" };
+  const shown: Message = { role: "user", text: "what is it?", images: [image] };
+  const content = (options: PromptOptions): unknown =>
+    makePrompt(ask([user("look"), shown, user("well?")]), options).prompt[0]?.content;
+  const text = { type: "text", text: "look\n\nwhat is it?\n\nwell?" };
+  expect(content(OPTIONS)).toEqual([text]);
+  const file = { type: "file", mediaType: "image/png", data: { type: "data", data: "aGk=" } };
+  expect(content({ ...OPTIONS, takesImages: true })).toEqual([file, text]);
+});

@@ -9,7 +9,7 @@ import type {
 import { GO_ON, makePlainPrompt, resultInWords } from "./plain-messages.ts";
 import { partsFor } from "./provider-parts.ts";
 import type { ReplyPart } from "./provider-parts.ts";
-import type { Message, MessageCall, ModelRequest, ModelTool } from "./provider.ts";
+import type { Message, MessageCall, MessageImage, ModelRequest, ModelTool } from "./provider.ts";
 import { mapToolNames } from "./tool-names.ts";
 import type { ToolNames } from "./tool-names.ts";
 
@@ -20,6 +20,8 @@ export interface PromptOptions {
   readonly cacheMark?: SharedV4ProviderOptions;
   /** Failed results are marked as such; else their text says so. */
   readonly marksErrors?: true;
+  /** Images go along; else they are left out. */
+  readonly takesImages?: true;
 }
 
 interface WirePrompt {
@@ -76,7 +78,7 @@ function makeTurns(messages: readonly Message[], options: TurnOptions): Language
   for (let at = 0; at < messages.length; at++) {
     const message = messages[at];
     if (message === undefined) continue;
-    if (message.role === "user") addUser(turns, message.text);
+    if (message.role === "user") addUser(turns, message.text, options.takesImages === true ? message.images : []);
     // A result whose call is not right before it: whoever asked for it spoke another protocol.
     if (message.role === "tool") addUser(turns, resultInWords(message));
     if (message.role !== "assistant") continue;
@@ -97,13 +99,21 @@ function resultsAfter(messages: readonly Message[], at: number): readonly ToolMe
   return results;
 }
 
-/** What the user says in a row is one message: many servers want the two to speak in turns. */
-function addUser(turns: LanguageModelV4Prompt, text: string): void {
-  if (text.trim() === "") return;
+/** What the user says in a row is one message: many servers want the two to speak in turns. Images come before the text. */
+function addUser(turns: LanguageModelV4Prompt, text: string, images: readonly MessageImage[] = []): void {
+  if (text.trim() === "" && images.length === 0) return;
   const last = turns.at(-1);
-  const before = last?.role === "user" ? last.content.map((part) => (part.type === "text" ? part.text : "")) : [];
+  const before = last?.role === "user" ? last.content : [];
   if (before.length > 0) turns.pop();
-  turns.push({ role: "user", content: [{ type: "text", text: [...before, text].join("\n\n") }] });
+  const said = [...before.flatMap((part) => (part.type === "text" ? [part.text] : [])), text].filter(
+    (each) => each.trim() !== "",
+  );
+  const shown = images.map(
+    ({ media_type: mediaType, data }) => ({ type: "file", mediaType, data: { type: "data", data } }) as const,
+  );
+  const files = [...before.filter(({ type }) => type === "file"), ...shown];
+  const words = said.length === 0 ? [] : [{ type: "text", text: said.join("\n\n") } as const];
+  turns.push({ role: "user", content: [...files, ...words] });
 }
 
 interface Spoken {

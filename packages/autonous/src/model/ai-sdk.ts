@@ -63,6 +63,7 @@ export function createAiSdkProvider(given: AiSdkOptions): ModelProvider {
     name,
     protocol,
     ...(context_tokens === undefined ? {} : { context_tokens }),
+    ...(protocol === "native" && "takesImages" in KINDS[kind] ? { takes_images: true } : {}),
     complete: async (request, options) =>
       await withRetries(() => passBreaker(breaker, given, { request, options }), {
         limits: retry,

@@ -9,9 +9,16 @@ export interface MessageCall {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
+/** A picture that goes along with what the user says. It is not recorded: the text names it. */
+export interface MessageImage {
+  readonly media_type: string;
+  /** Base64. */
+  readonly data: string;
+}
+
 /** What was said so far, oldest first. Everything in it has passed the redactor. */
 export type Message =
-  | { readonly role: "user"; readonly text: string }
+  | { readonly role: "user"; readonly text: string; readonly images?: readonly MessageImage[] }
   /** One finished model round. */
   | {
       readonly role: "assistant";
@@ -105,6 +112,8 @@ export interface ModelProvider {
   readonly protocol?: "native" | "plain";
   /** How many tokens fit, where that is known. */
   readonly context_tokens?: number;
+  /** Images of messages are given to it; without this they are left out. */
+  readonly takes_images?: true;
   /** Every tool is to be in every request, whatever it costs: nobody pays for them. */
   readonly wants_all_tools?: true;
   complete(request: ModelRequest, options: CompleteOptions): Promise<ModelReply>;

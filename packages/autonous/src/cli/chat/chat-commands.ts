@@ -71,6 +71,7 @@ async function showHelp({ print }: Chat): Promise<void> {
   }));
   if (print.json) return print.document({ commands: rows });
   const keys = [
+    "@file attaches a file, or a picture; Tab completes commands and files.",
     "A line that ends in \\ continues on the next one. Pasted lines are one message.",
     "Ctrl-C stops the call that is running, then the task; at an empty line, twice,",
     "the chat.",

@@ -1,9 +1,11 @@
+import { makeId, makeTraceId } from "@autonous/runtime";
 import type { Message } from "../../model/provider.ts";
 import type { AgentSession, Asked } from "../agent-session.ts";
 import type { CommandInput } from "../command.ts";
 import { report } from "../commands/run.ts";
 import type { Workplace } from "../open-runtime.ts";
 import { findRecordedRun, historyOf, windowOf } from "../recorded-tasks.ts";
+import { attachFiles } from "./attach.ts";
 import { readChatRecord } from "./chat-record.ts";
 import type { ChatRecord } from "./chat-record.ts";
 import { statusLine } from "./status-line.ts";
@@ -59,9 +61,13 @@ export async function recordOf({ session }: Pick<Chat, "session">): Promise<Chat
 export async function say(chat: Chat, text: string): Promise<void> {
   const { session, history, window, news, print, place } = chat;
   chat.isBegun = true;
-  const told = [...news.splice(0), text].join("\n\n");
-  const shown = window === undefined ? {} : { window };
-  const asked = await session.ask({ text: told, history, source: "chat", ...shown });
+  const task = { task_id: makeId("task", Date.now()), trace_id: makeTraceId() };
+  // Without a model there is nobody to read a file to.
+  const isRead = session.provider.wants_all_tools !== true;
+  const { text: said, images } = isRead ? await attachFiles(text, chat, task) : { text, images: [] };
+  const told = [...news.splice(0), said].join("\n\n");
+  const shown = { ...(window === undefined ? {} : { window }), ...(images.length === 0 ? {} : { images }) };
+  const asked = await session.ask({ ...task, text: told, history, source: "chat", ...shown });
   remember(chat, asked);
   report(asked, session, print);
   if (print.json) return;

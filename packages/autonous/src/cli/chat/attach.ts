@@ -1,0 +1,136 @@
+import { createHash } from "node:crypto";
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import type { ToolCallResult } from "@autonous/runtime";
+import { nameInHeading, withQuotations } from "../../model/quoted.ts";
+import type { Quotation } from "../../model/quoted.ts";
+import type { MessageImage } from "../../model/provider.ts";
+import { errorText } from "../../model/result-text.ts";
+import type { Chat } from "./conversation.ts";
+import { findMentions } from "./mentions.ts";
+import type { Mention } from "./mentions.ts";
+
+/** A message with the files that it names. */
+interface Attached {
+  readonly text: string;
+  readonly images: readonly MessageImage[];
+}
+
+/** Files of one message at most, and how much of their text. */
+const MOST_FILES = 20;
+const MOST_CHARACTERS = 200_000;
+/** Providers take no larger picture. */
+const MOST_IMAGE_BYTES = 3_500_000;
+/** What every provider that takes images takes. */
+const IMAGE_TYPES = new Set(["image/png", "image/jpeg", "image/webp", "image/gif"]);
+
+type Attaching = Pick<Chat, "session" | "place" | "print" | "signal">;
+
+/** The task that the calls belong to. */
+interface Task {
+  readonly task_id: string;
+  readonly trace_id: string;
+}
+
+/** One file: what the model is shown of it, or why it is not. */
+type Piece = { readonly quotation: Quotation; readonly image?: MessageImage } | { readonly problem: string };
+
+/**
+ * Reads the files that a message names with `@`, by governed calls of `read`: what the policy refuses stays out, and each
+ * call is on record. What could not be attached is told to the person and to the model.
+ */
+export async function attachFiles(text: string, chat: Attaching, task: Task): Promise<Attached> {
+  const mentions = findMentions(text, chat.place.cwd);
+  const quotations: Quotation[] = [];
+  const images: MessageImage[] = [];
+  const problems: string[] = [];
+  let left = MOST_CHARACTERS;
+  for (const [index, mention] of mentions.entries()) {
+    const isTooMuch = index >= MOST_FILES || left <= 0;
+    const piece = isTooMuch ? tooMuch() : await attach(mention, chat, task);
+    if ("problem" in piece) problems.push(`${nameInHeading(mention.path)} is not attached: ${piece.problem}`);
+    else {
+      quotations.push(piece.quotation);
+      left -= piece.quotation.text.length;
+      if (piece.image !== undefined) images.push(piece.image);
+    }
+  }
+  for (const problem of problems) chat.print.note(problem);
+  const told = [text, ...problems.map((problem) => `(${problem})`)].join("\n\n");
+  return { text: withQuotations(told, quotations), images };
+}
+
+function tooMuch(): Piece {
+  return { problem: `a message takes ${MOST_FILES} files with ${MOST_CHARACTERS} characters; name it in another one` };
+}
+
+async function attach(mention: Mention, chat: Attaching, task: Task): Promise<Piece> {
+  const { path, kind } = mention;
+  if (kind === "missing") return { problem: "there is no such file; it is sent as text" };
+  const name = kind === "folder" ? "ls" : "read";
+  const result = await chat.session.runtime.call({ name, args: { path }, ...task }, { signal: chat.signal });
+  if (result.error !== null) return { problem: errorText(result.error).replaceAll("\n", " ") };
+  const { kind: content } = (result.payload?.data ?? {}) as ReadData;
+  if (content === "image") return attachImage(path, result, chat);
+  return { quotation: { heading: headingOf(path, kind, result), text: textOf(result) } };
+}
+
+/** What `read` gives beside the text. */
+interface ReadData {
+  readonly kind?: "text" | "image" | "binary";
+  readonly media_type?: string;
+  readonly size?: number;
+  readonly sha256?: string | null;
+  readonly start_line?: number | null;
+  readonly end_line?: number | null;
+  readonly total_lines?: number | null;
+}
+
+function headingOf(path: string, kind: Mention["kind"], { payload }: ToolCallResult): string {
+  const what = `${kind === "folder" ? "Folder" : "File"} ${nameInHeading(path)}`;
+  const isCut = payload?.next_page_cursor !== undefined || payload?.truncated_bytes === true;
+  if (!isCut) return what;
+  const { end_line, total_lines } = (payload.data ?? {}) as ReadData;
+  const part =
+    typeof end_line === "number" && typeof total_lines === "number"
+      ? `lines 1 to ${end_line} of ${total_lines}`
+      : "its beginning";
+  return `${what}, ${part}; call ${kind === "folder" ? "ls" : "read"} for the rest`;
+}
+
+function textOf({ payload }: ToolCallResult): string {
+  const text = (payload?.stdout ?? "").replace(/\n$/, "");
+  return text === "" ? "(empty)" : text;
+}
+
+/** `read` names an image and gives its hash; only the bytes that have that hash are sent. */
+function attachImage(path: string, result: ToolCallResult, { session, place }: Attaching): Piece {
+  const { media_type = "", size = 0, sha256 } = (result.payload?.data ?? {}) as ReadData;
+  const { provider } = session;
+  if (provider.takes_images !== true) return { problem: `the model "${provider.name}" takes no images` };
+  if (!IMAGE_TYPES.has(media_type)) return { problem: `images of type ${media_type} are not taken; convert it to PNG` };
+  if (size > MOST_IMAGE_BYTES)
+    return { problem: `it has ${size} bytes, and at most ${MOST_IMAGE_BYTES} are taken; make it smaller` };
+  const bytes = readBytes(resolve(place.cwd, path));
+  if (bytes === undefined || createHash("sha256").update(bytes).digest("hex") !== sha256)
+    return { problem: "it changed while it was read; send the message again" };
+  const heading = `Image ${nameInHeading(path)}`;
+  const text = `${media_type}, ${size} bytes, sha256 ${sha256}; shown with this message only`;
+  return { quotation: { heading, text }, image: { media_type, data: bytes.toString("base64") } };
+}
+
+/** Undefined where there is no regular file any more: a pipe is not waited for. */
+function readBytes(path: string): Buffer | undefined {
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch {
+    return undefined; // told as changed: `read` opened it a moment ago
+  }
+  try {
+    const stats = fstatSync(fd);
+    return stats.isFile() && stats.size <= MOST_IMAGE_BYTES ? readFileSync(fd) : undefined;
+  } finally {
+    closeSync(fd);
+  }
+}
