@@ -82,6 +82,30 @@ describe.each(STORE_KINDS)("the outbox on $name", (kind) => {
     expect((await store.tasks.get(lease.task.task_id))?.reply).toBe("there");
   });
 
+  test("a task that shows more than can be sent in time is told so once, and its answer waits behind a bounded amount", async () => {
+    const { store } = await scratch();
+    const lease = await begin(store);
+    const journal = store.journal(lease.task.run_id, lease);
+    const show = (i: number) =>
+      shown(lease, { tool_call_id: `call_${i}`, content: `${i} `.repeat(4000), level: "info" });
+    const fromTo = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => show(from + i));
+    const rows = () => store.outbox.pending({ limit: 1000, channel: "test" });
+    const size = async () => JSON.stringify((await rows()).map(({ content }) => content)).length;
+    await journal.append(fromTo(0, 100));
+    const first = await rows();
+    expect(JSON.stringify(first.at(-1)?.content)).toContain("is in its record, and not sent");
+    expect(await size()).toBeLessThan(60_000);
+    await journal.append(fromTo(100, 200));
+    expect(await rows()).toEqual(first);
+
+    for (const { id } of first) await store.outbox.markSent(id);
+    await journal.append([show(200)]);
+    await store.inbox.finish(lease, { outcome: "done", reply: "there" });
+    expect((await rows()).map(({ content }) => content.kind)).toEqual(["display", "text"]);
+    const all = await store.events.read({ run_id: lease.task.run_id, limit: 1000 });
+    expect(all.filter(({ event }) => event.type === "display")).toHaveLength(201);
+  });
+
   test("what was not taken is due again at its time, and holds up its chat until then, and no other", async () => {
     const { at, store } = await scratch();
     for (const reply of ["a1", "a2", "b1"]) await answer(store, reply);

@@ -57,6 +57,14 @@ function shownPayload({ type, payload }: RuntimeEvent): RuntimeEvent["payload"] 
   return { tool_call_id: payload["tool_call_id"], level: "info", title: "Skill", content };
 }
 
+const WAITING = `select coalesce(sum(length(body)), 0) as characters from outbox
+  where task_id = ? and kind = 'display' and sent_at is null and gave_up_at is null`;
+const NONE = { characters: 0 };
+/** Some ten messages of Telegram's, which take as many seconds: a task that shows more would hold up its own answer for hours. */
+const MOST_WAITING = 40_000;
+const HELD_BACK =
+  "This task shows more than can be sent in time. What it shows while so much is waiting is in its record, and not sent.";
+
 /** What a call shows goes out with its record. A call that is made again after a crash shows nothing twice. */
 export async function putDisplay(queries: Queries, event: RuntimeEvent): Promise<void> {
   const { run_id, ts } = event;
@@ -74,7 +82,13 @@ export async function putDisplay(queries: Queries, event: RuntimeEvent): Promise
     ...(title === undefined ? {} : { title }),
     ...(evidence === undefined ? {} : { evidence }),
   };
+  const now = Date.parse(ts);
+  const { characters } = (await queries.one<{ readonly characters: number }>(WAITING, [receiver.task_id])) ?? NONE;
+  if (characters > MOST_WAITING) {
+    const content: ShownMessage = { kind: "display", level: "info", content: HELD_BACK };
+    return await putRow(queries, receiver, { content, dedupe: `display:${run_id}:held_back`, now });
+  }
   const digest = hash("sha256", JSON.stringify(shown), "hex");
   const dedupe = `display:${run_id}:${digest}:${tool_call_id}`;
-  await putRow(queries, receiver, { content: shown, dedupe, now: Date.parse(ts) });
+  await putRow(queries, receiver, { content: shown, dedupe, now });
 }
