@@ -74,6 +74,7 @@ function commands(): string {
       "```",
       "",
       ...(options.length === 0 ? [] : [table(["argument", "meaning"], options), ""]),
+      ...(command.notes === undefined ? [] : ["```", ...command.notes, "```", ""]),
     ].join("\n");
   });
   const common =

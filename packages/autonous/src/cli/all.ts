@@ -170,6 +170,21 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import("./commands/state.ts")).adoptState,
   },
   {
+    name: "completion",
+    summary: "Print a script that completes commands in your shell",
+    args: [{ name: "<shell>", meaning: "bash, zsh or fish", choices: ["bash", "zsh", "fish"] }],
+    example: "source <(autonous completion bash)",
+    notes: [
+      "To install it for good:",
+      "  bash  autonous completion bash > ~/.local/share/bash-completion/completions/autonous",
+      "  zsh   autonous completion zsh > ~/.zfunc/_autonous",
+      "        and before compinit in ~/.zshrc: fpath+=(~/.zfunc)",
+      "  fish  autonous completion fish > ~/.config/fish/completions/autonous.fish",
+      "Make the folder first where it is missing.",
+    ],
+    load: async () => (await import("./commands/completion.ts")).completion,
+  },
+  {
     name: "doctor",
     summary: "Check this machine, the configuration, the store and the sandbox",
     options: [{ name: "--fix", meaning: "install programs that are missing, with the system's package manager" }],

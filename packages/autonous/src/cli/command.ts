@@ -25,6 +25,8 @@ export interface Parameter {
   readonly short?: string;
   /** An option that may be given several times; its value is a list. */
   readonly repeatable?: boolean;
+  /** The only values that it takes: shells offer them. */
+  readonly choices?: readonly string[];
 }
 
 /** What a command declares. Its module is loaded only when it is used. */
@@ -41,6 +43,8 @@ export interface Command {
   /** May ask the person at the terminal: takes `--non-interactive` too. */
   readonly attended?: boolean;
   readonly example: string;
+  /** What its help says last, line by line. */
+  readonly notes?: readonly string[];
   load(): Promise<RunCommand>;
 }
 

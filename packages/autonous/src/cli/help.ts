@@ -15,7 +15,11 @@ const WORKSPACE_OPTIONS: readonly Parameter[] = [
     repeatable: true,
   },
   { name: "--state-dir <folder>", meaning: "where the record is kept (default: in the user's state directory)" },
-  { name: "--profile <name>", meaning: "readonly, guarded or autonomous (default: as configured)" },
+  {
+    name: "--profile <name>",
+    meaning: "readonly, guarded or autonomous (default: as configured)",
+    choices: ["readonly", "guarded", "autonomous"],
+  },
 ];
 
 /** Of commands at which a person may be asked. */
@@ -23,7 +27,8 @@ const ATTENDED_OPTIONS: readonly Parameter[] = [
   { name: "--non-interactive", meaning: "ask nobody: a call that needs approval is refused, with exit code 4" },
 ];
 
-const GROUPS: Readonly<Record<string, string>> = {
+/** What each group of commands is about. */
+export const GROUPS: Readonly<Record<string, string>> = {
   "": "The tool runtime you can hand an agent the keys to.",
   policy: "Decisions: what is allowed, and why",
   approvals: "What waits for a person, and what they have granted",
@@ -59,12 +64,13 @@ export function helpFor(named: readonly string[]): string {
 }
 
 function helpForCommand(command: Command): string {
-  const { name, summary, args = [], example } = command;
+  const { name, summary, args = [], example, notes = [] } = command;
   return [
     `Usage: ${["autonous", name, "[options]", ...args.map((each) => each.name)].join(" ")}\n\n${summary}\n`,
     section("Arguments", args),
     section("Options", [...optionsOf(command), HELP_OPTION]),
     `\nExample:\n  ${example}\n`,
+    notes.length === 0 ? "" : `\n${notes.join("\n")}\n`,
   ].join("");
 }
 

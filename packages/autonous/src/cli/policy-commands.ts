@@ -61,7 +61,11 @@ export const POLICY_COMMANDS: readonly Command[] = [
     name: "approvals list",
     summary: "Show the calls that wait for a person",
     options: [
-      { name: "--state <state>", meaning: "those in this state (default pending)" },
+      {
+        name: "--state <state>",
+        meaning: "those in this state (default pending)",
+        choices: ["pending", "granted", "used", "denied", "expired", "withdrawn"],
+      },
       { name: "--all", meaning: "answered ones too" },
     ],
     workspace: true,
@@ -81,7 +85,7 @@ export const POLICY_COMMANDS: readonly Command[] = [
     summary: "Let a waiting call run: shows it and asks, at a terminal",
     args: [{ name: "<approval>", meaning: "its id" }],
     options: [
-      { name: "--scope <scope>", meaning: "call (the default), run or session" },
+      { name: "--scope <scope>", meaning: "call (the default), run or session", choices: ["call", "run", "session"] },
       {
         name: "--offer <name>",
         meaning: "with a longer scope: how wide, as the request offers it (default: exactly this)",

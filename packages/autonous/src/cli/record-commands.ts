@@ -1,5 +1,9 @@
 import type { Command } from "./command.ts";
 
+/** Those of `store/task-states.ts`, which a start need not load. */
+const TASK_STATES: readonly string[] =
+  "queued in_progress model_round tool_round waiting_approval reply_sent done failed cancelled dead_letter".split(" ");
+
 /** The queue of the service, and what is on record. */
 export const RECORD_COMMANDS: readonly Command[] = [
   {
@@ -9,6 +13,7 @@ export const RECORD_COMMANDS: readonly Command[] = [
       {
         name: "--state <state>",
         meaning: "only tasks in this state: queued, waiting_approval, failed, dead_letter, …",
+        choices: TASK_STATES,
       },
       { name: "--chat <chat>", meaning: "only tasks of this chat, such as telegram:7; http:<name> may be <name>" },
       { name: "--limit <n>", meaning: "at most so many (default 20)" },
@@ -90,7 +95,7 @@ export const RECORD_COMMANDS: readonly Command[] = [
     summary: "Show audit records, newest first",
     options: [
       { name: "--tool <name>", meaning: "only calls of this tool" },
-      { name: "--outcome <outcome>", meaning: "ok, failed or denied" },
+      { name: "--outcome <outcome>", meaning: "ok, failed or denied", choices: ["ok", "failed", "denied"] },
       { name: "--since <time>", meaning: "only calls since then, such as 2026-01-31 or 2026-01-31T12:00:00Z" },
       { name: "--run <id>", meaning: "only calls of this run" },
       { name: "--actor <name>", meaning: "only calls of this user, model or host" },
@@ -107,7 +112,7 @@ export const RECORD_COMMANDS: readonly Command[] = [
     summary: "Write audit records as JSON Lines, linked and signed",
     options: [
       { name: "--tool <name>", meaning: "only calls of this tool" },
-      { name: "--outcome <outcome>", meaning: "ok, failed or denied" },
+      { name: "--outcome <outcome>", meaning: "ok, failed or denied", choices: ["ok", "failed", "denied"] },
       { name: "--since <time>", meaning: "only calls since then" },
       { name: "--run <id>", meaning: "only calls of this run" },
       { name: "--actor <name>", meaning: "only calls of this user, model or host" },
