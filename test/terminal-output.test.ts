@@ -1,7 +1,8 @@
 /** What `run` and `chat` show of commands and changes, at terminals of 80 and of 200 columns, and elsewhere. */
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { autonous } from "./support/cli.ts";
+import { startFakeModel } from "../tools/fake-model/server.ts";
 import { drawn } from "./support/drawn.ts";
 import { scratchFolder } from "./support/scratch.ts";
 import { hasTerminal, needsTerminal as needs, openTerminal } from "./support/terminal.ts";
@@ -97,3 +98,51 @@ test("elsewhere the same is plain lines, none of them long; --verbose shows all 
     expect(every).toContain(line);
   expect(every.filter((line) => line === "step 40")).toHaveLength(1);
 });
+
+const ANSWER = [
+  "# What I found",
+  "The **port** is set in `src/app.ts`; [the manual](https://example.com/manual) says why, at some length and in many words.",
+  "1. read it\n2. change it\n   - carefully",
+  "```ts\nconst port = 80;\n```",
+  "| file | line |\n| --- | --- |\n| app.ts | 12 |",
+  "> quoted \u001b[2J text",
+  "The end.",
+].join("\n\n");
+
+for (const columns of [80, 200]) {
+  atTerminal(`${columns} columns: Markdown is rendered as it comes, reasoning stands apart${needs}`, async () => {
+    const { path: cwd } = await scratchFolder();
+    const rounds = [{ text: ANSWER, reasoning: "First I look at the port. ".repeat(40) }];
+    const model = await startFakeModel({ key: null, script: { rounds, repeat: true }, piece_characters: 9 });
+    onTestFinished(() => model.close());
+    const run = `autonous run --model compatible:fake@${model.url}/compatible/v1 tell`;
+    const colourful = { NO_COLOR: "", FORCE_COLOR: "", TERM: "xterm-256color" };
+    const { code, output } = await openTerminal(run, { cwd, env: colourful, columns }).ended;
+    expect(code).toBe(0);
+    const lines = drawn(output, columns);
+    expect(lines.filter((line) => line.length > columns)).toEqual([]);
+    const text = lines.map((line) => line.trim());
+    for (const line of [
+      "What I found",
+      "1. read it",
+      "◦ carefully",
+      "const port = 80;",
+      "app.ts │ 12",
+      "│ quoted \\e[2J text",
+    ])
+      expect(text.filter((each) => each === line)).toEqual([line]);
+    expect(text.join(" ")).toContain("The port is set in src/app.ts; the manual (https://example.com/manual) says why");
+    expect(output).toContain("\u001b[1mport\u001b[22m");
+    expect(output).not.toContain("\u001b[2J");
+    const thoughts = text.filter((line) => line.startsWith("│") && line.includes("the port."));
+    expect(thoughts.length).toBeGreaterThan(2);
+    expect(thoughts.length).toBeLessThan(6);
+    expect(text.indexOf(thoughts.at(-1) ?? "")).toBeLessThan(text.indexOf("What I found"));
+    if (columns === 200) return;
+    // Without colours, and where stdout is no terminal, the text is as the model wrote it.
+    const plainly = await openTerminal(`${run}; ${run} >out.txt 2>/dev/null`, { cwd, env: { NO_COLOR: "1" } }).ended;
+    expect(drawn(plainly.output, 80).map((line) => line.trim())).toContain("| app.ts | 12 |");
+    const { stdout } = await autonous(run.split(" ").slice(1), { cwd });
+    expect(stdout).toBe(`${ANSWER.replace("\u001b", "\\e")}\n`);
+  });
+}

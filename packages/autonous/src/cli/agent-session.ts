@@ -64,7 +64,7 @@ const TWICE_MS = 2000;
 export async function openSession(input: CommandInput, options: SessionOptions): Promise<AgentSession> {
   const { print, signal } = input;
   const screen = stderrScreen();
-  const view = openView(input, options.place, screen);
+  const view = await openView(input, options.place, screen);
   const say = (text: string): void => (print.json ? print.note(text) : printNote(screen, text));
   const state = new SessionState(input, { taskOf: options.taskOf, say });
   const preview = createPreview(view);
@@ -144,9 +144,13 @@ function printNote(screen: Screen, text: string): void {
   screen.print(noteLines(text, screen.columns ?? Infinity));
 }
 
-function openView({ options }: CommandInput, { state_dir }: Workplace, screen: Screen): LiveView {
+/** Markdown is rendered where there are colours for it, and read by nothing else: others do not load what reads it. */
+async function openView({ options, print }: CommandInput, { state_dir }: Workplace, screen: Screen): Promise<LiveView> {
   const folderOf = (run_id: string): string => runPath(state_dir, run_id);
-  return createLiveView(screen, { folderOf, verbose: options["verbose"] === true });
+  const isRendered = screen.rewrites && screen.colours && !print.json;
+  const markdown = isRendered ? await import("../channels/terminal/markdown-layout.ts") : undefined;
+  const layout = markdown === undefined ? {} : { layout: markdown.createMarkdownLayout(screen.paint) };
+  return createLiveView(screen, { folderOf, verbose: options["verbose"] === true, ...layout });
 }
 
 /** For whoever has a collector: nothing of it is loaded for others. */

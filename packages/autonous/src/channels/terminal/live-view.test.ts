@@ -166,7 +166,8 @@ const SAID = "The port is read in app.ts, and nothing else in this folder sets i
 
 /** What stays on the screen: without the line that is written anew. */
 function staying({ written }: Seen): string {
-  return written.filter((text) => !text.startsWith("\r")).join("");
+  // oxlint-disable-next-line no-control-regex
+  return written.filter((text) => !/^(?:\u001b\[\d+A)?\r/.test(text)).join("");
 }
 
 test("a reply is seen as it comes, and its text is not shown again", () => {
@@ -220,14 +221,16 @@ test("a preview never acts on the terminal, and every row of it fits", () => {
   expect(view.isAnswerShown).toBe(true);
 });
 
-test("what a model thinks is seen in passing, and that it is asked again is said", () => {
+test("what a model thinks is seen and stays, beside a line; that it is asked again is said", () => {
   const seen = look({ isTTY: true, columns: 60 }, { NO_COLOR: "1" });
   const view = createLiveView(seen.screen);
   view.delta({ kind: "reasoning", text: "First the port.\nThen" });
-  expect(seen.text()).toBe("\r\u001b[K  First the port. Then");
+  expect(seen.text()).toBe("\r\u001b[K  │ First the port.\n  │ Then");
   view.delta({ kind: "text", text: "I begin" });
   view.retry({ wait_ms: 1500, reason: "429 Too Many Requests" });
-  expect(staying(seen)).toBe("  I begin\n  the model is asked again in 1.5 s: 429 Too Many Requests\n");
+  expect(staying(seen)).toBe(
+    "  │ First the port.\n  │ Then\n  I begin\n  the model is asked again in 1.5 s: 429 Too Many Requests\n",
+  );
   view.event(event("model.completed", { kind: "final", answer: "I begin anew" }));
   expect(view.isAnswerShown).toBe(false);
 });

@@ -7,6 +7,7 @@ import { noteLines } from "./note-lines.ts";
 import { outputLines } from "./output-lines.ts";
 import { skillWords } from "../../store/skill-words.ts";
 import { createProgressView } from "./progress-view.ts";
+import type { Layout } from "./plain-layout.ts";
 import type { Screen } from "./screen.ts";
 import { createStreamView } from "./stream-view.ts";
 import { cutTo, wrap } from "./width.ts";
@@ -31,6 +32,8 @@ export interface LiveViewOptions {
   readonly folderOf?: (run_id: string) => string;
   /** All output of commands, and whole changes. */
   readonly verbose?: boolean;
+  /** How replies become rows. Default: as they are. */
+  readonly layout?: Layout;
 }
 
 export function createLiveView(screen: Screen, options: LiveViewOptions = {}): LiveView {
@@ -41,7 +44,10 @@ export function createLiveView(screen: Screen, options: LiveViewOptions = {}): L
     titleOf: (id) => fit(screen, `running ${callWords(running.get(id) ?? {})}`),
     verbose,
   });
-  const stream = createStreamView(screen);
+  const stream = createStreamView(screen, {
+    verbose,
+    ...(options.layout === undefined ? {} : { layout: options.layout }),
+  });
   let isAnswerShown = false;
 
   /** What was seen as it came is not shown again. */

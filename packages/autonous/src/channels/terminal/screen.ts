@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { cutTo, widthOf } from "./width.ts";
 
-type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
+export type Style = "bold" | "dim" | "italic" | "underline" | "strikethrough" | "red" | "green" | "yellow" | "cyan";
 
 /** Where people look: lines that stay, and below them some that are written anew in place. */
 export interface Screen {
@@ -12,6 +12,8 @@ export interface Screen {
   readonly rewrites: boolean;
   /** Colours what was made visible before, where colours are wanted. */
   paint(style: Style, text: string): string;
+  /** Whether colours are wanted. */
+  readonly colours: boolean;
   /** Lines that nothing in can act on a terminal, and that fit it. */
   print(lines: readonly string[]): void;
   /** The lines below all others, until the next ones or "". A line with colours in it fits already. */
@@ -58,8 +60,6 @@ export function createScreen(stream: ScreenStream, env: NodeJS.ProcessEnv): Scre
     if (lines.length > 0 || status.length > 0) stream.write(`${clearRows(status, widthNow())}${lines.join("\n")}`);
     status = lines;
   }
-  // The last column would wrap.
-  const fit = (line: string): string => (line.includes("\u001b") ? line : cutTo(line, widthNow() - 1));
   function keep(lines: readonly string[]): void {
     const room = MOST_HELD - held.length;
     held.push(...lines.slice(0, room));
@@ -81,11 +81,13 @@ export function createScreen(stream: ScreenStream, env: NodeJS.ProcessEnv): Scre
       return positive(stream.rows) ?? DEFAULT_ROWS;
     },
     rewrites,
+    colours: colour,
     paint: (style, text) => (colour && text !== "" ? styleText(style, text, { validateStream: false }) : text),
     print,
     status(lines) {
       if (!rewrites || holders > 0) return;
-      draw(lines === "" ? [] : typeof lines === "string" ? [fit(lines)] : lines.map(fit));
+      const all = typeof lines === "string" ? [lines] : lines;
+      draw(lines === "" ? [] : all.map((line) => fit(line, widthNow() - 1))); // the last column would wrap
     },
     hold() {
       draw([]);
@@ -103,6 +105,11 @@ export function createScreen(stream: ScreenStream, env: NodeJS.ProcessEnv): Scre
       };
     },
   };
+}
+
+/** A line with colours in it fits already. */
+function fit(line: string, width: number): string {
+  return line.includes("\u001b") ? line : cutTo(line, width);
 }
 
 function positive(size: number | undefined): number | undefined {

@@ -69,7 +69,7 @@ export async function say(chat: Chat, text: string): Promise<void> {
   const shown = { ...(window === undefined ? {} : { window }), ...(images.length === 0 ? {} : { images }) };
   const asked = await session.ask({ ...task, text: told, history, source: "chat", ...shown });
   remember(chat, asked);
-  report(asked, session, print);
+  await report(asked, session, print);
   if (print.json) return;
   const { profile } = place.configuration.policy;
   print.note(statusLine({ ...asked, model: session.provider.name, profile }, print.noteWidth));

@@ -1,4 +1,5 @@
 import { ERRORS, redact, secretsOf } from "@autonous/runtime";
+import { createScreen } from "../../channels/terminal/screen.ts";
 import { REASONS } from "../../model/failure.ts";
 import { createProvider } from "../../model/choose.ts";
 import type { ModelProvider } from "../../model/provider.ts";
@@ -40,7 +41,7 @@ export async function run(input: CommandInput): Promise<ExitCode> {
     const asked = await session.ask(task, before === undefined ? {} : { before });
     const { run_id: id } = session.runtime;
     if (!print.json) print.note(`${usageText(asked)}; autonous events tree ${id} shows them`);
-    report(asked, session, print);
+    await report(asked, session, print);
     if (!print.json && asked.outcome !== "completed") print.note(`To go on with it: autonous run --resume ${id}`);
     return exitCodeFor(asked);
   } finally {
@@ -102,16 +103,24 @@ function exitCodeFor({ outcome, unasked, error }: Asked): ExitCode {
 }
 
 /** What a task came to: one document for programs; for people the answer, unless they have read it as it came. */
-export function report(asked: Asked, { runtime: { run_id }, view }: AgentSession, print: Print): void {
+export async function report(asked: Asked, { runtime: { run_id }, view }: AgentSession, print: Print): Promise<void> {
   const { outcome, answer, error, turns, calls, unasked, usage } = asked;
   if (print.json) {
     const ok = outcome === "completed" && unasked.length === 0;
     return print.document({ ok, outcome, answer, error: error ?? unasked[0] ?? null, turns, calls, usage, run_id });
   }
-  if (answer !== "" && !(view.isAnswerShown && print.textWidth !== undefined)) print.text(answer);
+  if (answer !== "" && !(view.isAnswerShown && print.textWidth !== undefined)) await printAnswer(answer, print);
   if (unasked.length > 0)
     print.note(`${count(unasked.length, "call")} needed approval, and nobody was asked: see above`);
   if (error === undefined) return;
   print.note(`${error.code}: ${error.message}`);
   print.note(error.reason === undefined ? ERRORS[error.code].hint : REASONS[error.reason].hint);
+}
+
+/** At a terminal with colours as Markdown; elsewhere as it is. */
+async function printAnswer(answer: string, print: Print): Promise<void> {
+  const screen = createScreen(process.stdout, process.env);
+  if (screen.columns === undefined || !screen.colours) return print.text(answer);
+  const { createMarkdownLayout } = await import("../../channels/terminal/markdown-layout.ts");
+  screen.print(createMarkdownLayout(screen.paint).take(answer, screen.columns - 1, true).rows);
 }

@@ -1,0 +1,138 @@
+import { codeRows, markdownRows } from "./markdown.ts";
+import type { MarkdownOptions } from "./markdown.ts";
+import { plainLayout } from "./plain-layout.ts";
+import type { Layout, Laid } from "./plain-layout.ts";
+
+/** A block that is longer is shown in parts: what it costs to read one grows faster than its length. */
+const LONGEST_BLOCK = 4096;
+/** No block that a person wrote takes this long. A reply whose blocks do, for so long, is shown as it is from there on. */
+const SLOW_MS = 8;
+const BUDGET_MS = 1000;
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})([^`\n]*)\n/;
+const MAYBE_FENCE = /^ {0,3}(?:`{0,3}|~{0,3})$|^ {0,3}(?:`{3,}|~{3,})[^`\n]*$/;
+const HEADING = /^ {0,3}#{1,6}(?: [^\n]*)?\n/;
+
+/**
+ * Lays out Markdown that comes in pieces: blocks that nothing can be added to any more are rows that stay, code line by
+ * line; the block that is still open is below them, as it looks by now.
+ */
+export function createMarkdownLayout(paint: MarkdownOptions["paint"]): Layout {
+  return new MarkdownLayout(paint);
+}
+
+class MarkdownLayout implements Layout {
+  readonly #paint: MarkdownOptions["paint"];
+  /** What ends the code that the text is in. */
+  #fence: string | undefined;
+  /** A blank line came after the last row. */
+  #isApart = false;
+  #hasRows = false;
+  #spentMs = 0;
+
+  constructor(paint: MarkdownOptions["paint"]) {
+    this.#paint = paint;
+  }
+
+  reset(): void {
+    this.#fence = undefined;
+    this.#isApart = false;
+    this.#hasRows = false;
+    this.#spentMs = 0;
+  }
+
+  take(text: string, width: number, isWhole: boolean): Laid {
+    const rows: string[] = [];
+    let used = 0;
+    for (;;) {
+      if (this.#fence === undefined) used += this.#skipBlank(text.slice(used));
+      if (used === text.length || this.#isSpent) break;
+      const found = this.#next(text.slice(used), width, isWhole);
+      if (found === undefined) break;
+      if (found.rows.length > 0) {
+        if (this.#isApart && this.#hasRows) rows.push("");
+        this.#isApart = false;
+        this.#hasRows = true;
+      }
+      rows.push(...found.rows);
+      used += found.used;
+    }
+    const open = text.slice(used);
+    if (!this.#isSpent) return { rows, used, below: open.trim() === "" ? [] : this.#below(open, width) };
+    const rest = plainLayout.take(open, width, isWhole);
+    return { rows: [...rows, ...rest.rows], used: used + rest.used, below: rest.below };
+  }
+
+  get #isSpent(): boolean {
+    return this.#spentMs > BUDGET_MS;
+  }
+
+  #skipBlank(text: string): number {
+    const blank = /^(?:[ \t]*\n)+/.exec(text)?.[0].length ?? 0;
+    this.#isApart ||= blank > 0;
+    return blank;
+  }
+
+  /** The rows and the length of what the text begins with; undefined where that is not decided yet. */
+  #next(text: string, width: number, isWhole: boolean): Omit<Laid, "below"> | undefined {
+    if (this.#fence !== undefined) return this.#nextCode(text, width, isWhole);
+    const opened = FENCE.exec(text);
+    if (opened !== null) {
+      [, this.#fence] = opened;
+      return { rows: [], used: opened[0].length };
+    }
+    const end = endOfBlock(text) ?? (isWhole ? text.length : undefined);
+    const used = end ?? (text.length > LONGEST_BLOCK ? forcedEnd(text) : undefined);
+    if (used === undefined) return undefined;
+    const part = used > LONGEST_BLOCK ? forcedEnd(text) : used;
+    return { rows: this.#render(text.slice(0, part), width), used: part };
+  }
+
+  #nextCode(text: string, width: number, isWhole: boolean): Omit<Laid, "below"> | undefined {
+    const lineEnd = text.indexOf("\n");
+    if (lineEnd < 0 && !isWhole && text.length <= LONGEST_BLOCK) return undefined;
+    const used = lineEnd < 0 ? (isWhole ? text.length : LONGEST_BLOCK) : lineEnd + 1;
+    const line = text.slice(0, used).replace(/\n$/, "");
+    const isEnd = line.trim().startsWith(this.#fence ?? "") && /^(.)\1*$/.test(line.trim());
+    if (isEnd) this.#fence = undefined;
+    return { rows: isEnd ? [] : this.#code(line, width), used };
+  }
+
+  #below(open: string, width: number): readonly string[] {
+    if (this.#fence !== undefined) return this.#code(open, width);
+    return MAYBE_FENCE.test(open) ? [] : this.#render(open, width);
+  }
+
+  #code(line: string, width: number): readonly string[] {
+    return codeRows(line, { width: width - 2, paint: this.#paint }).map((row) => (row === "" ? "" : `  ${row}`));
+  }
+
+  #render(text: string, width: number): readonly string[] {
+    const start = performance.now();
+    const rows = markdownRows(text.trimEnd(), { width, paint: this.#paint });
+    const took = performance.now() - start;
+    if (took > SLOW_MS) this.#spentMs += took;
+    return rows;
+  }
+}
+
+/** Where the first block ends; undefined where more may belong to it. */
+function endOfBlock(text: string): number | undefined {
+  const heading = HEADING.exec(text);
+  if (heading !== null) return heading[0].length;
+  for (let at = text.indexOf("\n"); at >= 0 && at + 1 < text.length; at = text.indexOf("\n", at + 1)) {
+    const rest = text.slice(at + 1, at + 200);
+    if (FENCE.test(rest) || HEADING.test(rest)) return at + 1;
+    const blank = /^[ \t]*\n/.exec(rest);
+    // What is indented behind a blank line belongs to the list before it.
+    if (blank !== null && /^\S/.test(text.slice(at + 1 + blank[0].length, at + 2 + blank[0].length))) return at + 1;
+  }
+  return undefined;
+}
+
+function forcedEnd(text: string): number {
+  const near = text.slice(0, LONGEST_BLOCK);
+  const end = Math.max(near.lastIndexOf("\n"), near.lastIndexOf(" ")) + 1;
+  const isHalf = /[\ud800-\udbff]$/.test(near);
+  return end > 0 ? end : isHalf ? near.length - 1 : near.length;
+}
