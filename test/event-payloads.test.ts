@@ -58,6 +58,7 @@ describe("a run", () => {
       ["stamp", { mark: "a" }],
       ["read", { path: "missing.txt" }],
       ["display", { content: "x", title: "t", thought: "y", evidence: ["src/a.txt:1"] }],
+      ["todo", { set: ["look", "change"], tick: [1] }],
       ["write", { path: "src/b.txt", content: "b" }],
       ["attach", { path: "src/b.txt" }],
       ["undo", { run_id: "run_1" }],

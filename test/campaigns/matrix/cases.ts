@@ -105,6 +105,9 @@ export const CASES: readonly Case[] = [
   { tool: "display", title: "shows something",            text: "/display half way", answer: /^shown$/ },
   { tool: "display", title: "of nothing",                 text: '/display {"content":""}', answer: /^InvalidArguments: .*content/, code: "InvalidArguments", refused: true },
 
+  { tool: "todo", title: "sets and ticks steps",          text: '/todo {"set":["one","two"],"tick":[1]}', answer: /^\[x\] 1\. one\n\[ \] 2\. two$/ },
+  { tool: "todo", title: "of a step that is not there",   text: '/todo {"set":["one"],"tick":[2]}', answer: /^InvalidArguments: Cannot tick step 2/, code: "InvalidArguments" },
+
   { tool: "attach", title: "sends a file",                text: "/attach %/a.txt", files: { "a.txt": "content" }, answer: /a\.txt/ },
   { tool: "attach", title: "of what is not there",        text: "/attach %/none", answer: /^NotFound: /, code: "NotFound" },
   { tool: "attach", title: "of a sensitive place",        text: "/attach %/.ssh/id_rsa", files: { ".ssh/id_rsa": "k" }, answer: /^SensitivePath: /, code: "SensitivePath", refused: true },

@@ -88,6 +88,18 @@ const STORIES: readonly MatrixRow[] = [
     },
   },
   {
+    tool: "todo",
+    title: "sends the steps as a message of their own",
+    async run({ ask }) {
+      const { said } = await ask('/todo {"set":["look","change"],"tick":[1]}');
+      assert.deepEqual(
+        said.map(({ text }) => /Steps/.test(text)),
+        [true, false],
+      );
+      assert.match(said[0]?.text ?? "", /\[x\] 1\. look/);
+    },
+  },
+  {
     tool: "undo",
     title: "takes back a change of an earlier message, and can be taken back itself",
     async run({ root, ask }) {

@@ -17,7 +17,7 @@ export interface ProjectContext {
 }
 
 /** Where and when a run began. It is recorded with the start, so that every request of the run says the same. */
-export interface Surroundings {
+interface Surroundings {
   /** In the time of the machine: `2026-01-31`. */
   readonly date: string;
   /** `Linux 6.1.0, x64`. */

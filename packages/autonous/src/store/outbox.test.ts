@@ -106,6 +106,17 @@ describe.each(STORE_KINDS)("the outbox on $name", (kind) => {
     expect(all.filter(({ event }) => event.type === "display")).toHaveLength(201);
   });
 
+  test("the steps of the work are told as what a call shows is", async () => {
+    const { store } = await scratch();
+    const lease = await begin(store);
+    const payload = { tool_call_id: "call_1", items: [{ text: "look", done: true }], content: "[x] 1. look" };
+    await store.journal(lease.task.run_id, lease).append([{ ...shown(lease, payload), type: "todo" }]);
+    const rows = await store.outbox.pending({ limit: 100, channel: "test" });
+    expect(rows.map((row) => row.content)).toEqual([
+      { kind: "display", content: "[x] 1. look", level: "progress", title: "Steps" },
+    ]);
+  });
+
   test("what was not taken is due again at its time, and holds up its chat until then, and no other", async () => {
     const { at, store } = await scratch();
     for (const reply of ["a1", "a2", "b1"]) await answer(store, reply);

@@ -52,6 +52,7 @@ export async function putAttachments(queries: Queries, { type, run_id, payload, 
 /** That a skill restricts a task is told like what a call shows. */
 function shownPayload({ type, payload }: RuntimeEvent): RuntimeEvent["payload"] | undefined {
   if (type === "display") return payload;
+  if (type === "todo") return { ...payload, level: "progress", title: "Steps" };
   if (type !== "skill.activated") return undefined;
   const content = `${String(payload["skill"])}: ${skillWords(payload)}`;
   return { tool_call_id: payload["tool_call_id"], level: "info", title: "Skill", content };

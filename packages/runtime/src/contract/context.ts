@@ -36,6 +36,20 @@ export interface ToolContext {
   progress(fraction: number | null, detail: string, output?: "stdout" | "stderr"): void;
   /** Shows something at once to whoever asked. Recorded, so that it is there for who looks later. */
   display(shown: Displayed): Promise<void>;
+  readonly todo: TodoList;
+}
+
+/** A step of the work of a run. */
+export interface TodoItem {
+  readonly text: string;
+  readonly done: boolean;
+}
+
+/** The steps of a run, kept in its record and shown to whoever asked. */
+export interface TodoList {
+  read(): Promise<readonly TodoItem[]>;
+  /** Records what the plan makes of the list, and gives it as it is recorded: redacted. What the plan throws is thrown. */
+  change(plan: (items: readonly TodoItem[]) => readonly TodoItem[]): Promise<readonly TodoItem[]>;
 }
 
 /** A tool, as far as somebody who looks for one has to know it. */

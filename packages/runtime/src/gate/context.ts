@@ -18,6 +18,7 @@ import { factsOf } from "./permit.ts";
 import type { Registry } from "./registry.ts";
 import { staleApproval } from "./stale-approval.ts";
 import { ProgressRecord } from "./progress-record.ts";
+import { openTodoList } from "./todo-list.ts";
 import { openTranscript } from "./transcript.ts";
 import { openAttachment } from "./attachment.ts";
 import { redactingMemory } from "./redacting-memory.ts";
@@ -87,6 +88,7 @@ export function createContext(call: GateCall, parts: GateParts, options: Context
       const payload = { tool_call_id, ...(parts.redactor.redactValue(shown).value as object) };
       await parts.journal.append([draftEvent(call, "display", payload, parts.clock())]);
     },
+    todo: openTodoList(call, parts),
   };
   return context;
 }

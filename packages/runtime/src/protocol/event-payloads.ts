@@ -161,6 +161,11 @@ export const EVENT_PAYLOADS = {
     "evidence?": "what it rests on",
     "tool_call_id?": "the call; notices of the runtime have none",
   },
+  todo: {
+    items: "the steps: `text`, redacted, and `done`",
+    content: "the same as text, one step per line",
+    tool_call_id: "the call",
+  },
   progress: {
     ...CALL,
     fraction: "from 0 to 1, or null where it is not known",

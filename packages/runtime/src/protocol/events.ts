@@ -25,6 +25,7 @@ export const EVENTS = {
   "approval_denied":      "a person refused a call",
   "skill.activated":      "a skill restricts the calls that follow",
   "display":              "something to show at once",
+  "todo":                 "the steps of the work, as they stand now",
   "progress":             "how far a call is: after its first second, at most one per second and tenth, fewer in long calls, and the last",
   "reply.sent":           "a channel took the reply",
   "undo.applied":         "a change was taken back",

@@ -14,6 +14,7 @@ import { read } from "./read.ts";
 import { readSkill } from "./read-skill.ts";
 import { runScript } from "./run-script.ts";
 import { ARGS_SCHEMAS } from "./schemas.ts";
+import { todo } from "./todo.ts";
 import { toolSearch } from "./tool-search.ts";
 import { updateMemory } from "./update-memory.ts";
 import { undo } from "./undo.ts";
@@ -31,6 +32,7 @@ const TOOLS: readonly Tool[] = [
   deleteFile,
   bash,
   display,
+  todo,
   backgroundOutput,
   backgroundStop,
   backgroundList,

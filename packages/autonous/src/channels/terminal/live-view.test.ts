@@ -49,6 +49,7 @@ const SHOWN = [
   { title: "a call that failed",         event: event("tool_call.failed", { ...CALL, error: { code: "NoMatch", message: "not there" } }), shows: ['  failed 12 ms  edit a.txt', "    NoMatch: not there"] },
   { title: "how to approve a call",      event: event("tool_call.failed", { ...CALL, error: { code: "ApprovalRequired", message: "m", replay: "autonous call edit '{}' --approve 00" } }), shows: ['  failed 12 ms  edit a.txt', "    ApprovalRequired: m", "    to approve it: autonous call edit '{}' --approve 00"] },
   { title: "a display",                  event: event("display", { content: "Half of it\nis done", level: "success", title: "Tests", evidence: ["a.log:3"] }), shows: ["  + Tests", "    Half of it", "    is done", "    - a.log:3"] },
+  { title: "steps",                      event: event("todo", { content: "[x] 1. look\n[ ] 2. change", items: [{ text: "look", done: true }, { text: "change", done: false }] }), shows: ["  … steps: 1 of 2 done", "    [x] 1. look", "    [ ] 2. change"] },
   { title: "a display of another level", event: event("display", { content: "careful", level: "warning" }),       shows: ["  ! careful"] },
   { title: "a yes from elsewhere",       event: event("approval_granted", { ...CALL, by: "ann", via: "http" }),   shows: ["  edit: allowed by ann, over http"] },
   { title: "no yes from this terminal",  event: event("approval_granted", { ...CALL, by: "ann", via: "terminal" }), shows: [] },
@@ -107,6 +108,7 @@ test("nothing that a model or a file says acts on the terminal, and every line f
   const hostile = "\u001b]0;title\u0007\u001b[2J\r\u202e文件文件文件文件文件文件文件文件文件文件";
   const call = { ...CALL, tool_name: hostile, audit: { duration_ms: 1, params: { path: hostile } } };
   view.event(event("display", { content: hostile, title: hostile, level: hostile, evidence: [hostile] }));
+  view.event(event("todo", { content: hostile, items: hostile }));
   view.event(event("tool_call.failed", { ...call, error: { code: "X", message: hostile } }));
   view.event(event("model.completed", { kind: "invalid", message: hostile }));
   view.event(event("tool_call.completed", call), {

@@ -117,6 +117,7 @@ const LIVE: Readonly<Partial<Record<EventType, (payload: Payload, context: LiveC
   "approval_granted":    grantedLines,
   "skill.activated":     (payload, { screen }) => [line(screen, "yellow", `  skill ${String(payload["skill"])}: ${skillWords(payload)}`)],
   "display":             displayLines,
+  "todo":                (payload, context) => displayLines({ ...payload, level: "progress", title: stepWords(payload) }, context),
 };
 
 /** Who answers at this terminal knows. */
@@ -229,6 +230,11 @@ const LEVELS = {
   progress: { mark: "…", style: "dim" },
 } as const;
 const DISPLAY_LINES = 40;
+
+function stepWords({ items }: Payload): string {
+  const steps = (Array.isArray(items) ? items : []) as readonly { readonly done?: unknown }[];
+  return `steps: ${steps.filter(({ done }) => done === true).length} of ${steps.length} done`;
+}
 
 function displayLines({ content, level, title, evidence }: Payload, { screen }: LiveContext): readonly string[] {
   const { mark, style } = LEVELS[String(level) as keyof typeof LEVELS] ?? LEVELS.info;

@@ -23,7 +23,7 @@ export async function call(input: CommandInput): Promise<ExitCode> {
   const view = createLiveView(screen);
   const onEvent = (event: RuntimeEvent): void => {
     if (print.json) return; // the rest of it is the result
-    if (event.type === "display") view.event(event);
+    if (event.type === "display" || event.type === "todo") view.event(event);
     screen.print(attachedLines(event.payload, runPath(place.state_dir, event.run_id)));
   };
   const attended = { place, scopes: [], screen, isInputTaken: request === undefined };

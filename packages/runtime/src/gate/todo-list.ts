@@ -1,0 +1,67 @@
+import type { TodoItem, TodoList } from "../contract/context.ts";
+import type { Journal } from "../contract/journal.ts";
+import type { GateCall, GateParts } from "./call.ts";
+import { draftEvent } from "./call.ts";
+
+/** The list of each run, as its record has it, and the change that is under way. */
+const lists = new WeakMap<Journal, Promise<readonly TodoItem[]>>();
+
+/**
+ * The list of steps of a run. The record is where it is kept: each change is a `todo` event with the whole list, and the
+ * last one counts, also for a process that takes the run up. Changes of one process come one after the other.
+ */
+export function openTodoList(call: GateCall, parts: GateParts): TodoList {
+  const { journal } = parts;
+  return {
+    read: async () => await currentList(journal),
+    async change(plan) {
+      const changed = currentList(journal).then((items) => record(call, parts, plan(items)));
+      lists.set(
+        journal,
+        changed.catch(() => readLast(journal)), // nothing was recorded: what was there counts
+      );
+      return await changed;
+    },
+  };
+}
+
+function currentList(journal: Journal): Promise<readonly TodoItem[]> {
+  const known = lists.get(journal) ?? readLast(journal);
+  lists.set(journal, known);
+  known.catch(() => lists.delete(journal)); // the caller is told; the next one tries again
+  return known;
+}
+
+async function record(
+  call: GateCall,
+  { journal, redactor, clock }: GateParts,
+  planned: readonly TodoItem[],
+): Promise<readonly TodoItem[]> {
+  const items = planned.map(({ text, done }) => ({ text: redactor.redact(text).text, done }));
+  const { tool_call_id } = call.request;
+  const payload = { tool_call_id, items, content: todoText(items) };
+  await journal.append([draftEvent(call, "todo", payload, clock())]);
+  return items;
+}
+
+async function readLast(journal: Journal): Promise<readonly TodoItem[]> {
+  let items: readonly TodoItem[] = [];
+  for await (const { type, payload } of journal.read()) {
+    if (type === "todo") items = itemsIn(payload["items"]);
+  }
+  return items;
+}
+
+/** A record that was damaged gives what of it is a step. */
+function itemsIn(value: unknown): readonly TodoItem[] {
+  const rows: readonly unknown[] = Array.isArray(value) ? value : [];
+  return rows.flatMap((row) => {
+    const { text, done } = Object(row) as Partial<TodoItem>;
+    return typeof text === "string" ? [{ text, done: done === true }] : [];
+  });
+}
+
+/** For people and the model alike. */
+function todoText(items: readonly TodoItem[]): string {
+  return items.map(({ text, done }, i) => `[${done ? "x" : " "}] ${i + 1}. ${text}`).join("\n");
+}
