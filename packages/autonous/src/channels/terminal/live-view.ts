@@ -203,7 +203,8 @@ const LONGEST_REPLAY = 300;
 
 /** How to approve the call: whole, whatever the width, since half a command is none. */
 function approvalLines({ error }: Payload): readonly string[] {
-  const { replay, details } = Object(error) as { readonly replay?: unknown; readonly details?: unknown };
+  const { code, replay, details } = Object(error) as Readonly<Record<"code" | "replay" | "details", unknown>>;
+  if (code !== "ApprovalRequired") return []; // the answer to any other request was given, or came too late
   const { approval_id } = Object(details) as { readonly approval_id?: unknown };
   if (typeof replay === "string" && replay !== "" && replay.length <= LONGEST_REPLAY)
     return [makeVisible(`    to approve it: ${replay}`)];

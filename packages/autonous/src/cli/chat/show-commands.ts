@@ -43,14 +43,14 @@ export async function showCost(chat: Chat): Promise<void> {
   if (models.length === 0) return print.note("No model was asked in this chat yet");
   const rows = models.map(rowOf);
   const all = models.length > 1 ? [rowOf({ model: "all", ...total })] : [];
-  const head = ["MODEL", "TOKENS IN", "FROM CACHE", "OUT", "COST"];
+  const head = ["COST", "TOKENS IN", "FROM CACHE", "OUT", "MODEL"];
   print.note(table([head, ...rows, ...all], { width: print.noteWidth }));
   for (const { model } of models) print.note(`${model}: ${sourceText(priceSource(model, prices))}`);
 }
 
 function rowOf({ model, input_tokens, cached_input_tokens, output_tokens, cost, estimated }: ModelUse): string[] {
   const about = estimated ? "about " : "";
-  return [model, `${about}${input_tokens}`, String(cached_input_tokens), `${about}${output_tokens}`, costText(cost)];
+  return [costText(cost), `${about}${input_tokens}`, String(cached_input_tokens), `${about}${output_tokens}`, model];
 }
 
 export async function showGrants({ session, print }: Chat): Promise<void> {
