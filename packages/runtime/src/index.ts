@@ -15,6 +15,7 @@ export type { ToolInfo } from "./tool-info.ts";
 export { ruleFor } from "./policy/grant-rule.ts";
 export type { CheckVerdict, Decision, DecisionSettings, PolicyLayer, RuleOrigin } from "./policy/decide.ts";
 export { mergeTrusted, narrowBy } from "./policy/layers.ts";
+export { matchPerson } from "./policy/rule-conditions.ts";
 export type { CallOptions, Progress } from "./gate/call.ts";
 
 export { defineTool } from "./contract/tool.ts";

@@ -1,3 +1,4 @@
+import { checkOptions } from "./check-options.ts";
 import { Commands } from "./commands.ts";
 import type { OpenJournal } from "./contract/journal.ts";
 import type { Tool } from "./contract/tool.ts";
@@ -39,7 +40,7 @@ import { updateMemory } from "./tools/update-memory.ts";
 
 /** A governed runtime on a workspace. Nothing global; `close()` ends it. Throws `ToolError` when the options cannot work. */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const clock = options.clock ?? Date.now;
+  const { clock = Date.now } = checkOptions(options);
   const started = prepareStart({ ...options, checkpoint_handler: options.onCheckpoint !== undefined });
   const { state_dir } = started;
   const left = mayWrite(options) ? await recoverLeft(started) : [];

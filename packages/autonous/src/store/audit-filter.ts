@@ -1,3 +1,4 @@
+import { matchPerson } from "@autonous/runtime";
 import type { AuditRecord } from "@autonous/runtime";
 
 /** How a call came out, in a word: what people search the record by. */
@@ -19,21 +20,32 @@ export interface ActorFilter {
   readonly chat?: string;
 }
 
-/** `actor` is a user, a model or a host: whichever of them the record has. */
-export function isBy({ actor }: Pick<AuditRecord, "actor">, wanted: ActorFilter): boolean {
-  // Records of before this version have none.
-  const {
-    user = null,
-    channel = "",
-    chat = null,
-    model = null,
-    host = "",
-  } = (actor as AuditRecord["actor"] | undefined) ?? {};
-  return (
-    (wanted.actor === undefined || [user, model, host].includes(wanted.actor)) &&
-    (wanted.channel === undefined || channel === wanted.channel) &&
-    (wanted.chat === undefined || chat === wanted.chat)
-  );
+/** A longer pattern counts as a name. */
+const LONGEST_GLOB = 1024;
+
+/**
+ * Compares names as rules do: a name, or a glob such as `telegram:*`. `actor` is a user, a model or a host: whichever of
+ * them the record has. For many records, compile once.
+ */
+export function compileActors(wanted: ActorFilter): (record: Pick<AuditRecord, "actor">) => boolean {
+  const meant = (pattern: string | undefined): ((name: string | null) => boolean) => {
+    if (pattern === undefined) return () => true;
+    if (pattern.length > LONGEST_GLOB) return (name) => name === pattern;
+    const matches = matchPerson(pattern);
+    return (name) => matches(name ?? undefined);
+  };
+  const [isActor, isChannel, isChat] = [meant(wanted.actor), meant(wanted.channel), meant(wanted.chat)];
+  return ({ actor }) => {
+    // Records of before this version have none.
+    const {
+      user = null,
+      channel = "",
+      chat = null,
+      model = null,
+      host = "",
+    } = (actor as AuditRecord["actor"] | undefined) ?? {};
+    return [user, model, host].some(isActor) && isChannel(channel) && isChat(chat);
+  };
 }
 
 /** Which calls; times are when they began. */

@@ -1,5 +1,5 @@
 import type { AuditRecord } from "@autonous/runtime";
-import { isBy, outcomeOf } from "./audit-filter.ts";
+import { compileActors, outcomeOf } from "./audit-filter.ts";
 import type { AuditFilter, AuditPage } from "./audit-filter.ts";
 import type { Queries } from "./database.ts";
 
@@ -25,6 +25,7 @@ interface CallRow {
 /** The audit records that match, newest first. */
 export async function findAudits(queries: Queries, filter: AuditFilter): Promise<AuditPage> {
   const { run_id, since = Number.NEGATIVE_INFINITY, limit } = filter;
+  const matches = compileFilter(filter);
   const records: AuditPage["records"][number][] = [];
   let last = filter.after ?? Number.MAX_SAFE_INTEGER;
   for (let looked = 0; looked < MOST_LOOKED_AT; looked += A_READ) {
@@ -36,7 +37,7 @@ export async function findAudits(queries: Queries, filter: AuditFilter): Promise
       if (Date.parse(row.ts) < since - CLOCK_SLACK_MS) return { records, next: null };
       last = row.position;
       const audit = auditIn(row.payload);
-      if (audit === undefined || !matches(audit, filter)) continue;
+      if (audit === undefined || !matches(audit)) continue;
       records.push({ run_id: row.run_id, task_id: row.task_id, ...audit });
       if (records.length === limit) return { records, next: last };
     }
@@ -54,14 +55,17 @@ function auditIn(payload: string): AuditRecord | undefined {
   }
 }
 
-function matches(audit: AuditRecord, filter: AuditFilter): boolean {
+function compileFilter(filter: AuditFilter): (audit: AuditRecord) => boolean {
   const { tool, outcome, since, until } = filter;
-  const startedMs = Date.parse(audit.ts_start);
-  return (
-    isBy(audit, filter) &&
-    (tool === undefined || audit.tool === tool) &&
-    (outcome === undefined || outcomeOf(audit) === outcome) &&
-    (since === undefined || startedMs >= since) &&
-    (until === undefined || startedMs < until)
-  );
+  const isBy = compileActors(filter);
+  return (audit) => {
+    const startedMs = Date.parse(audit.ts_start);
+    return (
+      isBy(audit) &&
+      (tool === undefined || audit.tool === tool) &&
+      (outcome === undefined || outcomeOf(audit) === outcome) &&
+      (since === undefined || startedMs >= since) &&
+      (until === undefined || startedMs < until)
+    );
+  };
 }

@@ -41,6 +41,11 @@ export function compilePerson(
   return { isName, matches };
 }
 
+/** Whether a user, chat, model or host is the one meant: a name or a glob as rules have it, in the exact case. */
+export function matchPerson(pattern: string): (name: string | undefined) => boolean {
+  return compilePerson(pattern, "allow").matches;
+}
+
 function compileSpelling(pattern: string, form: (text: string) => string): (name: string) => boolean {
   const plain = form(pattern);
   const glob = WILDCARD.test(plain) ? compileGlob(withoutSlashes(plain)) : undefined;

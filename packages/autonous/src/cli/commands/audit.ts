@@ -5,8 +5,8 @@ import { headsFolder, verifyAudit } from "@autonous/runtime";
 import type { AuditProblem, AuditRecord, AuditVerdict, RuntimeEvent } from "@autonous/runtime";
 import { argumentsText } from "../../channels/terminal/event-words.ts";
 import { cutTo } from "../../channels/terminal/width.ts";
-import { AUDIT_OUTCOMES, isBy, outcomeOf } from "../../store/audit-filter.ts";
-import type { ActorFilter, AuditOutcome } from "../../store/audit-filter.ts";
+import { AUDIT_OUTCOMES, compileActors, outcomeOf } from "../../store/audit-filter.ts";
+import type { AuditOutcome } from "../../store/audit-filter.ts";
 import { verifyBackup } from "../../upkeep/backup.ts";
 import { kindOfFile, verifyEvidence } from "../../upkeep/check-evidence.ts";
 import type { EvidenceVerdict } from "../../upkeep/check-evidence.ts";
@@ -237,7 +237,7 @@ async function eachMatching(
 
 function readFilter(options: CommandInput["options"]): (record: AuditRecord) => boolean {
   const { tool, outcome, since } = options;
-  const wanted = options as ActorFilter;
+  const isBy = compileActors(options);
   if (outcome !== undefined && !AUDIT_OUTCOMES.includes(outcome as AuditOutcome)) {
     throw new UsageError(`There is no outcome "${String(outcome)}": it is one of ${AUDIT_OUTCOMES.join(", ")}`);
   }
@@ -245,7 +245,7 @@ function readFilter(options: CommandInput["options"]): (record: AuditRecord) => 
   if (Number.isNaN(from))
     throw new UsageError(`"${String(since)}" is no time; write 2026-01-31 or 2026-01-31T12:00:00Z`);
   return (record) =>
-    isBy(record, wanted) &&
+    isBy(record) &&
     (tool === undefined || record.tool === tool) &&
     (outcome === undefined || outcomeOf(record) === outcome) &&
     (from === undefined || Date.parse(record.ts_start) >= from);
