@@ -80,7 +80,7 @@ atTerminal(
     await terminal.sees("Three.");
     await terminal.sees(PROMPT);
     terminal.type("\u0004");
-    await terminal.sees(/To go on with it: autonous chat --resume run_\w+/);
+    await terminal.sees(/\r\nTo go on with it: autonous chat --resume run_\w+/);
     expect(await terminal.ended).toMatchObject({ code: 0 });
     expect(await tasks()).toEqual(["first", "second \ngoes on", "second \ngoes on"]);
     expect((await shell(`ls ${stateOf(cwd)}/runs | wc -l`, { cwd })).stdout.trim()).toBe("1");

@@ -33,9 +33,9 @@ export async function* messagesOf(chat: Chat): AsyncIterable<Given> {
         signal,
       })
       .finally(() => keyboard.close());
-    if (typed.kind === "end") return print.note("");
+    if (typed.kind === "end") return print.output("\n");
     if (typed.kind === "interrupt") {
-      print.note("");
+      print.output("\n");
       if (wasInterrupted) return yield typed;
       print.note("Ctrl-C again, Ctrl-D or /exit ends the chat");
     }
