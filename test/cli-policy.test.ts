@@ -83,6 +83,21 @@ describe("test", () => {
     expect(existsSync(join(state_dir, "runs"))).toBe(false);
   });
 
+  test("says of a command with the network what a call would be told", async () => {
+    const { run } = await workspace({
+      "work/open.json": '{ "network": { "allow": ["example.com"] } }',
+      "work/t.jsonl": jsonLines([
+        {
+          tool: "bash",
+          args: { cmd: "npm ci", network: true },
+          expect: { effect: "DENY", rule: "floor:network_allowlist" },
+        },
+      ]),
+    });
+    expect(await run("policy", "test", "t.jsonl")).toMatchObject({ code: 0 });
+    expect(await run("policy", "test", "t.jsonl", "--config", "open.json")).toMatchObject({ code: 1 });
+  });
+
   test("fails with the line, what was expected and what was found", async () => {
     const { run, json } = await workspace({
       "work/t.jsonl": jsonLines([

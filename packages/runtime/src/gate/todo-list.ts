@@ -15,11 +15,11 @@ export function openTodoList(call: GateCall, parts: GateParts): TodoList {
   return {
     read: async () => await currentList(journal),
     async change(plan) {
-      const changed = currentList(journal).then((items) => record(call, parts, plan(items)));
-      lists.set(
-        journal,
-        changed.catch(() => readLast(journal)), // nothing was recorded: what was there counts
-      );
+      const before = currentList(journal);
+      const changed = before.then((items) => record(call, parts, plan(items)));
+      const after = changed.catch(() => before); // nothing was recorded: what was there counts
+      after.catch(() => lists.delete(journal)); // the record could not be read: the next one tries again
+      lists.set(journal, after);
       return await changed;
     },
   };

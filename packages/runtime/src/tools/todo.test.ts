@@ -1,6 +1,7 @@
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { scratch } from "../../../../test/support/scratch.ts";
+import { scratch, scratchFolder } from "../../../../test/support/scratch.ts";
 import { createRuntime } from "../runtime.ts";
 
 const STEPS = ["Look at\n the code", "Change it", "Run the tests"];
@@ -47,6 +48,23 @@ test("a process that takes the run up goes on with the list of the record", asyn
   onTestFinished(() => resumed.close());
   const { payload } = await resumed.call({ name: "todo", args: { tick: [2] } });
   expect(payload?.stdout).toBe("[x] 1. Look at the code\n[x] 2. Change it\n[ ] 3. Run the tests\n");
+});
+
+test("the list survives a process that is killed", async () => {
+  const { path, make } = await scratchFolder();
+  await make({ "root/": "" });
+  const options = { roots: [join(path, "root")], state_dir: join(path, "state"), run_id: "run_1" };
+  const program = `
+    const { createRuntime } = await import(${JSON.stringify(new URL("../runtime.ts", import.meta.url).pathname)});
+    const runtime = await createRuntime(${JSON.stringify(options)});
+    await runtime.call({ name: "todo", args: { set: ["one", "two"], tick: [1] } });
+    process.kill(process.pid, "SIGKILL");
+  `;
+  const flags = ["--conditions=@autonous/source", "--input-type=module-typescript", "--eval", program];
+  expect(spawnSync(process.execPath, flags, { encoding: "utf8" })).toMatchObject({ signal: "SIGKILL" });
+  const resumed = await createRuntime({ ...options, resumes: true });
+  onTestFinished(() => resumed.close());
+  expect((await resumed.call({ name: "todo", args: {} })).payload?.stdout).toBe("[x] 1. one\n[ ] 2. two\n");
 });
 
 test("runs have lists of their own, and a secret in one is redacted", async () => {
