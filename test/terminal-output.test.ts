@@ -54,6 +54,7 @@ const ENDS = [
   '+1: "a line" of a file with some text in it',
   "… 72 more lines",
   "+first line",
+  "… over 1 more line",
   "deleted old.txt",
   "created made.txt",
   "deleted gone.txt",

@@ -31,7 +31,8 @@ export function createPrint(json: boolean): Print {
     note(text) {
       const width = widthOf(process.stderr);
       const shown = makeVisibleLines(text);
-      output(width === undefined ? shown : noteLines(shown, width).join("\n"));
+      const lines = width === undefined ? shown : noteLines(shown, width).join("\n");
+      output(lines === "" ? "\n" : lines); // an empty remark ends the line that was typed
     },
     document: (value) => process.stdout.write(`${JSON.stringify(value)}\n`),
     flushed: () => new Promise((resolve) => process.stdout.write("", () => resolve())),

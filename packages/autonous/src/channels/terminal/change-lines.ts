@@ -1,7 +1,7 @@
 import { makeVisible } from "@autonous/runtime";
 import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import { diffLines } from "./diff-lines.ts";
-import { argumentsOf } from "./event-words.ts";
+import { argumentsOf, isExcerpt } from "./event-words.ts";
 import type { Screen } from "./screen.ts";
 import { wrap } from "./width.ts";
 
@@ -16,6 +16,8 @@ const INDENT = "    ";
 interface ChangeOptions {
   readonly screen: Pick<Screen, "columns" | "paint">;
   readonly all: boolean;
+  /** The text is only the beginning. */
+  readonly isCut?: boolean;
 }
 
 /** What a call changed: a diff, the first lines of what it wrote, or the names of files and what became of them. */
@@ -28,12 +30,16 @@ export function changeLines(
   const { diff, created, bytes_written, removed } = Object(result.payload?.data) as Readonly<Record<string, unknown>>;
   if (typeof diff === "string" && diff !== "") return textLines(diff, options);
   const args = argumentsOf(payload);
+  const isCut = isExcerpt(payload);
   if (typeof bytes_written === "number")
-    return [...nameLines(result, options, created === true ? "created" : "wrote"), ...writtenLines(args, options)];
+    return [
+      ...nameLines(result, options, created === true ? "created" : "wrote"),
+      ...writtenLines(args, { ...options, isCut }),
+    ];
   if (typeof removed === "string") return nameLines(result, options, "deleted");
   const { patch_text } = args;
   const names = nameLines(result, options, "changed");
-  return typeof patch_text === "string" ? [...names, ...textLines(patch_text, options)] : names;
+  return typeof patch_text === "string" ? [...names, ...textLines(patch_text, { ...options, isCut })] : names;
 }
 
 /** The content that a call wrote is its longest argument, whatever a client calls it. */
@@ -48,10 +54,11 @@ function writtenLines(args: Readonly<Record<string, unknown>>, options: ChangeOp
   return textLines(added, options);
 }
 
-function textLines(text: string, { screen, all }: ChangeOptions): readonly string[] {
+function textLines(text: string, { screen, all, isCut = false }: ChangeOptions): readonly string[] {
   const width = (screen.columns ?? WIDEST) - INDENT.length;
   const { lines, more } = diffLines(text, { screen, width, most: all ? ALL_LINES : CHANGE_LINES });
-  const rest = more === 0 ? [] : [`… ${more} more line${more === 1 ? "" : "s"}`];
+  const count = `${more} more line${more === 1 ? "" : "s"}`;
+  const rest = isCut ? [more === 0 ? "… and more" : `… over ${count}`] : more === 0 ? [] : [`… ${count}`];
   return [...lines, ...rest].map((line) => `${INDENT}${line}`);
 }
 

@@ -10,37 +10,52 @@ const LONG_ARGUMENTS = 600;
 
 /** A call as its event has it: the name, and what it was called with. On one line of a bounded length. */
 export function callText(payload: Payload): string {
-  return `${String(payload["tool_name"])} ${argumentsText(argumentsOf(payload))}`.trimEnd();
+  const text = argumentsText(argumentsOf(payload), isExcerpt(payload));
+  return `${String(payload["tool_name"])} ${text}`.trimEnd();
 }
 
 /** The argument that says most of a call, where it has one of these. */
 const MAIN = ["cmd", "command", "path", "file_path", "pattern", "url", "background_id", "name", "query"] as const;
 
+/** What arguments are where nobody gave them, and events have them all the same. */
+const DEFAULTS: Readonly<Record<string, unknown>> = { workdir: ".", mode: "overwrite" };
+
 /** The same without the signs of JSON, for who follows a run: `bash npm test`, `edit a.txt find="80" replace="8080"`. */
 export function callWords(payload: Payload): string {
   const args = argumentsOf(payload);
+  const isCut = isExcerpt(payload);
   const main = MAIN.find((name) => typeof args[name] === "string");
-  const others = Object.entries(args).filter(([name, value]) => name !== main && value !== false);
+  const others = Object.entries(args).filter(
+    ([name, value]) => name !== main && value !== false && value !== DEFAULTS[name],
+  );
   const words = [
     String(payload["tool_name"]),
-    ...(main === undefined ? [] : [String(shorten(args[main]))]),
-    ...others.map(([name, value]) => `${name}=${valueText(value)}`),
+    ...(main === undefined ? [] : [String(shorten(args[main], isCut))]),
+    ...others.map(([name, value]) => `${name}=${valueText(value, isCut)}`),
   ];
   const text = words.join(" ");
   return text.length > LONG_ARGUMENTS ? `${text.slice(0, LONG_ARGUMENTS).toWellFormed()}…` : text;
 }
 
-function valueText(value: unknown): string {
-  if (typeof value === "string" && isLong(value)) return `(${sizeOf(value)})`;
-  return JSON.stringify(value, (_, each: unknown) => shorten(each)) ?? "";
+function valueText(value: unknown, isCut: boolean): string {
+  if (typeof value === "string" && isLong(value)) return `(${sizeOf(value, isCut)})`;
+  return JSON.stringify(value, (_, each: unknown) => shorten(each, isCut)) ?? "";
 }
 
 /** The arguments that an event has; of long ones as much as its excerpt says. */
-export function argumentsOf({ arguments: given, audit }: Payload): Readonly<Record<string, unknown>> {
-  const params = given ?? (audit as { readonly params?: unknown } | undefined)?.params;
-  const { excerpt, storage_ref } = Object(params) as Readonly<Record<string, unknown>>;
-  if (typeof excerpt !== "string" || typeof storage_ref !== "string") return Object(params) as Record<string, unknown>;
-  return parseStart(excerpt) ?? { excerpt };
+export function argumentsOf(payload: Payload): Readonly<Record<string, unknown>> {
+  const params = paramsOf(payload);
+  return isExcerpt(payload) ? (parseStart(String(params["excerpt"])) ?? { excerpt: params["excerpt"] }) : params;
+}
+
+/** Whether an event has only the beginning of the arguments. */
+export function isExcerpt(payload: Payload): boolean {
+  const { excerpt, storage_ref } = paramsOf(payload);
+  return typeof excerpt === "string" && typeof storage_ref === "string";
+}
+
+function paramsOf({ arguments: given, audit }: Payload): Readonly<Record<string, unknown>> {
+  return Object(given ?? (audit as { readonly params?: unknown } | undefined)?.params) as Record<string, unknown>;
 }
 
 /** What may end a text of JSON that was cut, innermost first. */
@@ -63,9 +78,9 @@ function parseStart(json: string): Readonly<Record<string, unknown>> | undefined
 }
 
 /** Arguments for people. Switches that are off are left out: they are as they were declared, and hide the rest. */
-export function argumentsText(params: unknown): string {
+export function argumentsText(params: unknown, isCut = false): string {
   if (typeof params !== "object" || params === null) return "";
-  const text = JSON.stringify(params, (_, value: unknown) => (value === false ? undefined : shorten(value)));
+  const text = JSON.stringify(params, (_, value: unknown) => (value === false ? undefined : shorten(value, isCut)));
   return text.length > LONG_ARGUMENTS ? `${text.slice(0, LONG_ARGUMENTS).toWellFormed()}…` : text;
 }
 
@@ -73,16 +88,16 @@ function isLong(text: string): boolean {
   return text.length > LONG_TEXT || text.trimEnd().includes("\n");
 }
 
-function sizeOf(text: string): string {
+function sizeOf(text: string, isCut: boolean): string {
   const lines = text.trimEnd().split("\n").length;
-  return `${lines === 1 ? "" : `${lines} lines, `}${text.length} characters`;
+  return `${isCut ? "over " : ""}${lines === 1 ? "" : `${lines} lines, `}${text.length} characters`;
 }
 
-function shorten(value: unknown): unknown {
+function shorten(value: unknown, isCut: boolean): unknown {
   if (typeof value !== "string" || !isLong(value)) return value;
   const [first = ""] = value.trimStart().split("\n", 1);
   const start = first.length > TEXT_START ? first.slice(0, TEXT_START).toWellFormed() : first;
-  return `${start}… (${sizeOf(value)})`;
+  return `${start}… (${sizeOf(value, isCut)})`;
 }
 
 /** How far a call says it is: `40 % what it does`. */

@@ -19,9 +19,9 @@ const SHOWN = [
   { title: "nothing where nothing was printed",   stdout: "",              stderr: "",              isFailed: false, rows: [] },
   { title: "one line as it is",                   stdout: "done\n",        stderr: "",              isFailed: false, rows: ["done"] },
   { title: "the last of many, and how many more", stdout: count("out", 9), stderr: "",              isFailed: false, rows: ["… 4 more lines", "out 5", "out 6", "out 7", "out 8", "out 9"] },
-  { title: "both streams",                        stdout: count("out", 6), stderr: count("err", 3), isFailed: false, rows: ["… 2 more lines", "out 3", "out 4", "out 5", "out 6", "… 1 more line", "err 2", "err 3"] },
+  { title: "both streams",                        stdout: count("out", 6), stderr: count("err", 3), isFailed: false, rows: ["… 2 more lines", "out 3", "out 4", "out 5", "out 6", "err 1", "err 2", "err 3"] },
   { title: "the end of stderr of a failure",      stdout: "out\n",         stderr: count("err", 22), isFailed: true, rows: ["out", "… 2 more lines", ...Array.from({ length: 20 }, (_, i) => `err ${i + 3}`)] },
-  { title: "the end of stdout of a failure alone", stdout: count("out", 21), stderr: "",            isFailed: true,  rows: ["… 1 more line", ...Array.from({ length: 20 }, (_, i) => `out ${i + 2}`)] },
+  { title: "the end of stdout of a failure alone", stdout: count("out", 22), stderr: "",            isFailed: true,  rows: ["… 2 more lines", ...Array.from({ length: 20 }, (_, i) => `out ${i + 3}`)] },
   { title: "what the output leaves out itself",   stdout: "a\n[90 lines, 900 bytes left out; the whole output is in x]\nb\nc\nd\ne\nf\n", stderr: "", isFailed: false, rows: ["… 92 more lines", "b", "c", "d", "e", "f"] },
 ];
 

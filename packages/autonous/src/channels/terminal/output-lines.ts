@@ -51,7 +51,8 @@ export function outputLines(result: ToolCallResult | undefined, options: OutputO
 
 function lastLines(text: string, most: number, { screen, isFailed, all }: OutputOptions): readonly string[] {
   const lines = linesOf(text);
-  const shown = all ? lines : lines.slice(-most);
+  // A row that says that there is one more line could as well be that line.
+  const shown = all || lines.length === most + 1 ? lines : lines.slice(-most);
   const width = Math.max(LEAST_COLUMNS, (screen.columns ?? WIDEST + INDENT.length) - INDENT.length);
   const rows = shown.flatMap((line) => {
     const clean = outputLine(line);

@@ -154,7 +154,7 @@ function wholeRows({ columns, paint }: Screen, line: string): readonly string[] 
 
 function tailRows({ columns = 80, rows, paint }: Screen, title: string, text: string): readonly string[] {
   const lines = linesOf(text).slice(-Math.min(OUTPUT_LINES, Math.max(1, rows - 3)));
-  const width = columns - INDENT.length - 1;
+  const width = columns - INDENT.length - 3; // a "^C" that is typed has room behind it
   const tail = lines.map((line) => `${INDENT}${paint("dim", cutTo(outputLine(line), width))}`);
   return title === "" ? tail : [`  ${title}`, ...tail];
 }

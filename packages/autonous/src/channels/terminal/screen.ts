@@ -41,6 +41,8 @@ const DEFAULT_ROWS = 24;
 const DEFAULT_COLUMNS = 80;
 /** What is kept back beyond this many lines is only counted. */
 const MOST_HELD = 1000;
+/** The last column would wrap, and so would a "^C" that is typed behind it. */
+const ROOM_BEHIND = 3;
 const CLEAR_LINE = "\r\u001b[K";
 const CLEAR_BELOW = "\r\u001b[J";
 // oxlint-disable-next-line no-control-regex
@@ -87,7 +89,7 @@ export function createScreen(stream: ScreenStream, env: NodeJS.ProcessEnv): Scre
     status(lines) {
       if (!rewrites || holders > 0) return;
       const all = typeof lines === "string" ? [lines] : lines;
-      draw(lines === "" ? [] : all.map((line) => fit(line, widthNow() - 1))); // the last column would wrap
+      draw(lines === "" ? [] : all.map((line) => fit(line, Math.max(1, widthNow() - ROOM_BEHIND))));
     },
     hold() {
       draw([]);
