@@ -205,11 +205,11 @@ test("upkeep: runs that are pruned, and a state folder that is restored", async 
 
 /** Where the tests above do not get to. */
 const NOT_SEEN: readonly string[] = [
+  "task.queued skill", // a task is sent with a skill
   "task.started source", // a run that failed is resumed at the terminal
   "task.resumed source", // one that was broken off
-  "agent.started source", // a message of a chat at a terminal
   "model.completed problem", // the model cannot write a summary
-  "model.completed provider", // a person asks for a summary in a chat
+  "skill.activated", // a run reads the SKILL.md of a trusted skill
 ];
 
 afterAll(() => {
