@@ -664,6 +664,7 @@ test("tools shows what is in force", async () => {
     "grep",
     "read",
     "display",
+    "todo",
     "background_output",
     "background_list",
     "read_skill",
