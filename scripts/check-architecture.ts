@@ -49,7 +49,7 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     gate:     { ours: ["protocol", "contract", "policy", "output", "redact", "shell", "edits"], outside: ["zod", ...PURE] },
   },
   autonous: {
-    config:     { ours: [],                                                                 outside: [...PURE, ...FILES, "zod", "@autonous/runtime"] },
+    config:     { ours: [],                                                                 outside: [...PURE, ...FILES, "node:module", "node:url", "zod", "@autonous/runtime"] },
     store:      { ours: [],                                                                 outside: [...PURE, ...FILES, "node:sqlite", "node:timers/promises", "@autonous/runtime"] },
     model:      { ours: [],                                                                 outside: [...PURE, ...PROVIDERS, "node:http", "node:https", "node:fs/promises", "node:timers/promises", "zod", "@autonous/runtime"] },
     agent:      { ours: ["model"],                                                          outside: [...PURE, "@autonous/runtime"] },

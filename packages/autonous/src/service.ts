@@ -1,6 +1,9 @@
+import { resolve } from "node:path";
 import { checkRoots, locateState, ToolError } from "@autonous/runtime";
 import type { ProfileName } from "@autonous/runtime";
 import { loadConfiguration } from "./config/load.ts";
+import { SERVICE_MODULES } from "./config/service-modules.ts";
+import type { NamedModule } from "./config/service-modules.ts";
 import { SETTINGS } from "./config/settings.ts";
 import { createProvider } from "./model/choose.ts";
 import { startService } from "./service/start.ts";
@@ -16,6 +19,11 @@ export interface ServiceOptions {
   readonly port?: number;
   readonly model?: string;
   readonly profile?: ProfileName;
+  /**
+   * Files that export tools and handlers (`tools`, `onCheckpoint`, `onReverseThinking`). The worker is a process of its own,
+   * so it loads them; as they are when the service is created, and not after a change.
+   */
+  readonly modules?: readonly string[];
   /** Told what a person who runs the service should know, a line at a time. Default: stderr. */
   readonly log?: (line: string) => void;
 }
@@ -36,7 +44,11 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const { roots, problems } = checkRoots(options.roots);
   if (problems.length > 0)
     throw new ToolError("InvalidArguments", `Cannot create the service: ${problems.join("; ")}`, { problems });
-  const environment = { ...process.env, ...variablesFor(options) };
+  const environment = {
+    ...process.env,
+    ...variablesFor(options),
+    ...(await variableForModules(options.modules ?? [])),
+  };
   const { settings } = loadConfiguration(environment);
   await createProvider(settings.model); // or every worker would fail by it
   const state_dir = locateState({ workspace: process.cwd(), state_dir: settings.state_dir });
@@ -49,4 +61,21 @@ function variablesFor({ state_dir, port, model, profile }: ServiceOptions): Reco
   const given = { state_dir, http_port: port, model, profile };
   const set = Object.entries(given).filter(([, value]) => value !== undefined);
   return Object.fromEntries(set.map(([name, value]) => [SETTINGS[name as keyof typeof given].variable, String(value)]));
+}
+
+/** Loaded here once, so that what is wrong with one is told to whoever creates the service. */
+async function variableForModules(paths: readonly string[]): Promise<Record<string, string>> {
+  if (paths.length === 0) return {};
+  const { bindModule } = await import("./config/module-files.ts");
+  const { loadModules } = await import("./config/load-modules.ts");
+  const named = paths.map((given) => {
+    const path = resolve(given);
+    const module = bindModule(path);
+    return "problem" in module ? { path, digest: "" } : { path, digest: module.thing.digest };
+  });
+  const variable = { [SERVICE_MODULES]: JSON.stringify(named satisfies readonly NamedModule[]) };
+  const { refused, broken } = await loadModules({ modules: [] }, variable);
+  const problems = [...broken, ...refused];
+  if (problems.length === 0) return variable;
+  throw new ToolError("InvalidArguments", `Cannot create the service: ${problems.join("; ")}`, { problems });
 }

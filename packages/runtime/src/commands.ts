@@ -24,7 +24,7 @@ import { COMMAND_VIEWS } from "./policy/command-view.ts";
 import type { ProfileName, SandboxMode } from "./protocol/configuration.ts";
 import { GitPlacesReader } from "./machine/files/git-places.ts";
 import { stateFolders } from "./machine/files/state-folders.ts";
-import { programPlaces } from "./machine/files/own-program.ts";
+import { hostPlaces } from "./machine/files/own-program.ts";
 import { makePackageCaches } from "./machine/sandbox/package-caches.ts";
 import { noteHidden } from "./machine/git/tracked-files.ts";
 import { ToolError } from "./protocol/errors.ts";
@@ -40,11 +40,11 @@ interface CommandsOptions {
   readonly network_allow: readonly string[];
   readonly sandbox?: SandboxMode;
   readonly profile?: ProfileName;
-  /** See `RuntimeOptions.session`. */
   readonly session?: string;
   readonly bash_timeout_ms?: number;
   readonly script_timeout_ms?: number;
   readonly command_limits?: Partial<CommandLimits>;
+  readonly own_files?: readonly string[];
 }
 
 /** The call that a command belongs to. */
@@ -68,7 +68,7 @@ export class Commands {
   constructor(options: CommandsOptions) {
     this.#options = options;
     const level = (): string => this.#level;
-    const gitPlaces = new GitPlacesReader(options.workspace, programPlaces(options.workspace));
+    const gitPlaces = new GitPlacesReader(options.workspace, hostPlaces(options.workspace, options.own_files));
     this.workspace = {
       ...options.workspace,
       get sandbox() {

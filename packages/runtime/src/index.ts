@@ -117,3 +117,4 @@ export { makeVisible, makeVisibleLines, visibleJson } from "./output/visible.ts"
 export { redact } from "./redact/redact.ts";
 export { createRedactStream } from "./redact-stream.ts";
 export { secretsOf } from "./secrets.ts";
+export { isBuiltInTool } from "./tools/all.ts";

@@ -40,6 +40,10 @@ export interface RuntimeOptions {
   readonly projects?: readonly PolicyLayer[];
   /** Narrows this runtime to some of the tools that the configuration and the profile leave in force. */
   readonly tools?: readonly string[];
+  /** Tools of the host's own, registered from the start. They are governed like the built-in ones. */
+  readonly more_tools?: readonly Tool[];
+  /** Real paths of files that the host loads as its own code: changing one is asked for, whatever the profile. */
+  readonly own_files?: readonly string[];
   /** Asks a person. Left out: a call that needs approval is refused with `ApprovalRequired`, and its request stays. */
   readonly onApproval?: OnApproval;
   /** Decides on calls of checkpoint tools. Left out: they are refused. */

@@ -140,9 +140,10 @@ interface OpenedRuns {
 }
 
 /** A tool for what the host has no place for is not one of them. */
-function registryOf({ memory }: RuntimeOptions): Registry {
+function registryOf({ memory, more_tools = [] }: RuntimeOptions): Registry {
   const registry = new Registry();
   for (const tool of BUILT_IN) if (tool !== updateMemory || memory !== undefined) registry.register(tool);
+  for (const tool of more_tools) registry.register(tool);
   return registry;
 }
 

@@ -45,11 +45,14 @@ export async function openAttended(
   const { place } = attended;
   tellRefused(place, input.print);
   const onApproval = openApprover(input, attended);
+  const own = await runtimeOptions(place, input.print);
+  const { onReverseThinking = more.onReverseThinking } = own; // a module's own counts before a model
   return await createRuntime({
-    ...runtimeOptions(place),
+    ...own,
     replay_options: replayOptions(place),
     ...(onApproval === undefined ? {} : { onApproval }),
     ...more,
+    ...(onReverseThinking === undefined ? {} : { onReverseThinking }),
   });
 }
 

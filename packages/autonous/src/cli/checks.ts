@@ -25,7 +25,8 @@ import { databaseFile, openStore } from "../store/open-store.ts";
 import { isStateFolderLocked } from "../store/state-lock.ts";
 import { readBreakers } from "../telemetry/breakers.ts";
 import { checkLimits } from "./check-limits.ts";
-import { runtimeOptions } from "./open-runtime.ts";
+import { checkModules } from "./check-modules.ts";
+import { plainOptions } from "./open-runtime.ts";
 import type { Workplace } from "./open-runtime.ts";
 import { readProject } from "./project-text.ts";
 
@@ -53,6 +54,7 @@ const CHECKS: readonly Check[] = [
   checkSpace,
   checkLimits,
   checkTelegram,
+  checkModules,
 ];
 
 /** Those that open the state folder: left out where it is not to be believed. */
@@ -275,7 +277,7 @@ async function checkFirstRequest(place: Workplace): Promise<CheckResult> {
   try {
     const provider = await createProvider(place.configuration.settings.model);
     if (provider.wants_all_tools === true) return { check, outcome: "ok", message: "none: no model is asked" };
-    const runtime = await createRuntime({ ...runtimeOptions(place), looking: true });
+    const runtime = await createRuntime({ ...plainOptions(place), looking: true });
     try {
       const measured = measureRequest({ provider, runtime, project: await readProject(place) });
       const { bytes, tokens, tools, deferred } = measured;

@@ -14,6 +14,8 @@ import {
 import type { CommandLimits, Runtime, RuntimeOptions } from "@autonous/runtime";
 import { loadConfiguration } from "../config/load.ts";
 import type { Configuration } from "../config/load.ts";
+import type { LoadedModules } from "../config/load-modules.ts";
+import { SERVICE_MODULES } from "../config/service-modules.ts";
 import { withProject } from "../config/project.ts";
 import type { Settings } from "../config/settings.ts";
 import { TrustStore } from "../config/trust.ts";
@@ -103,10 +105,28 @@ function placeIn(here: string, roots: readonly string[]): string {
 }
 
 export async function openRuntime(input: Given, more: Partial<RuntimeOptions> = {}): Promise<Runtime> {
-  return await createRuntime({ ...runtimeOptions(findWorkplace(input)), ...more });
+  return await createRuntime({ ...(await runtimeOptions(findWorkplace(input), input.print)), ...more });
 }
 
-export function runtimeOptions({ configuration, roots, cwd, state_dir }: Workplace): RuntimeOptions {
+/** With what the configured modules give. Throws where one that is trusted cannot be loaded. */
+export async function runtimeOptions(place: Workplace, print?: Pick<Print, "note">): Promise<RuntimeOptions> {
+  const { options, refused, broken } = await readModules(place);
+  if (broken.length > 0) throw new UsageError(broken.join("\n"));
+  for (const line of refused) tellOnce(line, print as Print | undefined);
+  return { ...plainOptions(place), ...options };
+}
+
+/** Loaded on demand: most configurations name no modules. */
+export async function readModules({ configuration }: Pick<Workplace, "configuration">): Promise<LoadedModules> {
+  if (configuration.modules.length === 0 && process.env[SERVICE_MODULES] === undefined) return NO_MODULES;
+  const { loadModules } = await import("../config/load-modules.ts");
+  return await loadModules(configuration);
+}
+
+const NO_MODULES: LoadedModules = { options: {}, loaded: [], refused: [], broken: [] };
+
+/** Without what modules give. */
+export function plainOptions({ configuration, roots, cwd, state_dir }: Workplace): RuntimeOptions {
   const { settings, policy } = configuration;
   return {
     roots,

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import {
   boundList,
   checkConfiguration,
@@ -21,12 +21,36 @@ export interface Configuration {
   readonly policy: DecisionSettings;
   /** What models cost, as the user's own file says. */
   readonly prices: PriceTable;
+  /** Files that export tools and handlers: the user's, then those of projects. */
+  readonly modules: readonly ModuleReference[];
   /** Where each value came from: a variable, a file, or "default". */
   readonly sources: Readonly<Record<SettingName, string>>;
   /** The user's own, then those of the project. */
   readonly files: readonly ConfigurationFile[];
   /** What a project's files say that does not count. */
   readonly refused: readonly Refused[];
+}
+
+/** A module that a configuration file names. */
+export interface ModuleReference {
+  /** Absolute. */
+  readonly path: string;
+  /** Where it is named: `<file>:<line>:<column>`. */
+  readonly where: string;
+  /** Whether that file is trusted. The module itself has to be, too. */
+  readonly is_named: boolean;
+}
+
+/** The modules of a file, seen from a folder. */
+export function modulesOf(
+  { modules = [], where }: Pick<ReadFile, "modules" | "where">,
+  { folder, trusted }: { readonly folder: string; readonly trusted: boolean },
+): readonly ModuleReference[] {
+  return modules.map((path, i) => ({
+    path: resolve(folder, path),
+    where: where(["modules", i]),
+    is_named: trusted,
+  }));
 }
 
 export interface ConfigurationFile {
@@ -101,6 +125,7 @@ export function loadConfiguration(
     settings,
     policy: { ...layer, profile: settings.profile },
     prices: read?.prices ?? {},
+    modules: read === undefined ? [] : modulesOf(read, { folder: dirname(path), trusted: true }),
     sources: sources as Configuration["sources"],
     files: [{ path, owner: "user", trusted: true, ...(read === undefined ? {} : { read }) }],
     refused: [],
@@ -109,7 +134,7 @@ export function loadConfiguration(
 
 const PREFIX = "AUTONOUS_";
 /** What the service itself tells its worker: no setting, and no slip of the finger. */
-const OWN: ReadonlySet<string> = new Set(["WORKER_NAME"]);
+const OWN: ReadonlySet<string> = new Set(["WORKER_NAME", "SERVICE_MODULES"]);
 
 /** Variables that are written almost like one of ours, which is what a slip of the finger looks like. */
 export function unknownVariables(environment: NodeJS.ProcessEnv): readonly string[] {

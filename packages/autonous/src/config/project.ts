@@ -1,4 +1,4 @@
-import { ConfigurationError } from "./load.ts";
+import { ConfigurationError, modulesOf } from "./load.ts";
 import type { Configuration, ConfigurationFile, Refused } from "./load.ts";
 import { applyProject } from "./narrow.ts";
 import { applyPolicy, refusedPolicy } from "./policy.ts";
@@ -34,6 +34,7 @@ export function withProject(
   const problems: string[] = [];
   const files: ConfigurationFile[] = [];
   const refused: Refused[] = [];
+  const modules = [...own.modules];
   // As the last word has to be the working folder's, it comes last even where it is a root.
   const folders = [...new Set([...roots.filter((root) => root !== cwd), cwd])];
   let trust: TrustStore | undefined;
@@ -56,6 +57,9 @@ export function withProject(
     values = applyFile(values, { folder, read, trusted, environment }, refused);
     policy = applyPolicy(policy, read, trusted);
     refused.push(...refusedPolicy(read, trusted, policy));
+    modules.push(...modulesOf(read, { folder, trusted }));
+    if (!trusted && (read.modules ?? []).length > 0)
+      refused.push({ where: read.where(["modules"]), what: "modules", why: "it needs trust", until_trusted: true });
   }
   if (problems.length > 0) throw new ConfigurationError(problems);
   if (files.length === 0) return { configuration: own, roots };
@@ -67,6 +71,7 @@ export function withProject(
       settings: { tool_allowed_roots, ...settings },
       policy: { ...policy, profile: settings.profile },
       prices: own.prices,
+      modules,
       sources: values.sources,
       files: [...own.files, ...files],
       refused,

@@ -26,6 +26,8 @@ export interface ReadFile {
   readonly policy: PolicyConfiguration;
   /** What models cost. Only the user's own counts. */
   readonly prices?: PriceTable;
+  /** Files that export tools and handlers, as they are written. */
+  readonly modules?: readonly string[];
   /** Names that are no setting, with what is to be said of each: "is not a setting; did you mean …". */
   readonly unknown: readonly { readonly key: string; readonly why: string }[];
   /** `<file>:<line>:<column>` of a part. */
@@ -77,7 +79,7 @@ function readContent(
   content: Readonly<Record<string, unknown>>,
   where: Where,
   problems: string[],
-): Pick<ReadFile, "named" | "policy" | "prices" | "unknown"> {
+): Pick<ReadFile, "named" | "policy" | "prices" | "modules" | "unknown"> {
   const named = new Map<SettingName, SettingValue>();
   const unknown: { key: string; why: string }[] = [];
   const policyPart: Record<string, unknown> = {};
@@ -87,15 +89,28 @@ function readContent(
       if ("problem" in checked) problems.push(`${where([key])}: "${key}" ${checked.problem}`);
       else named.set(key as SettingName, checked.value);
     } else if (Object.hasOwn(POLICY_PARTS, key)) policyPart[key] = value;
-    else if (key !== "$schema" && key !== "prices")
+    else if (!OTHER_PARTS.has(key))
       unknown.push({ key, why: unknown.length < MOST_GUESSED ? unknownKey(key) : NOT_A_SETTING });
   }
   const { configuration: policy, problems: wrong } = checkConfiguration(policyPart);
   problems.push(...wrong.map((each) => `${where(partOf(each))}: ${each}`));
-  if (!Object.hasOwn(content, "prices")) return { named, policy, unknown };
+  const modules = readModules(content["modules"], where, problems);
+  if (!Object.hasOwn(content, "prices")) return { named, policy, unknown, ...modules };
   const { prices, problems: wrongPrices } = readPrices(content["prices"]);
   problems.push(...wrongPrices.map((each) => `${where(["prices"])}: ${each}`));
-  return { named, policy, unknown, prices };
+  return { named, policy, unknown, prices, ...modules };
+}
+
+/** What a file may hold beside settings and policy. */
+const OTHER_PARTS: ReadonlySet<string> = new Set(["$schema", "prices", "modules"]);
+const MOST_MODULES = 50;
+
+function readModules(given: unknown, where: Where, problems: string[]): Pick<ReadFile, "modules"> {
+  if (given === undefined) return {};
+  const isList = Array.isArray(given) && given.every((each) => typeof each === "string" && each.trim() !== "");
+  if (isList && given.length <= MOST_MODULES) return { modules: given as readonly string[] };
+  problems.push(`${where(["modules"])}: "modules" has to be a list of at most ${MOST_MODULES} paths of files`);
+  return {};
 }
 
 /** The part of the file that a problem with the policy is about: it begins with it, as in `rules.0.path: …`. */
@@ -109,7 +124,7 @@ const NOT_A_SETTING = "is not a setting";
 const MOST_GUESSED = 100;
 
 function unknownKey(key: string): string {
-  const [nearest] = nearestNames(key, [...Object.keys(SETTINGS), ...Object.keys(POLICY_PARTS), "prices"]);
+  const [nearest] = nearestNames(key, [...Object.keys(SETTINGS), ...Object.keys(POLICY_PARTS), ...OTHER_PARTS]);
   return `${NOT_A_SETTING}${nearest === undefined ? "" : `; did you mean "${nearest}"?`}`;
 }
 

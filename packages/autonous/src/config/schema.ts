@@ -27,6 +27,13 @@ export function makeConfigurationSchema(): JsonSchema {
       ...Object.fromEntries(settings),
       ...withConditions(policy ?? {}),
       prices: makePriceSchema(),
+      modules: {
+        description:
+          "Files that export tools and handlers, relative to the folder of this file (of a project: to its own folder). Each is loaded once a person has trusted it, as it was then. From a project: once trusted.",
+        type: "array",
+        items: { type: "string", minLength: 1 },
+        maxItems: 50,
+      },
     },
     additionalProperties: false,
   };
@@ -60,7 +67,7 @@ function kindSchema(kind: Kind): JsonSchema {
 }
 
 /** Properties of a rule that are no condition. */
-const NO_CONDITION: ReadonlySet<string> = new Set(["effect", "reason"]);
+const NO_CONDITION: ReadonlySet<string> = new Set(["effect", "reason", "offer"]);
 /** Properties of a quota that are no limit. */
 const NO_LIMIT: ReadonlySet<string> = new Set(["per", "window_seconds"]);
 

@@ -5,7 +5,7 @@ import { canonicalJson, headsFolder, isInside, NotAFileError, readOwnText } from
 
 /** Something that came with a workspace, as it is now. */
 export interface Thing {
-  readonly kind: "configuration" | "skill";
+  readonly kind: "configuration" | "skill" | "module";
   /** Its real path. */
   readonly path: string;
   /** Of its content. */
@@ -98,7 +98,7 @@ function readThing(path: string): TrustedThing | undefined {
 function isThing(value: unknown): value is TrustedThing {
   const { kind, path, digest, files, roots = [] } = Object(value) as Readonly<Record<string, unknown>>;
   return (
-    (kind === "configuration" || kind === "skill") &&
+    (kind === "configuration" || kind === "skill" || kind === "module") &&
     typeof path === "string" &&
     typeof digest === "string" &&
     Array.isArray(files) &&

@@ -48,11 +48,9 @@ export function createWorker({
             session: task.lane,
             // The answer may take hours: the task waits without a worker. A call whose arguments the record does not keep
             // could not be made then.
-            onReverseThinking: createReverseThinker({
-              provider,
-              redactValue: (value) => runtime.redactValue(value),
-              signal,
-            }),
+            onReverseThinking:
+              options.onReverseThinking ??
+              createReverseThinker({ provider, redactValue: (value) => runtime.redactValue(value), signal }),
             onApproval: ({ replay }) => (replay === "" ? null : "parked"),
             onEvent: onRecorded,
           });

@@ -50,3 +50,8 @@ export const BUILT_IN: readonly Tool[] = TOOLS.map((tool) => {
   const made = ARGS_SCHEMAS[tool.name];
   return made === undefined ? tool : Object.defineProperty(tool, "args_schema", { value: made, enumerable: true });
 });
+
+/** Whether a built-in tool has this name, or this alias. */
+export function isBuiltInTool(name: string): boolean {
+  return BUILT_IN.some((tool) => tool.name === name || tool.aliases.some((alias) => alias.name === name));
+}

@@ -45,7 +45,7 @@ export async function replay(input: CommandInput): Promise<ExitCode> {
     throw new UsageError("Name the configuration to try with --config <file>; it is written like your own");
   const place = findWorkplace(input);
   const records = await Records.open(place.state_dir);
-  const runtime = await createRuntime({ ...runtimeOptions(place), looking: true });
+  const runtime = await createRuntime({ ...(await runtimeOptions(place, input.print)), looking: true });
   try {
     const run = options["run"] === undefined ? undefined : await records.findRun(options["run"] as string);
     const found = emptyFindings();

@@ -17,7 +17,7 @@ export async function explain(input: CommandInput): Promise<ExitCode> {
   const request = name === "-" ? undefined : ({ name, args: await readArgs(text, signal) } satisfies ToolCallInput);
   const place = findWorkplace(input);
   tellRefused(place, print);
-  const runtime = await createRuntime({ ...runtimeOptions(place), looking: true });
+  const runtime = await createRuntime({ ...(await runtimeOptions(place, print)), looking: true });
   try {
     const skill = input.options["skill"] as string | undefined;
     if (skill !== undefined) await runtime.useSkill(skill);

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { canonicalJson, isInside, isRunByCall, listSkills, makeVisible } from "@autonous/runtime";
 import type { SkillEntry } from "@autonous/runtime";
 import type { Refused } from "../../config/load.ts";
+import { bindModule } from "../../config/module-files.ts";
 import { thingOf } from "../../config/project.ts";
 import { changesSince, TrustStore } from "../../config/trust.ts";
 import type { Thing } from "../../config/trust.ts";
@@ -44,7 +45,7 @@ export async function trust(input: CommandInput): Promise<ExitCode> {
     if (given !== undefined) throw new UsageError("--revoke takes no --digest: name what to revoke, or leave both out");
     return await revoke(input, place, store);
   }
-  const all = [...configurationsOf(place, store), ...(await skillsOf(place, store))];
+  const all = [...configurationsOf(place, store), ...(await skillsOf(place, store)), ...modulesOf(place, store)];
   const brought = select(all, { args: input.args, cwd: place.cwd }, ({ thing, skill }) => ({
     ...thing,
     name: skill?.name,
@@ -141,6 +142,15 @@ async function skillsOf({ roots, cwd, state_dir }: Workplace, store: TrustStore)
       };
       return { ...standing(thing, skill.trusted, store), widens: [], skill };
     });
+}
+
+/** One that cannot be read is not there to be trusted; loading it says why. */
+function modulesOf({ configuration }: Workplace, store: TrustStore): readonly Brought[] {
+  return configuration.modules.flatMap(({ path }) => {
+    const module = bindModule(path);
+    if ("problem" in module) return [];
+    return [{ ...standing(module.thing, store.isTrusted(module.thing), store), widens: [] }];
+  });
 }
 
 function standing(thing: Thing, isTrusted: boolean, store: TrustStore): Pick<Brought, "thing" | "status" | "changes"> {
@@ -241,13 +251,16 @@ const STATUS = {
 } as const satisfies Record<Brought["status"], string>;
 
 function linesOf({ thing, status, changes, widens, skill }: Brought): readonly string[] {
-  const head = skill === undefined ? "configuration" : `skill ${skill.name}`;
+  const head = skill === undefined ? thing.kind : `skill ${skill.name}`;
   const name = skill === undefined ? thing.path : `${thing.path}: ${skill.description}`;
   return [
     `${head} (${STATUS[status]}): ${name}`,
     `  sha256 ${thing.digest}`,
     ...changes.map((change) => `  ${change}`),
     ...widens.map(({ what, where, why }) => `  would allow: ${what} (${where}): ${why}`),
+    ...(thing.kind === "module" ? thing.files : []).map(
+      ({ path, sha256 }) => `  runs as this program ${path} (sha256 ${sha256})`,
+    ),
     ...(skill?.scripts ?? []).map(({ path, sha256 }) => `  may run ${path} (sha256 ${sha256})`),
     ...(skill?.allowed_tools === undefined
       ? []
@@ -259,7 +272,9 @@ async function revoke(input: CommandInput, place: Workplace, store: TrustStore):
   const { print } = input;
   const { roots, opened, cwd } = place;
   const names = new Map((await skillsOf(place, store)).map(({ thing, skill }) => [thing.path, skill?.name]));
-  const trusted = store.inside([...new Set([...opened, ...roots, cwd])]);
+  const named = modulesOf(place, store).flatMap(({ thing }) => store.find(thing) ?? []);
+  const inside = store.inside([...new Set([...opened, ...roots, cwd])]);
+  const trusted = [...inside, ...named.filter(({ path }) => inside.every((each) => each.path !== path))];
   const things = select(trusted, { args: input.args, cwd }, (thing) => ({ ...thing, name: names.get(thing.path) }));
   for (const thing of things) store.remove(thing);
   const revoked = things.map(({ kind, path }) => ({ kind, path }));

@@ -13,7 +13,7 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace, runtimeOptions } from "../open-runtime.ts";
+import { findWorkplace, plainOptions, readModules } from "../open-runtime.ts";
 import type { Workplace } from "../open-runtime.ts";
 import { readLimits } from "../options.ts";
 
@@ -69,12 +69,15 @@ interface WorkParts {
 async function prepareWorker({ name, place, store, note, drain }: WorkParts): Promise<Worker> {
   const { settings } = place.configuration;
   watchBreakers((breaker) => tell({ type: "breaker", breaker }));
+  // A module that cannot be loaded costs its tools, not the worker: it would be no better at the next start.
+  const { options, refused, broken } = await readModules(place);
+  for (const line of [...broken, ...refused]) note(line);
   return createWorker({
     store,
     worker: name,
     slots: settings.worker_concurrency,
     provider: limitInFlight(await createProvider(settings.model), settings.max_model_calls),
-    runtime: runtimeOptions(place),
+    runtime: { ...plainOptions(place), ...options },
     readAsking: () => readAsking(place),
     limits: {
       ...readLimits({}, settings),

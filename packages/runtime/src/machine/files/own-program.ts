@@ -67,6 +67,12 @@ export function programPlaces(
   ];
 }
 
+/** The same, and the files that the host says it loads as its own code. */
+export function hostPlaces(workspace: Pick<Places, "roots" | "home">, own: readonly string[] = []): GitPlaces {
+  const why = "this program loads it as its own code";
+  return [...programPlaces(workspace), ...own.map((path): ProgramPlace => ({ path, why, is_program: true }))];
+}
+
 function thisStart(): ProgramStart {
   return {
     files: [import.meta.filename, process.argv[1] ?? ""],

@@ -1,0 +1,134 @@
+import { isBuiltInTool, makeVisible, redact, secretsOf } from "@autonous/runtime";
+import type { RuntimeOptions, Tool } from "@autonous/runtime";
+import type { Configuration, ModuleReference } from "./load.ts";
+import { bindModule } from "./module-files.ts";
+import type { BoundModule } from "./module-files.ts";
+import { SERVICE_MODULES } from "./service-modules.ts";
+import type { NamedModule } from "./service-modules.ts";
+import { changesSince, TrustStore } from "./trust.ts";
+
+/** What modules give to a runtime. */
+type ModuleOptions = Pick<RuntimeOptions, "more_tools" | "own_files" | "onCheckpoint" | "onReverseThinking">;
+
+export interface LoadedModules {
+  readonly options: ModuleOptions;
+  /** What is in force, by its path. */
+  readonly loaded: readonly {
+    readonly path: string;
+    readonly tools: readonly string[];
+    readonly handlers: readonly string[];
+  }[];
+  /** What no person has trusted as it is now, as sentences that say what to do. */
+  readonly refused: readonly string[];
+  /** What cannot be loaded, as sentences that say what to do. */
+  readonly broken: readonly string[];
+}
+
+const HANDLERS = ["onCheckpoint", "onReverseThinking"] as const;
+const LOOK = "look at it and trust it: autonous policy trust";
+
+interface Loading {
+  readonly tools: Tool[];
+  readonly names: Map<string, string>;
+  readonly handlers: { -readonly [Name in (typeof HANDLERS)[number]]?: ModuleOptions[Name] };
+  readonly files: Set<string>;
+  readonly loaded: LoadedModules["loaded"][number][];
+  readonly refused: string[];
+  readonly broken: string[];
+}
+
+/** Loads the modules that are trusted as they are now. Never throws: each other one is reported. */
+export async function loadModules(
+  { modules }: Pick<Configuration, "modules">,
+  environment: NodeJS.ProcessEnv = process.env,
+): Promise<LoadedModules> {
+  const loading: Loading = {
+    tools: [],
+    names: new Map(),
+    handlers: {},
+    files: new Set(),
+    loaded: [],
+    refused: [],
+    broken: [],
+  };
+  const trust = new TrustStore(environment);
+  for (const reference of modules)
+    await loadOne(reference, (module) => whyNotTrusted(module, reference, trust), loading);
+  for (const { path, digest } of namedByService(environment)) {
+    const reference = { path, where: "createService", is_named: true };
+    await loadOne(
+      reference,
+      ({ thing }) => (thing.digest === digest ? undefined : "it has changed since the service was created; restart it"),
+      loading,
+    );
+  }
+  const { tools, handlers, files, loaded, refused, broken } = loading;
+  const options = { ...handlers, ...(tools.length === 0 ? {} : { more_tools: tools }), own_files: [...files] };
+  return { options, loaded, refused, broken };
+}
+
+async function loadOne(
+  { path, where }: ModuleReference,
+  whyRefused: (module: BoundModule) => string | undefined,
+  loading: Loading,
+): Promise<void> {
+  const module = bindModule(path);
+  const about = `module "${makeVisible(path)}" (${makeVisible(where)})`;
+  const fail = (why: string): void =>
+    void loading.broken.push(`Cannot load the ${about}: ${why}. Fix it, or remove it from "modules"`);
+  loading.files.add(path); // also where there is none yet: what is put there would be loaded
+  if ("problem" in module) return fail(module.problem);
+  for (const file of module.sources.keys()) loading.files.add(file);
+  const why = whyRefused(module);
+  if (why !== undefined) return void loading.refused.push(`Not in force: ${about}: ${why}`);
+  try {
+    const { importModule } = await import("./import-module.ts");
+    take(await importModule(module), module.thing.path, loading);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    fail(makeVisible(redact(message.slice(0, LONGEST_CAUSE), { known: secretsOf(process.env) }).text));
+  }
+}
+
+const LONGEST_CAUSE = 500;
+
+function whyNotTrusted({ thing }: BoundModule, { is_named }: ModuleReference, trust: TrustStore): string | undefined {
+  if (!is_named) return `the configuration that names it is not trusted; ${LOOK}`;
+  if (trust.isTrusted(thing)) return undefined;
+  const before = trust.find(thing);
+  if (before === undefined) return `no person has trusted it; ${LOOK}`;
+  return `it has changed since it was trusted (${changesSince(before, thing).slice(0, 5).join(", ")}); ${LOOK}`;
+}
+
+/** Throws where what is exported cannot be used; then nothing of the module is. */
+function take(exported: Readonly<Record<string, unknown>>, path: string, loading: Loading): void {
+  const { tools = [] } = exported;
+  if (!Array.isArray(tools) || !tools.every(isTool))
+    throw new TypeError('"tools" has to be a list of tools that defineTool made');
+  const handlers = HANDLERS.filter((name) => exported[name] !== undefined);
+  for (const name of handlers) {
+    if (typeof exported[name] !== "function") throw new TypeError(`"${name}" has to be a function`);
+    if (loading.handlers[name] !== undefined) throw new TypeError(`another module exports "${name}" already`);
+  }
+  if (tools.length === 0 && handlers.length === 0)
+    throw new TypeError(`it exports none of tools, ${HANDLERS.join(", ")}`);
+  const names = tools.flatMap((tool) => [tool.name, ...tool.aliases.map((alias) => alias.name)]);
+  const taken = names.find((name) => loading.names.has(name) || isBuiltInTool(name));
+  if (taken !== undefined)
+    throw new TypeError(`the tool name "${taken}" is taken by ${loading.names.get(taken) ?? "a built-in tool"}`);
+  for (const name of names) loading.names.set(name, `"${path}"`);
+  loading.tools.push(...tools);
+  Object.assign(loading.handlers, Object.fromEntries(handlers.map((name) => [name, exported[name]])));
+  loading.loaded.push({ path, tools: tools.map(({ name }) => name), handlers });
+}
+
+function isTool(value: unknown): value is Tool {
+  const { name, aliases, args_schema, execute } = Object(value) as Readonly<Record<string, unknown>>;
+  return (
+    typeof name === "string" && Array.isArray(aliases) && args_schema !== undefined && typeof execute === "function"
+  );
+}
+
+function namedByService(environment: NodeJS.ProcessEnv): readonly NamedModule[] {
+  return JSON.parse(environment[SERVICE_MODULES] ?? "[]") as readonly NamedModule[]; // written by the service itself
+}

@@ -1,0 +1,75 @@
+import { hash } from "node:crypto";
+import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, extname, relative, resolve } from "node:path";
+import { canonicalJson } from "@autonous/runtime";
+import type { Thing } from "./trust.ts";
+
+/** A module as it is now: the file, and the files that it imports by relative paths, and so on. */
+export interface BoundModule {
+  readonly thing: Thing;
+  /** By real path. What is loaded is this text, whatever the files hold by then. */
+  readonly sources: ReadonlyMap<string, string>;
+}
+
+const MOST_FILES = 200;
+const MOST_BYTES = 1_048_576;
+/** What Node.js loads as it is; the rest would have to be compiled. */
+const EXTENSIONS: ReadonlySet<string> = new Set([".ts", ".mts", ".js", ".mjs", ".json"]);
+/**
+ * Relative specifiers of static and dynamic imports. One that is not found here is refused when it is imported; one too
+ * many, in a comment, binds a file that need not have been.
+ */
+const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*["'](\.{1,2}\/[^"'\n]*)["']/g;
+
+/** Reads a module with what it imports. Gives a clause where that cannot be done. */
+export function bindModule(path: string): BoundModule | { readonly problem: string } {
+  const sources = new Map<string, string>();
+  let main: string | undefined;
+  const queue = [path];
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+    const read = readSource(next);
+    if ("problem" in read) {
+      if (main !== undefined && read.isMissing === true) continue; // refused where it is imported
+      return { problem: main === undefined ? read.problem : `"${next}", which it imports: ${read.problem}` };
+    }
+    main ??= read.real;
+    if (sources.has(read.real)) continue;
+    if (sources.size >= MOST_FILES) return { problem: `it imports more than ${MOST_FILES} files` };
+    sources.set(read.real, read.text);
+    for (const [, specifier = ""] of read.text.matchAll(IMPORT)) queue.push(resolve(dirname(read.real), specifier));
+  }
+  if (main === undefined) return { problem: "there is no such file" };
+  return { thing: thingOf(main, sources), sources };
+}
+
+function thingOf(main: string, sources: ReadonlyMap<string, string>): Thing {
+  const files = [...sources]
+    .map(([path, text]) => ({ path: relative(dirname(main), path), sha256: hash("sha256", text) }))
+    .sort((one, other) => (one.path < other.path ? -1 : 1));
+  return { kind: "module", path: main, digest: hash("sha256", canonicalJson(files)), files };
+}
+
+type Source = { readonly real: string; readonly text: string };
+
+function readSource(path: string): Source | { readonly problem: string; readonly isMissing?: true } {
+  let fd: number;
+  let real: string;
+  try {
+    real = realpathSync(path);
+    fd = openSync(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK); // a pipe would keep us waiting
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return { problem: "there is no such file", isMissing: true };
+    return { problem: `it cannot be read (${code})` };
+  }
+  try {
+    const stats = fstatSync(fd);
+    if (!stats.isFile()) return { problem: "it is not a regular file", isMissing: true };
+    if (stats.size > MOST_BYTES) return { problem: `it has ${stats.size} bytes, and at most ${MOST_BYTES} are read` };
+    if (!EXTENSIONS.has(extname(real)))
+      return { problem: `its name has to end in ${[...EXTENSIONS].slice(0, -1).join(", ")}` };
+    return { real, text: readFileSync(fd, "utf8") };
+  } finally {
+    closeSync(fd);
+  }
+}
