@@ -67,6 +67,8 @@ const OPTIONS = {
   origins:             LIST,
   projects:            LIST,
   tools:               TEXTS,
+  more_tools:          LIST,
+  own_files:           TEXTS,
   onApproval:          FUNCTION,
   onCheckpoint:        FUNCTION,
   onReverseThinking:   FUNCTION,
