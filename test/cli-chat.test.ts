@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -8,6 +9,8 @@ import type { Folder } from "./support/scratch.ts";
 import { hasTerminal, needsTerminal, openTerminal, plain } from "./support/terminal.ts";
 import type { Terminal } from "./support/terminal.ts";
 
+const hasSandbox = spawnSync("bwrap", ["--version"]).status === 0;
+const needsSandbox = hasSandbox ? "" : " (skipped: needs bwrap, apt-get install bubblewrap)";
 const atTerminal = test.skipIf(!hasTerminal);
 /** As the line editor writes it: what is shown may hold "> " too. */
 const PROMPT = "\u001b[0J> ";
@@ -260,6 +263,26 @@ test("a resumed chat undoes and shows what it did before, message by message, fr
   expect(third.stderr).toContain("No changes");
   expect(await autonous(["audit", "verify"], here)).toMatchObject({ code: 0 });
 });
+
+test.skipIf(!hasSandbox)(
+  `a chat that was killed undoes what its command had changed by then${needsSandbox}`,
+  async () => {
+    const here = await world();
+    const steps = [calls(["bash", { cmd: "echo x > k.txt; sleep 60" }]), answers("One.")];
+    await here.make({ "model.json": JSON.stringify(steps) });
+    const { child, ended } = start(["chat", "--model", `script:${here.path}/model.json`], here);
+    child.stdin.write("go\n");
+    await expect.poll(() => here.exists("k.txt"), { timeout: 60_000 }).toBe(true);
+    child.kill("SIGKILL");
+    await ended;
+    const again = await piped(here, steps, "/diff\n/undo\n/undo\n", ["--continue"]);
+    expect(again).toMatchObject({ code: 0, stdout: "removed k.txt\n" });
+    expect(again.stderr).toContain("+++ b/k.txt");
+    expect(again.stderr).toContain("Nothing to undo");
+    expect(await here.exists("k.txt")).toBe(false);
+    expect(await autonous(["audit", "verify"], here)).toMatchObject({ code: 0 });
+  },
+);
 
 test("conversations can be left, listed and resumed; a summary stands for what was said, also after that", async () => {
   const here = await world();

@@ -1,5 +1,5 @@
 import { createRedactStream, makeId, makeTraceId, runPath, secretsOf, ToolError } from "@autonous/runtime";
-import type { CallError, Runtime, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
+import type { CallError, Runtime, RuntimeEvent, RuntimeOptions, ToolCallResult } from "@autonous/runtime";
 import { runAgent } from "../agent/loop.ts";
 import { compactHistory } from "../agent/summary.ts";
 import type { CompactedHistory } from "../agent/summary.ts";
@@ -61,6 +61,11 @@ export interface AgentSession {
 /** Two of them within this time stop more than one. */
 const TWICE_MS = 2000;
 
+/** A chat makes no call again: those that a killed process left open end at once, and what they changed can be undone. */
+function resumption({ run_id, taskOf }: SessionOptions): Pick<RuntimeOptions, "run_id" | "resumes"> {
+  return run_id === undefined ? {} : { run_id, resumes: taskOf === "run" };
+}
+
 export async function openSession(input: CommandInput, options: SessionOptions): Promise<AgentSession> {
   const { print, signal } = input;
   const screen = stderrScreen();
@@ -87,7 +92,7 @@ export async function openSession(input: CommandInput, options: SessionOptions):
       onEvent,
       keeps_results: true,
       onReverseThinking: (call) => createReverseThinker({ provider: session.provider, redactValue, signal })(call),
-      ...(options.run_id === undefined ? {} : { run_id: options.run_id, resumes: true }),
+      ...resumption(options),
     },
   );
   await startWith(namedSkill(input), runtime);
