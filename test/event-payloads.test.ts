@@ -12,6 +12,7 @@ import type { Finish, Lease, Store } from "../packages/autonous/src/store/store.
 import { EVENT_PAYLOADS } from "../packages/runtime/src/protocol/event-payloads.ts";
 import { makeWorld, SECRET, startRuntime } from "./support/agent-world.ts";
 import { makeRequest } from "./support/approval-request.ts";
+import { scratch as scratchRuntime } from "./support/scratch.ts";
 import { scratchPlace } from "./support/service.ts";
 import { ScratchStore, START_MS, STORE_KINDS } from "./support/store-places.ts";
 import { agePlace, inPlace } from "./support/upkeep.ts";
@@ -99,6 +100,21 @@ describe("a run", () => {
     const provider = calling([["break", {}]], SECRET);
     await runAgent({ runtime, provider, task: { text: "x" }, limits: LIMITS });
     expectListed(world.events);
+  });
+
+  test("that reads a skill, which restricts it", async () => {
+    const events: RuntimeEvent[] = [];
+    const { runtime, make } = await scratchRuntime({
+      isTrustedSkill: () => true,
+      onEvent: (each) => events.push(each),
+    });
+    const tools = "allowed-tools: Read Bash(git log:*) Unheard\n";
+    await make({
+      "root/.agents/skills/kit/SKILL.md": `---\nname: kit\ndescription: x\n${tools}---\nWork with care.\n`,
+    });
+    await runtime.call({ name: "read_skill", args: { name: "kit" } });
+    expect(events.map(({ type }) => type)).toContain("skill.activated");
+    expectListed(events);
   });
 
   test("whose model fails, or writes what is not a reply", async () => {
@@ -205,11 +221,10 @@ test("upkeep: runs that are pruned, and a state folder that is restored", async 
 
 /** Where the tests above do not get to. */
 const NOT_SEEN: readonly string[] = [
-  "task.queued skill", // a task is sent with a skill
+  "task.queued skill", // a task that names a skill
   "task.started source", // a run that failed is resumed at the terminal
   "task.resumed source", // one that was broken off
   "model.completed problem", // the model cannot write a summary
-  "skill.activated", // a run reads the SKILL.md of a trusted skill
 ];
 
 afterAll(() => {

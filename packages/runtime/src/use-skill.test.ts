@@ -49,6 +49,7 @@ test("a task that has read a trusted SKILL.md is restricted from then on, on rec
     "grep",
     "read",
     "display",
+    "todo",
     "read_skill",
     "tool_search",
   ]);
@@ -89,6 +90,7 @@ test("what is on record restricts the run when it is resumed, whatever the skill
   expect(resumed.tools({ task_id: "one" }).map(({ name }) => name)).toEqual([
     "read",
     "display",
+    "todo",
     "read_skill",
     "tool_search",
   ]);
