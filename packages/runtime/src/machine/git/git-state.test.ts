@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { hash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
@@ -58,6 +59,38 @@ test("nothing that the repository configures runs", async () => {
   expect(readGitState(path)).toMatchObject({ branch: "main" });
   expect(existsSync(ran)).toBe(false);
 });
+
+/** The index of a repository that names a file elsewhere: in the place of `from`, which is as long. */
+function renameInIndex(path: string, from: string, to: string): void {
+  const file = join(path, ".git/index");
+  const body = Buffer.from(readFileSync(file).toString("latin1").replaceAll(from, to), "latin1").subarray(0, -20);
+  writeFileSync(file, Buffer.concat([body, hash("sha1", body, "buffer")]));
+}
+
+// oxfmt-ignore
+const ELSEWHERE: readonly { readonly title: string; readonly does: (path: string) => void }[] = [
+  { title: "by a name that leads out",     does: (path) => { renameInIndex(path, "oo/key", "../key"); } },
+  { title: "by a name that leads out later", does: (path) => { renameInIndex(path, "oo/pq/rs/key", "oo/../../key"); } },
+  { title: "by a link in the place of a folder", does: (path) => { rmSync(join(path, "oo"), { recursive: true }); symlinkSync("../away", join(path, "oo")); } },
+];
+
+for (const { title, does } of ELSEWHERE)
+  test(`nothing is told of what a file outside of the repository holds: ${title}`, async () => {
+    const states = [];
+    for (const content of ["guess\n", "other\n"]) {
+      const { path, git } = await repository();
+      for (const name of ["oo/key", "oo/pq/rs/key", "../away/key", "../away/pq/rs/key"]) {
+        mkdirSync(join(path, name, ".."), { recursive: true });
+        writeFileSync(join(path, name), "guess\n");
+      }
+      git("add", "-A");
+      git("commit", "-qm", "second");
+      for (const name of ["../key", "../away/key"]) writeFileSync(join(path, name), content);
+      does(path);
+      states.push(readGitState(path));
+    }
+    expect(states[0]).toEqual(states[1]);
+  });
 
 test("a folder without a repository of its own has no state, nor has one that is damaged", async () => {
   const { path } = await repository();

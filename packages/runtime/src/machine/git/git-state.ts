@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { closeSync, constants, lstatSync, openSync, readFileSync } from "node:fs";
+import { closeSync, constants, lstatSync, openSync, readFileSync, realpathSync } from "node:fs";
 import type { Stats } from "node:fs";
 import { join, resolve } from "node:path";
 import { inflateSync } from "node:zlib";
@@ -83,12 +83,15 @@ function treeOf(folder: string, commit: string): string | undefined {
   return /^commit \d+\0tree ([0-9a-f]+)\n/.exec(text)?.[1];
 }
 
+/** Git writes no such name. An index that has one would have files looked at that are none of the repository's. */
+const LEADS_OUT = /(?:^|\/)\.\.?(?:\/|$)/;
+
 /** Whether a tracked file is not as git last saw it. */
 function isChanged({ top }: Repository, index: IndexFile): boolean | undefined {
   let seen = 0;
   let left = MAX_READ_BYTES;
   for (const name of index.names()) {
-    if (++seen > MAX_FILES) return undefined;
+    if (++seen > MAX_FILES || LEADS_OUT.test(name)) return undefined;
     const indexed = index.find(name);
     if (indexed === undefined) continue; // a link, a submodule, or git was told not to compare it
     const path = Buffer.from(`${top}/${Buffer.from(name, "latin1").toString("utf8")}`);
@@ -96,6 +99,7 @@ function isChanged({ top }: Repository, index: IndexFile): boolean | undefined {
     if (stats === undefined || !stats.isFile() || stats.size % 2 ** 32 !== indexed.size) return true;
     if (isSameTime(stats, indexed)) continue;
     if ((left -= stats.size) < 0) return undefined;
+    if (realpathSync.native(path, "buffer").compare(path) !== 0) return true; // beyond a link, which git does not track
     if (oidOf(path, stats.size, index.hashBytes) !== indexed.oid) return true;
   }
   return false;
