@@ -100,6 +100,19 @@ test("a module that a project names waits for the trust of its configuration, an
   expect(await made.run(...GREET)).toMatchObject({ code: 0, stdout: "hello ann\n" });
 });
 
+test("a project that nobody trusts stops no command, whatever modules it names", async () => {
+  const modules = ["tools/none.ts", "/dev/zero", "/etc/passwd", "tools", "../../../x.ts", "tools/\u001b[2J.ts"];
+  const made = await workspace({
+    "work/.agent/config.json": JSON.stringify({ modules }),
+    "work/tools/kept.txt": "",
+  });
+  const { code, stdout, stderr } = await made.run("call", "ls", '{"path":"tools"}');
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "kept.txt\n" });
+  expect(
+    stderr.match(/^Not in force: module ".*" \(.*\): the configuration that names it is not trusted/gm) ?? [],
+  ).toHaveLength(modules.length);
+});
+
 // oxfmt-ignore
 const BROKEN = [
   { title: "cannot be parsed",            text: "export const tools = [;",                                  says: /expected/i },

@@ -52,8 +52,7 @@ export async function loadModules(
     broken: [],
   };
   const trust = new TrustStore(environment);
-  for (const reference of modules)
-    await loadOne(reference, (module) => whyNotTrusted(module, reference, trust), loading);
+  for (const reference of modules) await loadOne(reference, (module) => whyNotTrusted(module, trust), loading);
   for (const { path, digest } of namedByService(environment)) {
     const reference = { path, where: "createService", is_named: true };
     await loadOne(
@@ -68,19 +67,22 @@ export async function loadModules(
 }
 
 async function loadOne(
-  { path, where }: ModuleReference,
+  { path, where, is_named }: ModuleReference,
   whyRefused: (module: BoundModule) => string | undefined,
   loading: Loading,
 ): Promise<void> {
-  const module = bindModule(path);
   const about = `module "${makeVisible(path)}" (${makeVisible(where)})`;
   const fail = (why: string): void =>
     void loading.broken.push(`Cannot load the ${about}: ${why}. Fix it, or remove it from "modules"`);
+  const refuse = (why: string): void => void loading.refused.push(`Not in force: ${about}: ${why}`);
   loading.files.add(path); // also where there is none yet: what is put there would be loaded
+  // Not even looked at: a repository that somebody else wrote neither has files opened nor stops a command.
+  if (!is_named) return refuse(`the configuration that names it is not trusted; ${LOOK}`);
+  const module = bindModule(path);
   if ("problem" in module) return fail(module.problem);
   for (const file of module.sources.keys()) loading.files.add(file);
   const why = whyRefused(module);
-  if (why !== undefined) return void loading.refused.push(`Not in force: ${about}: ${why}`);
+  if (why !== undefined) return refuse(why);
   try {
     const { importModule } = await import("./import-module.ts");
     take(await importModule(module), module.thing.path, loading);
@@ -92,8 +94,7 @@ async function loadOne(
 
 const LONGEST_CAUSE = 500;
 
-function whyNotTrusted({ thing }: BoundModule, { is_named }: ModuleReference, trust: TrustStore): string | undefined {
-  if (!is_named) return `the configuration that names it is not trusted; ${LOOK}`;
+function whyNotTrusted({ thing }: BoundModule, trust: TrustStore): string | undefined {
   if (trust.isTrusted(thing)) return undefined;
   const before = trust.find(thing);
   if (before === undefined) return `no person has trusted it; ${LOOK}`;
