@@ -17,8 +17,8 @@ const SECRET_STARTS: readonly string[] = [
 
 /**
  * Whether the last word of a text, from `at` on, reads as an ordinary word and not as the start of a secret. Only a line
- * of a key without its first line may begin like one; a stream therefore asks when no text came for a while, and not
- * between two pieces.
+ * of a key without its first line, and a token that is told by a sign in its middle, may begin like one; a stream
+ * therefore asks when no text came for a while, and not between two pieces.
  */
 export function endsInPlainWord(text: string, at: number): boolean {
   if (text.length - at > LONGEST || (at > 0 && !isSpace(text.charCodeAt(at - 1)))) return false;
