@@ -132,10 +132,10 @@ function prices(): string {
       ];
     });
     const head = ["model", "input", "output", "from the cache", "into the cache"];
-    return `## ${kinds.map((kind) => code(`${kind}:`)).join(", ")}\n\nAs of ${as_of}. The page of the provider: <${source}>.\n\n${table(head, rows)}\n`;
+    return `## ${kinds.map((kind) => code(`${kind}:`)).join(", ")}\n\nAs of ${as_of}. Check them on the page of the provider: <${source}>.\n\n${table(head, rows)}\n`;
   });
   const about =
-    "List prices that are built in, in US dollars per million tokens, at the standard tier. `prices` in your own configuration come first ([configuration.md](configuration.md)); give them for every model that you use if you count in another currency. An empty field is a price that is not known: for the cache, tokens then count as other input; a request without any price, and every model that is not listed here, has an unknown cost, which is shown as such and never as 0. A name with a day at its end (`-20251001`) is priced as the model without it. `autonous doctor` and `/cost` in a chat say which price counts.";
+    "List prices that are built in, in US dollars per million tokens, at the standard tier, collected from the providers' announcements and pages and from other people's copies of those: the provider's own page decides. `prices` in your own configuration come first ([configuration.md](configuration.md)); give them for every model that you use if you count in another currency. An empty field is a price that is not known: for the cache, tokens then count as other input; a request without any price, and every model that is not listed here, has an unknown cost, which is shown as such and never as 0. A name with a day at its end (`-20251001`) is priced as the model without it. `autonous doctor` and `/cost` in a chat say which price counts.";
   return `# Prices\n\n${about}\n\n${parts.join("\n")}`;
 }
 

@@ -73,9 +73,8 @@ async function variableForModules(paths: readonly string[]): Promise<Record<stri
     const module = bindModule(path);
     return "problem" in module ? { path, digest: "" } : { path, digest: module.thing.digest };
   });
-  const variable = { [SERVICE_MODULES]: JSON.stringify(named satisfies readonly NamedModule[]) };
-  const { refused, broken } = await loadModules({ modules: [] }, variable);
+  const { refused, broken } = await loadModules({ modules: [] }, named);
   const problems = [...broken, ...refused];
-  if (problems.length === 0) return variable;
+  if (problems.length === 0) return { [SERVICE_MODULES]: JSON.stringify(named satisfies readonly NamedModule[]) };
   throw new ToolError("InvalidArguments", `Cannot create the service: ${problems.join("; ")}`, { problems });
 }

@@ -15,7 +15,7 @@ import type { CommandLimits, Runtime, RuntimeOptions } from "@autonous/runtime";
 import { loadConfiguration } from "../config/load.ts";
 import type { Configuration } from "../config/load.ts";
 import type { LoadedModules } from "../config/load-modules.ts";
-import { SERVICE_MODULES } from "../config/service-modules.ts";
+import type { NamedModule } from "../config/service-modules.ts";
 import { withProject } from "../config/project.ts";
 import type { Settings } from "../config/settings.ts";
 import { TrustStore } from "../config/trust.ts";
@@ -116,11 +116,14 @@ export async function runtimeOptions(place: Workplace, print?: Pick<Print, "note
   return { ...plainOptions(place), ...options };
 }
 
-/** Loaded on demand: most configurations name no modules. */
-export async function readModules({ configuration }: Pick<Workplace, "configuration">): Promise<LoadedModules> {
-  if (configuration.modules.length === 0 && process.env[SERVICE_MODULES] === undefined) return NO_MODULES;
+/** Loaded on demand: most configurations name no modules. `named`: those that the service named, for its worker. */
+export async function readModules(
+  { configuration }: Pick<Workplace, "configuration">,
+  named: readonly NamedModule[] = [],
+): Promise<LoadedModules> {
+  if (configuration.modules.length === 0 && named.length === 0) return NO_MODULES;
   const { loadModules } = await import("../config/load-modules.ts");
-  return await loadModules(configuration);
+  return await loadModules(configuration, named);
 }
 
 const NO_MODULES: LoadedModules = { options: {}, loaded: [], refused: [], broken: [] };

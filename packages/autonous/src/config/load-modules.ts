@@ -3,7 +3,6 @@ import type { RuntimeOptions, Tool } from "@autonous/runtime";
 import type { Configuration, ModuleReference } from "./load.ts";
 import { bindModule } from "./module-files.ts";
 import type { BoundModule } from "./module-files.ts";
-import { SERVICE_MODULES } from "./service-modules.ts";
 import type { NamedModule } from "./service-modules.ts";
 import { changesSince, TrustStore } from "./trust.ts";
 
@@ -37,10 +36,10 @@ interface Loading {
   readonly broken: string[];
 }
 
-/** Loads the modules that are trusted as they are now. Never throws: each other one is reported. */
+/** Loads the modules that are trusted as they are now, and those that a service named. Never throws: each other one is reported. */
 export async function loadModules(
   { modules }: Pick<Configuration, "modules">,
-  environment: NodeJS.ProcessEnv = process.env,
+  named: readonly NamedModule[] = [],
 ): Promise<LoadedModules> {
   const loading: Loading = {
     tools: [],
@@ -51,9 +50,9 @@ export async function loadModules(
     refused: [],
     broken: [],
   };
-  const trust = new TrustStore(environment);
+  const trust = new TrustStore(process.env);
   for (const reference of modules) await loadOne(reference, (module) => whyNotTrusted(module, trust), loading);
-  for (const { path, digest } of namedByService(environment)) {
+  for (const { path, digest } of named) {
     const reference = { path, where: "createService", is_named: true };
     await loadOne(
       reference,
@@ -128,8 +127,4 @@ function isTool(value: unknown): value is Tool {
   return (
     typeof name === "string" && Array.isArray(aliases) && args_schema !== undefined && typeof execute === "function"
   );
-}
-
-function namedByService(environment: NodeJS.ProcessEnv): readonly NamedModule[] {
-  return JSON.parse(environment[SERVICE_MODULES] ?? "[]") as readonly NamedModule[]; // written by the service itself
 }

@@ -17,6 +17,7 @@ const CASES = [
   { title: "tokens counted here",       more: { isEstimated: true },                         line: "claude-x | guarded | about 12.3k in, 678 out | cost 0.0123 | context 12%" },
   { title: "almost nothing used",       more: { context: { tokens: 3, limit: 100_000 } },    line: "claude-x | guarded | 12.3k in, 678 out | cost 0.0123 | context under 1%" },
   { title: "a server of one's own",     more: { model: "compatible:m@http://127.0.0.1:1/v1" }, line: "m | guarded | 12.3k in, 678 out | cost 0.0123 | context 12%" },
+  { title: "nothing used yet",           more: { usage: { input_tokens: 0, output_tokens: 0, cost: 0 } }, line: "claude-x | guarded | 0 in, 0 out | context 12%" },
   { title: "a million",                 more: { usage: { input_tokens: 1_240_000, output_tokens: 999, cost: 2 } }, line: "claude-x | guarded | 1.2M in, 999 out | cost 2.0000 | context 12%" },
 ] as const;
 

@@ -20,7 +20,7 @@ export function statusLine({ model, profile, usage, context, isEstimated }: Used
   const rest = [
     profile,
     `${about}${short(input_tokens)} in, ${short(output_tokens)} out`,
-    cost === null ? "cost unknown" : `cost ${cost.toFixed(4)}`,
+    ...(input_tokens + output_tokens === 0 ? [] : [cost === null ? "cost unknown" : `cost ${cost.toFixed(4)}`]),
     ...(context === undefined ? [] : [`context ${percent(context)}`]),
   ].join(GAP);
   const room = Math.max(1, Math.min(width, WIDTH) - widthOf(rest) - GAP.length);

@@ -14,6 +14,8 @@ import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { findWorkplace, plainOptions, readModules } from "../open-runtime.ts";
+import { readServiceModules, SERVICE_MODULES } from "../../config/service-modules.ts";
+import type { NamedModule } from "../../config/service-modules.ts";
 import type { Workplace } from "../open-runtime.ts";
 import { readLimits } from "../options.ts";
 
@@ -70,7 +72,7 @@ async function prepareWorker({ name, place, store, note, drain }: WorkParts): Pr
   const { settings } = place.configuration;
   watchBreakers((breaker) => tell({ type: "breaker", breaker }));
   // A module that cannot be loaded costs its tools, not the worker: it would be no better at the next start.
-  const { options, refused, broken } = await readModules(place);
+  const { options, refused, broken } = await readModules(place, serviceModules());
   for (const line of [...broken, ...refused]) note(line);
   return createWorker({
     store,
@@ -90,6 +92,13 @@ async function prepareWorker({ name, place, store, note, drain }: WorkParts): Pr
     onProblem: (problem) => note(problem.message),
     drain,
   });
+}
+
+function serviceModules(): readonly NamedModule[] {
+  const named = readServiceModules(process.env[SERVICE_MODULES]);
+  if (named === undefined)
+    throw new UsageError(`Cannot read ${SERVICE_MODULES}: only a service sets it, for its worker; unset it`);
+  return named;
 }
 
 let isToBeTold = false;
