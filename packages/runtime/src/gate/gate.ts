@@ -57,7 +57,7 @@ export async function runGate(
   call.release_approval?.();
   const uncounted = await countUse(call, parts);
   problem ??= uncounted;
-  const settled = settleSafely(call, problem, parts); // 10  redact, put aside, cut
+  const settled = settleSafely(call, problem, parts); // 10  redact, store, truncate
   if (problem instanceof Parked) return settled.result; // the call is still open
   return await recordEnd(call, settled, parts); // 11
 }
