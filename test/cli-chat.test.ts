@@ -154,7 +154,7 @@ atTerminal(
     await terminal.sees(PROMPT);
     terminal.type("\u0004");
     expect(await terminal.ended).toMatchObject({ code: 0 });
-    expect((await tasks()).at(-1)).toBe("(I took your last changes back: b.txt)\n\nand now?");
+    expect((await tasks()).at(-1)).toBe("(I undid your last changes: b.txt)\n\nand now?");
   },
 );
 

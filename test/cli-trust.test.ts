@@ -221,7 +221,7 @@ test("one thing can be trusted and revoked alone, by its path or a skill's name;
   for (const wrong of [["nothing"], ["/etc/passwd"], ["kit", "x y"], ["--revoke", "kit"], ["../outside"]]) {
     const { code, stderr } = await run("policy", "trust", ...wrong);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/There is no configuration or skill ".*" to trust: found /);
+    expect(stderr).toMatch(/There is no configuration, module or skill ".*" to trust: found /);
   }
   expect((await run("policy", "trust", "--revoke", "--digest", "0")).code).toBe(2);
 

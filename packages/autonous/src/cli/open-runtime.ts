@@ -42,7 +42,7 @@ type Given = Pick<CommandInput, "options"> & Partial<Pick<CommandInput, "print">
 
 const told = new Set<string>();
 
-function tellOnce(text: string, print: Print | undefined): void {
+function tellOnce(text: string, print: Pick<Print, "note"> | undefined): void {
   if (!told.has(text)) print?.note(makeVisible(text));
   told.add(text);
 }
@@ -112,7 +112,7 @@ export async function openRuntime(input: Given, more: Partial<RuntimeOptions> = 
 export async function runtimeOptions(place: Workplace, print?: Pick<Print, "note">): Promise<RuntimeOptions> {
   const { options, refused, broken } = await readModules(place);
   if (broken.length > 0) throw new UsageError(broken.join("\n"));
-  for (const line of refused) tellOnce(line, print as Print | undefined);
+  for (const line of refused) tellOnce(line, print);
   return { ...plainOptions(place), ...options };
 }
 

@@ -20,7 +20,7 @@ export const POLICY_COMMANDS: readonly Command[] = [
     args: [
       {
         name: "[thing...]",
-        meaning: "only these: a configuration file, a folder with some, or a skill by name (default: all)",
+        meaning: "only these: a configuration or module file, a folder with some, or a skill by name (default: all)",
       },
     ],
     options: [

@@ -23,7 +23,7 @@ interface SessionFilter {
   readonly kind?: Session["kind"];
 }
 
-/** Most runs are single calls. So many files are looked into at most, the latest first. */
+/** Files that are read at most, the latest first: most runs are single calls. */
 const MOST_FILES = 2000;
 
 /** The sessions of a state folder, the last active first. Those of the service are not among them. */

@@ -6,8 +6,8 @@ export function showResult({ ok, payload, error, artifacts }: ToolCallResult, pr
   if (payload !== null && payload.stdout !== "") print.text(payload.stdout);
   if (payload !== null && payload.stderr !== "") print.output(payload.stderr);
   if (ok && payload?.next_page_cursor !== undefined)
-    print.note(`There is more. Go on with "cursor": "${payload.next_page_cursor}"`);
-  if (artifacts.undo_id !== undefined) print.note(`To take it back: autonous undo ${artifacts.undo_id}`);
+    print.note(`More results: pass "cursor": "${payload.next_page_cursor}"`);
+  if (artifacts.undo_id !== undefined) print.note(`Undo: autonous undo ${artifacts.undo_id}`);
   if (error === null) return;
   print.note(`${error.code}: ${error.message}`);
   if (error.hint !== undefined) print.note(error.hint);

@@ -75,7 +75,7 @@ async function loadOne(
     void loading.broken.push(`Cannot load the ${about}: ${why}. Fix it, or remove it from "modules"`);
   const refuse = (why: string): void => void loading.refused.push(`Not in force: ${about}: ${why}`);
   loading.files.add(path); // also where there is none yet: what is put there would be loaded
-  // Not even looked at: a repository that somebody else wrote neither has files opened nor stops a command.
+  // Not opened: a repository that is not trusted has no files opened, and stops no command.
   if (!is_named) return refuse(`the configuration that names it is not trusted; ${LOOK}`);
   const module = bindModule(path);
   if ("problem" in module) return fail(module.problem);

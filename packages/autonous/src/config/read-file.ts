@@ -120,7 +120,7 @@ function partOf(problem: string): readonly (string | number)[] {
 }
 
 const NOT_A_SETTING = "is not a setting";
-/** A guess takes its time, and nobody is told of more mistakes than this. */
+/** A guess takes time, and no message lists more mistakes than this. */
 const MOST_GUESSED = 100;
 
 function unknownKey(key: string): string {

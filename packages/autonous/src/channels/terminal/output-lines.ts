@@ -11,7 +11,7 @@ const INDENT = "    ";
 /** Lines of a command that went well, and of one that failed. What is beyond them is counted. */
 const SHOWN = { stdout: 4, stderr: 2, alone: 5 } as const;
 const SHOWN_FAILED = { stdout: 5, stderr: 20, alone: 20 } as const;
-/** A long line of a command that failed is shown on so many rows. */
+/** Rows of a long line of a command that failed. */
 const ROWS_FAILED = 4;
 
 // Colours and other orders to a terminal, of which a reader needs nothing. What is left of others is made visible.

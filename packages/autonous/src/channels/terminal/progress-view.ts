@@ -7,7 +7,7 @@ import { cutTo, foldHard } from "./width.ts";
 const EVERY_MS = 100;
 const BAR_COLUMNS = 20;
 const DETAIL_CHARACTERS = 200;
-/** Where a line cannot be written anew: how often a call that knows its fraction says how far it is. */
+/** Where a line cannot be redrawn: how often a call that knows its fraction says how far it is. */
 const STEPS = 10;
 /** The last lines of what a command prints that are seen while it runs. */
 const OUTPUT_LINES = 5;
@@ -15,7 +15,7 @@ const OUTPUT_LINES = 5;
 const KEPT_CHARACTERS = 16_384;
 const INDENT = "    ";
 
-/** How far calls are: a bar or the end of their output, written anew in place; or lines, where that cannot be. */
+/** How far calls are: a bar or the end of their output, redrawn in place; or lines, where that cannot be. */
 export interface ProgressView {
   show(progress: Progress): void;
   /** The call is over. Gives whether all of its output is on the screen. */

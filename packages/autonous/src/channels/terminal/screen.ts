@@ -3,12 +3,12 @@ import { cutTo, widthOf } from "./width.ts";
 
 export type Style = "bold" | "dim" | "italic" | "underline" | "strikethrough" | "red" | "green" | "yellow" | "cyan";
 
-/** Where people look: lines that stay, and below them some that are written anew in place. */
+/** Where people look: lines that stay, and below them some that are redrawn in place. */
 export interface Screen {
   /** How wide it is by now; undefined where the lines go to a file or a program. */
   readonly columns: number | undefined;
   readonly rows: number;
-  /** Whether a line can be written anew in place. */
+  /** Whether a line can be redrawn in place. */
   readonly rewrites: boolean;
   /** Colours what was made visible before, where colours are wanted. */
   paint(style: Style, text: string): string;

@@ -5,7 +5,7 @@ import type { Screen } from "./screen.ts";
 import { wrap } from "./width.ts";
 
 /**
- * A reply as it comes: rows that nothing can be added to stay, those below them are written anew in place. It is a
+ * A reply as it comes: rows that nothing can be added to stay, those below them are redrawn in place. It is a
  * preview: what the record says in the end is what counts, and `settle` shows what of that is not there yet.
  */
 export interface StreamView {

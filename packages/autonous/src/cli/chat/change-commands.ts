@@ -22,7 +22,7 @@ export async function undoLast(chat: Chat): Promise<void> {
     if (result.error !== null) break;
     for (const file of result.artifacts.files_changed) files.add(file);
   }
-  if (files.size > 0) news.push(`(I took your last changes back: ${[...files].join(", ")})`);
+  if (files.size > 0) news.push(`(I undid your last changes: ${[...files].join(", ")})`);
 }
 
 async function lastChanges(chat: Chat): Promise<MessageChanges | undefined> {

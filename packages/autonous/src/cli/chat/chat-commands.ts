@@ -24,7 +24,7 @@ const COMMANDS: Readonly<Record<string, ChatCommand>> = {
   "/undo":      {                   meaning: "undo what the last message changed; again: the one before", run: undoLast },
   "/diff":      { takes: "[last]",  meaning: "show what this chat, or the last message, changed", run: showDiff },
   "/sessions":  {                   meaning: "list the sessions of this folder",                run: showSessions },
-  "/resume":    { takes: "[run]",   meaning: "go on with another session",                      run: resume },
+  "/resume":    { takes: "[run]",   meaning: "resume another session",                          run: resume },
   "/approvals": {                   meaning: "show what was allowed for the rest of this chat", run: showGrants },
   "/exit":      {                   meaning: "end the chat; so does Ctrl-D",                    run: async () => "end" },
 };

@@ -29,7 +29,7 @@ function asMention(path: string, isQuoted: boolean): string {
   return path.endsWith("/") ? `@"${path}` : `@"${path}"`;
 }
 
-/** So many are offered: more could not be looked through, and each is decided on. */
+/** More could not be looked through, and the policy decides on each. */
 const MOST_OFFERED = 50;
 
 /** Files and folders whose path begins so; else, files whose name has it in it. Folders end in `/`. */

@@ -32,7 +32,7 @@ function readPlain(word: string, typed: string, cwd: string): Mention | undefine
   const bare = typed.replace(/[.,;:!?)\]}]+$/, "");
   for (const path of [typed, bare]) {
     const kind = path === "" ? undefined : kindOf(path, cwd);
-    // A folder is named on purpose where it ends in "/"; else it may be a package, or somebody.
+    // A folder is named on purpose where it ends in "/"; else it may be a package or the name of a user.
     if (kind === "file" || (kind === "folder" && path.endsWith("/"))) return { word, path, kind };
     if (kind === "folder") return undefined;
   }

@@ -27,7 +27,7 @@ export async function resume(chat: Chat, id: string): Promise<void> {
   const { place, print, session } = chat;
   if (id === "") {
     await showSessions(chat);
-    if (!print.json) print.note("/resume <run> goes on with one of them");
+    if (!print.json) print.note("/resume <run> resumes one of them");
     return;
   }
   if (id === session.runtime.run_id) throw new UsageError(`${id} is the session that is open`);

@@ -58,7 +58,7 @@ export class TypedHistory {
     );
   }
 
-  /** Whoever still has the old file open adds to it under its new name. The lock keeps two from doing it one after the other. */
+  /** A chat that still has the old file open adds to it under its new name. The lock keeps two from doing it one after the other. */
   #rotate(): void {
     const lock = `${this.#file}.lock`;
     const age = Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());

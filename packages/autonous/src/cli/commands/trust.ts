@@ -90,7 +90,7 @@ function select<T>(
     if (found.length > 0) return found;
     const known = all.map((each) => naming(each).name ?? naming(each).path).slice(0, MAX_NAMED);
     const here = known.length === 0 ? "nothing" : known.map((each) => JSON.stringify(each)).join(", ");
-    throw new UsageError(`There is no configuration or skill ${JSON.stringify(word)} to trust: found ${here}`);
+    throw new UsageError(`There is no configuration, module or skill ${JSON.stringify(word)} to trust: found ${here}`);
   });
   return all.filter((each) => chosen.some((some) => some.includes(each)));
 }

@@ -21,7 +21,7 @@ const SMALL_BYTES = 4096;
 const PACKED_REFS_BYTES = 8 << 20;
 /** More files than this take longer to look at than a person waits for a prompt. */
 const MAX_FILES = 20_000;
-/** Of files whose times changed and whose size did not: so many bytes are read to compare them. */
+/** Bytes that are read at most to compare files whose times changed and whose size did not. */
 const MAX_READ_BYTES = 16 << 20;
 /** Git's own rules are stricter; what is not a plain name is not shown. */
 const BRANCH = /^ref: refs\/heads\/([\p{L}\p{N}][\p{L}\p{N}._/+@#=-]{0,199})\n?$/u;
