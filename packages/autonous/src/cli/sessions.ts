@@ -4,6 +4,7 @@ import type { RuntimeEvent } from "@autonous/runtime";
 import { readChatRecord, totalUse } from "./chat/chat-record.ts";
 import { parseEvent, Records, runFile } from "./records.ts";
 import { table } from "./table.ts";
+import { costText } from "./usage.ts";
 
 /** A chat, or a run with a task, that can be resumed. */
 export interface Session {
@@ -96,11 +97,6 @@ export function sessionTable(sessions: readonly Session[], { width, now, current
     first_line,
   ]);
   return table([["RUN", "AGE", "COST", "FIRST LINE"], ...rows], { width, fixed: 3, last: "cut" });
-}
-
-/** `0.0123`; "unknown" where a model has no price, which is not the same as nothing. */
-export function costText(cost: number | null): string {
-  return cost === null ? "unknown" : cost.toFixed(4);
 }
 
 // oxfmt-ignore

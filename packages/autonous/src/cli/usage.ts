@@ -12,8 +12,13 @@ export function usageText({ turns, calls, usage, isEstimated }: Used): string {
     count(turns, "turn"),
     count(calls, "call"),
     ...(hasTokens ? [`${grouped(input_tokens)} tokens in and ${grouped(output_tokens)} out`] : []),
-    ...(cost === null || !hasTokens ? [] : [`cost ${cost.toFixed(4)}`]),
+    ...(cost === null || !hasTokens ? [] : [`cost ${costText(cost)}`]),
   ].join(", ");
+}
+
+/** `0.0123`; "unknown" where a model has no price, which is not the same as nothing. */
+export function costText(cost: number | null): string {
+  return cost === null ? "unknown" : cost.toFixed(4);
 }
 
 /** `12,345`. The library for languages would take 10 ms to load. */

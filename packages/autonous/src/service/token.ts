@@ -36,6 +36,7 @@ export function curlLine(url: string, token_file: string): string {
   return `curl -N -H "Authorization: Bearer $(cat ${quoteForShell(token_file)})" -d '{"text":"/ls ."}' ${url}/api/tasks`;
 }
 
-function quoteForShell(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
+/** One word of a shell, whatever is in it. */
+export function quoteForShell(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

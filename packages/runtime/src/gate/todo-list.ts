@@ -1,5 +1,6 @@
 import type { TodoItem, TodoList } from "../contract/context.ts";
 import type { Journal } from "../contract/journal.ts";
+import { todoText } from "../output/todo-text.ts";
 import type { GateCall, GateParts } from "./call.ts";
 import { draftEvent } from "./call.ts";
 
@@ -59,9 +60,4 @@ function itemsIn(value: unknown): readonly TodoItem[] {
     const { text, done } = Object(row) as Partial<TodoItem>;
     return typeof text === "string" ? [{ text, done: done === true }] : [];
   });
-}
-
-/** For people and the model alike. */
-function todoText(items: readonly TodoItem[]): string {
-  return items.map(({ text, done }, i) => `[${done ? "x" : " "}] ${i + 1}. ${text}`).join("\n");
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { TodoItem } from "../contract/context.ts";
 import { defineTool } from "../contract/tool.ts";
+import { todoText } from "../output/todo-text.ts";
 import { ToolError } from "../protocol/errors.ts";
 
 const MAX_STEPS = 30;
@@ -33,8 +34,8 @@ export const todo = defineTool({
     const items = isChanged
       ? await list.change((before) => ticked(set?.map(toStep) ?? before, tick))
       : await list.read();
-    const lines = items.map(({ text, done }, i) => `[${done ? "x" : " "}] ${i + 1}. ${text}\n`);
-    return { data: { items: [...items] }, stdout: lines.length === 0 ? "No steps yet\n" : lines.join("") };
+    const shown = items.length === 0 ? "No steps yet" : todoText(items);
+    return { data: { items: [...items] }, stdout: `${shown}\n` };
   },
 });
 

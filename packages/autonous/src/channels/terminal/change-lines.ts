@@ -2,6 +2,7 @@ import { makeVisible } from "@autonous/runtime";
 import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import { diffLines } from "./diff-lines.ts";
 import { argumentsOf, isExcerpt } from "./event-words.ts";
+import { moreLines } from "./output-lines.ts";
 import type { Screen } from "./screen.ts";
 import { wrap } from "./width.ts";
 
@@ -57,7 +58,7 @@ function writtenLines(args: Readonly<Record<string, unknown>>, options: ChangeOp
 function textLines(text: string, { screen, all, isCut = false }: ChangeOptions): readonly string[] {
   const width = (screen.columns ?? WIDEST) - INDENT.length;
   const { lines, more } = diffLines(text, { screen, width, most: all ? ALL_LINES : CHANGE_LINES });
-  const count = `${more} more line${more === 1 ? "" : "s"}`;
+  const count = moreLines(more);
   const rest = isCut ? [more === 0 ? "… and more" : `… over ${count}`] : more === 0 ? [] : [`… ${count}`];
   return [...lines, ...rest].map((line) => `${INDENT}${line}`);
 }

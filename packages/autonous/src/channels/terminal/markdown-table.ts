@@ -2,7 +2,7 @@ import type { Token, Tokens } from "marked";
 import type { Style } from "./screen.ts";
 import { styledRows, widthOfPieces } from "./styled-text.ts";
 import type { Piece } from "./styled-text.ts";
-import { widthOf } from "./width.ts";
+import { widthOfPainted } from "./width.ts";
 
 interface TableOptions {
   readonly width: number;
@@ -13,8 +13,6 @@ interface TableOptions {
 /** A column that is narrower breaks every word: then each row is a list of its cells. */
 const NARROWEST = 6;
 const BETWEEN = " │ ";
-// oxlint-disable-next-line no-control-regex
-const COLOURS = /\u001b\[[\d;]*m/g;
 
 export function tableRows({ header, rows }: Tokens.Table, options: TableOptions): readonly string[] {
   const all = [header, ...rows].map((row) => row.map(({ tokens }) => options.cell(tokens)));
@@ -64,7 +62,7 @@ function rowLines(
 }
 
 function padPainted(text: string, width: number): string {
-  return text + " ".repeat(Math.max(0, width - widthOf(text.replaceAll(COLOURS, ""))));
+  return text + " ".repeat(Math.max(0, width - widthOfPainted(text)));
 }
 
 function listedRow(

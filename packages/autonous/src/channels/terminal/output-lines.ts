@@ -31,6 +31,11 @@ export function linesOf(text: string): readonly string[] {
   return text === "" ? [] : text.replace(/\n$/, "").split("\n");
 }
 
+/** `1 more line`, `4 more lines`. */
+export function moreLines(count: number): string {
+  return `${count} more line${count === 1 ? "" : "s"}`;
+}
+
 interface OutputOptions {
   readonly screen: Pick<Screen, "columns" | "paint">;
   readonly isFailed: boolean;
@@ -61,7 +66,7 @@ function lastLines(text: string, most: number, { screen, isFailed, all }: Output
     return isFailed ? foldedTo(clean, width) : [cutTo(clean, width)];
   });
   const more = lines.length - shown.length + leftOut(text);
-  const note = more === 0 || all ? [] : [`… ${more} more line${more === 1 ? "" : "s"}`];
+  const note = more === 0 || all ? [] : [`… ${moreLines(more)}`];
   return [...note, ...rows].map((row) => `${INDENT}${screen.paint("dim", row)}`);
 }
 

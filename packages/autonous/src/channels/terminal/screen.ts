@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { cutTo, widthOf } from "./width.ts";
+import { cutTo, widthOfPainted } from "./width.ts";
 
 export type Style = "bold" | "dim" | "italic" | "underline" | "strikethrough" | "red" | "green" | "yellow" | "cyan";
 
@@ -45,8 +45,6 @@ const MOST_HELD = 1000;
 const ROOM_BEHIND = 3;
 const CLEAR_LINE = "\r\u001b[K";
 const CLEAR_BELOW = "\r\u001b[J";
-// oxlint-disable-next-line no-control-regex
-const COLOURS = /\u001b\[[\d;]*m/g;
 
 export function createScreen(stream: ScreenStream, env: NodeJS.ProcessEnv): Screen {
   const isTerminal = stream.isTTY === true;
@@ -120,7 +118,7 @@ function positive(size: number | undefined): number | undefined {
 
 /** From their last row, where the cursor is. A terminal that became narrower has broken lines. */
 function clearRows(lines: readonly string[], width: number): string {
-  const taken = lines.map((line) => Math.max(1, Math.ceil(widthOf(line.replaceAll(COLOURS, "")) / width)));
+  const taken = lines.map((line) => Math.max(1, Math.ceil(widthOfPainted(line) / width)));
   const rows = taken.reduce((sum, each) => sum + each, 0);
   return rows > 1 ? `\u001b[${rows - 1}A${CLEAR_BELOW}` : CLEAR_LINE;
 }

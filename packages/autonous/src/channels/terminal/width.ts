@@ -9,6 +9,14 @@ export function widthOf(text: string): number {
   return width;
 }
 
+// oxlint-disable-next-line no-control-regex
+const COLOURS = /\u001b\[[\d;]*m/g;
+
+/** The same for text that was painted: colours take no column. */
+export function widthOfPainted(text: string): number {
+  return widthOf(text.replaceAll(COLOURS, ""));
+}
+
 const PLAIN = /^[ -~]*$/;
 const MARK = /^[\p{Mn}\p{Me}\u1160-\u11ff]$/u;
 // Unicode's East Asian Width W and F, in blocks, and what is drawn as an emoji.

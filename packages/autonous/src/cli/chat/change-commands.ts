@@ -1,4 +1,5 @@
 import { diffLines } from "../../channels/terminal/diff-lines.ts";
+import { moreLines } from "../../channels/terminal/output-lines.ts";
 import { stderrScreen } from "../approver.ts";
 import { UsageError } from "../command.ts";
 import { showResult } from "../show-result.ts";
@@ -43,5 +44,5 @@ export async function showDiff(chat: Chat, which: string): Promise<void> {
   const { lines, more } = diffLines(text, { screen: stderrScreen(), width: print.noteWidth ?? 200, most: MOST_LINES });
   stderrScreen().print(lines);
   const cut = changes.filter(({ truncated }) => truncated).length;
-  if (more > 0 || cut > 0) print.note(`[truncated: ${more} more lines; ${cut} files are shown in part]`);
+  if (more > 0 || cut > 0) print.note(`[truncated: ${moreLines(more)}; ${cut} files are shown in part]`);
 }

@@ -1,8 +1,8 @@
 import { createProvider } from "../../model/choose.ts";
 import { priceSource, sourceText } from "../../model/prices.ts";
 import { toolTable } from "../commands/tools.ts";
-import { costText } from "../sessions.ts";
 import { table } from "../table.ts";
+import { costText } from "../usage.ts";
 import { totalUse } from "./chat-record.ts";
 import type { ModelUse } from "./chat-record.ts";
 import { recordOf } from "./conversation.ts";

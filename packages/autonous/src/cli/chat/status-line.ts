@@ -1,6 +1,7 @@
 import { makeVisible } from "@autonous/runtime";
 import { cutTo, widthOf } from "../../channels/terminal/width.ts";
 import type { Asked } from "../agent-session.ts";
+import { costText } from "../usage.ts";
 
 type Used = Pick<Asked, "context" | "isEstimated"> & {
   readonly usage: Pick<Asked["usage"], "input_tokens" | "output_tokens" | "cost">;
@@ -20,7 +21,7 @@ export function statusLine({ model, profile, usage, context, isEstimated }: Used
   const rest = [
     profile,
     `${about}${short(input_tokens)} in, ${short(output_tokens)} out`,
-    ...(input_tokens + output_tokens === 0 ? [] : [cost === null ? "cost unknown" : `cost ${cost.toFixed(4)}`]),
+    ...(input_tokens + output_tokens === 0 ? [] : [`cost ${costText(cost)}`]),
     ...(context === undefined ? [] : [`context ${percent(context)}`]),
   ].join(GAP);
   const room = Math.max(1, Math.min(width, WIDTH) - widthOf(rest) - GAP.length);

@@ -8,6 +8,7 @@ import { bindModule } from "../../config/module-files.ts";
 import { thingOf } from "../../config/project.ts";
 import { changesSince, TrustStore } from "../../config/trust.ts";
 import type { Thing } from "../../config/trust.ts";
+import { quoteForShell } from "../../service/token.ts";
 import { wrap } from "../../channels/terminal/width.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
@@ -114,7 +115,7 @@ function isMissing(error: unknown): boolean {
 /** What to run from the same folder, for exactly what was shown. */
 function commandFor({ args }: CommandInput, place: Workplace, digest: string): string {
   const words = ["autonous", "policy", "trust", ...args, ...replayOptions(place), "--digest", digest];
-  return words.map((word) => (/^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(" ");
+  return words.map(quoteForShell).join(" ");
 }
 
 function configurationsOf({ configuration, opened }: Workplace, store: TrustStore): readonly Brought[] {
