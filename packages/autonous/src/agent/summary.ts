@@ -25,13 +25,13 @@ export async function fitWindow(run: Run, parent_id: string): Promise<void> {
   await run.write({ type: "model.completed", parent_id, payload });
 }
 
-interface Summed {
+interface Summary {
   readonly text: string;
   readonly about: object;
 }
 
 /** A model that cannot sum up is no reason to stop: what was done is known without it. */
-async function sumUp(run: Run, from: number): Promise<Summed> {
+async function sumUp(run: Run, from: number): Promise<Summary> {
   try {
     const { text, about } = await askForSummary(run, from);
     return { text: text === "" ? withoutModel(run) : text, about };
@@ -42,7 +42,7 @@ async function sumUp(run: Run, from: number): Promise<Summed> {
 }
 
 /** Throws `NoReply`. */
-async function askForSummary(run: Run, from: number): Promise<Summed> {
+async function askForSummary(run: Run, from: number): Promise<Summary> {
   const { window } = run;
   const task = run.messages[window.task]?.text ?? "";
   const before = window.summary === undefined ? "" : `What was summed up before:\n${window.summary}\n\n`;
@@ -73,7 +73,7 @@ export async function compactHistory(options: AgentOptions): Promise<CompactedHi
   const run = await openRun(options);
   const from = run.window.task;
   const tokens_before = sumTokens(showWindow(run.window, run.messages.slice(0, from)));
-  let summed: Summed;
+  let summed: Summary;
   try {
     summed = await askForSummary(run, from);
   } catch (error) {

@@ -17,7 +17,7 @@ export function callText(payload: Payload): string {
 /** The argument that says most of a call, where it has one of these. */
 const MAIN = ["cmd", "command", "path", "file_path", "pattern", "url", "background_id", "name", "query"] as const;
 
-/** What arguments are where nobody gave them, and events have them all the same. */
+/** Default values: events record them like values that were given. */
 const DEFAULTS: Readonly<Record<string, unknown>> = { workdir: ".", mode: "overwrite" };
 
 /** The same without the signs of JSON, for who follows a run: `bash npm test`, `edit a.txt find="80" replace="8080"`. */

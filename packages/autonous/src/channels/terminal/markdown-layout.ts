@@ -1,7 +1,7 @@
 import { codeRows, markdownRows } from "./markdown.ts";
 import type { MarkdownOptions } from "./markdown.ts";
 import { plainLayout } from "./plain-layout.ts";
-import type { Layout, Laid } from "./plain-layout.ts";
+import type { Layout, LaidRows } from "./plain-layout.ts";
 
 /** A block that is longer is shown in parts: what it costs to read one grows faster than its length. */
 const LONGEST_BLOCK = 4096;
@@ -41,7 +41,7 @@ class MarkdownLayout implements Layout {
     this.#spentMs = 0;
   }
 
-  take(text: string, width: number, isWhole: boolean): Laid {
+  take(text: string, width: number, isWhole: boolean): LaidRows {
     const rows: string[] = [];
     let used = 0;
     for (;;) {
@@ -74,7 +74,7 @@ class MarkdownLayout implements Layout {
   }
 
   /** The rows and the length of what the text begins with; undefined where that is not decided yet. */
-  #next(text: string, width: number, isWhole: boolean): Omit<Laid, "below"> | undefined {
+  #next(text: string, width: number, isWhole: boolean): Omit<LaidRows, "below"> | undefined {
     if (this.#fence !== undefined) return this.#nextCode(text, width, isWhole);
     const opened = FENCE.exec(text);
     if (opened !== null) {
@@ -88,7 +88,7 @@ class MarkdownLayout implements Layout {
     return { rows: this.#render(text.slice(0, part), width), used: part };
   }
 
-  #nextCode(text: string, width: number, isWhole: boolean): Omit<Laid, "below"> | undefined {
+  #nextCode(text: string, width: number, isWhole: boolean): Omit<LaidRows, "below"> | undefined {
     const lineEnd = text.indexOf("\n");
     if (lineEnd < 0 && !isWhole && text.length <= LONGEST_BLOCK) return undefined;
     const used = lineEnd < 0 ? (isWhole ? text.length : LONGEST_BLOCK) : lineEnd + 1;

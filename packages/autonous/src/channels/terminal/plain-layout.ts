@@ -4,12 +4,12 @@ import { expandTabs, widthOf } from "./width.ts";
 /** Text that comes in pieces, as rows. */
 export interface Layout {
   /** The rows that stay of a text that may go on, and how much of it they are; and how the rest looks by now. */
-  take(text: string, width: number, isWhole: boolean): Laid;
+  take(text: string, width: number, isWhole: boolean): LaidRows;
   /** Another text begins. */
   reset(): void;
 }
 
-export interface Laid {
+export interface LaidRows {
   readonly rows: readonly string[];
   readonly used: number;
   readonly below: readonly string[];
@@ -30,7 +30,7 @@ function show(text: string): string {
 }
 
 /** The rows of a text that nothing can be added to any more; all of them where it is whole. */
-function fullRows(text: string, width: number, isWhole: boolean): Omit<Laid, "below"> {
+function fullRows(text: string, width: number, isWhole: boolean): Omit<LaidRows, "below"> {
   const rows: string[] = [];
   let used = 0;
   for (;;) {

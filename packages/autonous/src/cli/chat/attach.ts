@@ -11,7 +11,7 @@ import { findMentions } from "./mentions.ts";
 import type { Mention } from "./mentions.ts";
 
 /** A message with the files that it names. */
-interface Attached {
+interface AttachedMessage {
   readonly text: string;
   readonly images: readonly MessageImage[];
 }
@@ -24,7 +24,7 @@ const MOST_IMAGE_BYTES = 3_500_000;
 /** What every provider that takes images takes. */
 const IMAGE_TYPES = new Set(["image/png", "image/jpeg", "image/webp", "image/gif"]);
 
-type Attaching = Pick<Chat, "session" | "place" | "print" | "signal">;
+type ChatParts = Pick<Chat, "session" | "place" | "print" | "signal">;
 
 /** The task that the calls belong to. */
 interface Task {
@@ -39,7 +39,7 @@ type Piece = { readonly quotation: Quotation; readonly image?: MessageImage } | 
  * Reads the files that a message names with `@`, by governed calls of `read`: what the policy refuses stays out, and each
  * call is on record. What could not be attached is told to the person and to the model.
  */
-export async function attachFiles(text: string, chat: Attaching, task: Task): Promise<Attached> {
+export async function attachFiles(text: string, chat: ChatParts, task: Task): Promise<AttachedMessage> {
   const mentions = findMentions(text, chat.place.cwd);
   const quotations: Quotation[] = [];
   const images: MessageImage[] = [];
@@ -64,7 +64,7 @@ function tooMuch(): Piece {
   return { problem: `a message takes ${MOST_FILES} files with ${MOST_CHARACTERS} characters; name it in another one` };
 }
 
-async function attach(mention: Mention, chat: Attaching, task: Task): Promise<Piece> {
+async function attach(mention: Mention, chat: ChatParts, task: Task): Promise<Piece> {
   const { path, kind } = mention;
   if (kind === "missing") return { problem: "there is no such file; it is sent as text" };
   const name = kind === "folder" ? "ls" : "read";
@@ -104,7 +104,7 @@ function textOf({ payload }: ToolCallResult): string {
 }
 
 /** `read` names an image and gives its hash; only the bytes that have that hash are sent. */
-function attachImage(path: string, result: ToolCallResult, { session, place }: Attaching): Piece {
+function attachImage(path: string, result: ToolCallResult, { session, place }: ChatParts): Piece {
   const { media_type = "", size = 0, sha256 } = (result.payload?.data ?? {}) as ReadData;
   const { provider } = session;
   if (provider.takes_images !== true) return { problem: `the model "${provider.name}" takes no images` };

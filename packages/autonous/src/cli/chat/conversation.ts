@@ -10,8 +10,8 @@ import { readChatRecord } from "./chat-record.ts";
 import type { ChatRecord } from "./chat-record.ts";
 import { statusLine } from "./status-line.ts";
 
-/** What a conversation goes on from. */
-export interface Said {
+/** What was said so far, and the run that it was said in. */
+export interface Conversation {
   /** Undefined: it begins. */
   readonly run_id?: string | undefined;
   readonly history: readonly Message[];
@@ -34,16 +34,16 @@ export interface Chat extends CommandInput {
   isBegun: boolean;
 }
 
-export const NOTHING_SAID: Said = { history: [] };
+export const NEW_CONVERSATION: Conversation = { history: [] };
 
 /** What was said in a run, as far as its record has it. Throws `UsageError` where it cannot be resumed. */
-export async function findSaid({ state_dir }: Workplace, id: string): Promise<Said> {
+export async function findConversation({ state_dir }: Workplace, id: string): Promise<Conversation> {
   const run = await findRecordedRun(state_dir, id);
   return { run_id: run.run_id, history: historyOf(run.tasks), window: windowOf(run) };
 }
 
 /** Goes on with another conversation. Where that cannot be opened, this one stays. */
-export async function switchTo(chat: Chat, { run_id, history, window }: Said): Promise<void> {
+export async function switchTo(chat: Chat, { run_id, history, window }: Conversation): Promise<void> {
   const { session: before } = chat;
   const session = await chat.open(run_id);
   session.provider = before.provider;
@@ -62,7 +62,7 @@ export async function say(chat: Chat, text: string): Promise<void> {
   const { session, history, window, news, print, place } = chat;
   chat.isBegun = true;
   const task = { task_id: makeId("task", Date.now()), trace_id: makeTraceId() };
-  // Without a model there is nobody to read a file to.
+  // `direct` is not a model: a file would be read for nothing.
   const isRead = session.provider.wants_all_tools !== true;
   const { text: said, images } = isRead ? await attachFiles(text, chat, task) : { text, images: [] };
   const told = [...news.splice(0), said].join("\n\n");

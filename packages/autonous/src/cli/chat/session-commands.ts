@@ -1,6 +1,6 @@
 import { UsageError } from "../command.ts";
 import { listSessions, sessionTable } from "../sessions.ts";
-import { findSaid, NOTHING_SAID, switchTo } from "./conversation.ts";
+import { findConversation, NEW_CONVERSATION, switchTo } from "./conversation.ts";
 import type { Chat } from "./conversation.ts";
 
 const SHOWN = 20;
@@ -17,7 +17,7 @@ export async function showSessions({ place, session, print }: Chat): Promise<voi
 export async function clear(chat: Chat): Promise<void> {
   const { run_id: before } = chat.session.runtime;
   const hasSaid = chat.history.length > 0;
-  await switchTo(chat, NOTHING_SAID);
+  await switchTo(chat, NEW_CONVERSATION);
   const { run_id } = chat.session.runtime;
   if (chat.print.json) return chat.print.document({ ok: true, run_id, before: hasSaid ? before : null });
   chat.print.note(hasSaid ? `New conversation. Back to the one before: /resume ${before}` : "New conversation");
@@ -31,7 +31,7 @@ export async function resume(chat: Chat, id: string): Promise<void> {
     return;
   }
   if (id === session.runtime.run_id) throw new UsageError(`${id} is the session that is open`);
-  const said = await findSaid(place, id);
+  const said = await findConversation(place, id);
   await switchTo(chat, said);
   const messages = said.history.filter(({ role }) => role === "user").length;
   if (print.json) return print.document({ ok: true, run_id: said.run_id, messages });

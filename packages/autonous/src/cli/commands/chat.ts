@@ -1,8 +1,8 @@
 import { isatty } from "node:tty";
 import { openSession } from "../agent-session.ts";
 import { runChatCommand } from "../chat/chat-commands.ts";
-import { findSaid, NOTHING_SAID, say } from "../chat/conversation.ts";
-import type { Chat, Said } from "../chat/conversation.ts";
+import { findConversation, NEW_CONVERSATION, say } from "../chat/conversation.ts";
+import type { Chat, Conversation } from "../chat/conversation.ts";
 import { messagesOf } from "../chat/typed-messages.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
@@ -48,16 +48,17 @@ export async function chat(input: CommandInput): Promise<ExitCode> {
   }
 }
 
-async function findBefore(place: Workplace, { options }: CommandInput): Promise<Said> {
+async function findBefore(place: Workplace, { options }: CommandInput): Promise<Conversation> {
   const resume = options["resume"] as string | undefined;
-  if (options["continue"] !== true) return resume === undefined ? NOTHING_SAID : await findSaid(place, resume);
+  if (options["continue"] !== true)
+    return resume === undefined ? NEW_CONVERSATION : await findConversation(place, resume);
   if (resume !== undefined) throw new UsageError("--continue and --resume both say which chat to resume; give one");
   const [newest] = await listSessions(place.state_dir, { limit: 1, kind: "chat" });
   if (newest === undefined)
     throw new UsageError(
       'No chat to continue in this folder; "autonous chat" starts one, "autonous sessions" lists runs',
     );
-  return await findSaid(place, newest.run_id);
+  return await findConversation(place, newest.run_id);
 }
 
 function greet({ print, session: { provider, runtime }, history }: Chat): void {
