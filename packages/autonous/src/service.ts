@@ -63,7 +63,7 @@ function variablesFor({ state_dir, port, model, profile }: ServiceOptions): Reco
   return Object.fromEntries(set.map(([name, value]) => [SETTINGS[name as keyof typeof given].variable, String(value)]));
 }
 
-/** Loaded here once, so that what is wrong with one is told to whoever creates the service. */
+/** Loaded here once, so that `createService` reports what is wrong with one. */
 async function variableForModules(paths: readonly string[]): Promise<Record<string, string>> {
   if (paths.length === 0) return {};
   const { bindModule } = await import("./config/module-files.ts");

@@ -99,8 +99,8 @@ const OPTIONS = {
 } as const satisfies Readonly<Record<keyof RuntimeOptions, OptionKind>>;
 
 /**
- * Refuses options that nobody could mean, each of them told: a name that is no option would be left out in silence, and a
- * wrong value would be found by the first call, or never. A program in JavaScript has no compiler to tell it.
+ * Refuses unknown options and wrong values, and names each of them: an unknown name would be ignored silently, and a wrong
+ * value would be found by the first call, or never. A program in JavaScript has no compiler to tell it.
  */
 export function checkOptions(options: RuntimeOptions): RuntimeOptions {
   if (!isObject(options)) throw refusal(["the options are not an object"]);

@@ -15,10 +15,10 @@ interface SurveyOptions {
   readonly settings: DecisionSettings;
 }
 
-/** A workspace at a glance. Names and text are as they are: whoever shows them marks them as data. */
+/** A workspace at a glance. Names and text are as they are: the caller marks them as data. */
 export interface WorkspaceSurvey {
   readonly folder: string;
-  /** Names at the top, folders with a slash. Without those that begin with a dot, and those that no tool may read unasked. */
+  /** Names at the top, folders with a slash. Without those that begin with a dot, and those that tools may read only with approval. */
   readonly entries: readonly string[];
   /** How many more there are; at most, where the folder has too many to count. */
   readonly more: number;

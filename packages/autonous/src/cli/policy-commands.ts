@@ -16,7 +16,7 @@ export const POLICY_COMMANDS: readonly Command[] = [
   },
   {
     name: "policy trust",
-    summary: "Look at the configuration and skills of this workspace, and trust them",
+    summary: "Show and trust configuration, modules and skills",
     args: [
       {
         name: "[thing...]",

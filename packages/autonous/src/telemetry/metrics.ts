@@ -61,7 +61,7 @@ export class EventMetrics {
     const ms = Date.parse(ts);
     const times = this.#tasks.get(task_id);
     if (type === "task.queued") {
-      // One that a person put back is no new message: it counts where it is taken again.
+      // One that a person put back is not a new message: it counts where it is taken again.
       if (payload["by"] === undefined)
         registry.add("autonous_tasks_queued_total", { channel: textOf(payload["source"]) });
       remember(this.#tasks, task_id, { queuedMs: ms });

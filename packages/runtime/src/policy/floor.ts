@@ -75,7 +75,7 @@ export function checkAddresses({ call: { addresses } }: Subject): Verdict | stri
   return "No address is asked that the allowlist does not have";
 }
 
-/** A command that cannot get the network whoever says yes: nobody is asked in vain. */
+/** A command that cannot get the network even with approval is refused without asking for it. */
 export function checkCommandNetwork(subject: Subject): Verdict | string {
   const problem = commandNetworkProblem(subject);
   if (problem === undefined) return "No command asks for the network where there is none to give";
