@@ -28,7 +28,7 @@ export const COMMANDS: readonly Command[] = [
         meaning: "what to do; with the model `direct`, a call such as `/ls .`; or - to read it from stdin",
       },
     ],
-    options: [...AGENT_OPTIONS, { name: "--resume <run>", meaning: "go on with a run that was stopped or waits" }],
+    options: [...AGENT_OPTIONS, { name: "--resume <run>", meaning: "resume a run that was stopped or waits" }],
     attended: true,
     workspace: true,
     example: 'git diff | autonous run "review this"',
