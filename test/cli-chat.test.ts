@@ -188,7 +188,7 @@ atTerminal(
 atTerminal(`its own commands are not told to the model${needsTerminal}`, async () => {
   const { chat, tasks, path, make } = await world();
   const terminal = await chat([answers("One."), answers("Two.")]);
-  await make({ "other.json": JSON.stringify([answers("1"), answers("2"), answers("Other.")]) });
+  await make({ "other.json": JSON.stringify(["1", "2", "3", "4", "Other."].map((each) => answers(each))) });
   // oxfmt-ignore
   const cases = [
     { types: "/help",                               sees: "/approvals" },
@@ -196,6 +196,7 @@ atTerminal(`its own commands are not told to the model${needsTerminal}`, async (
     { types: "/model oracle",                       sees: 'Cannot use the model "oracle"' },
     { types: "/model direct",                       sees: "direct answers" },
     { types: "/ls .",                               sees: "a.txt" },
+    { types: "/bash printf '%s\\n' one two",        sees: /one\r?\ntwo\r?\n/ },
     { types: `/model script:${path}/other.json`,    sees: "other.json answers" },
     { types: "/constructor",                        sees: "Unknown command /constructor" },
     { types: "/modle",                              sees: "did you mean /model?" },
@@ -210,7 +211,7 @@ atTerminal(`its own commands are not told to the model${needsTerminal}`, async (
   await terminal.sees(PROMPT);
   terminal.type("/exit\r");
   expect(await terminal.ended).toMatchObject({ code: 0 });
-  expect(await tasks()).toEqual(["/ls .", " /constructor"]);
+  expect(await tasks()).toEqual(["/ls .", "/bash printf '%s\\n' one two", " /constructor"]);
 });
 
 test("messages can be piped in, one a line; a chat that is resumed knows what was said", async () => {

@@ -83,6 +83,7 @@ test("--skill restricts a run and a whole chat; a skill that a message had read 
   expect(named.stderr).toContain(REFUSED);
   const wrong = await run("run", "--model", await script([answers("x")]), "--skill", "nope", "fill");
   expect(wrong.stderr).toContain('Cannot start with the skill "nope": there is no such skill');
+  expect(wrong.stderr).toContain("autonous skills lists them");
   expect(wrong.code).not.toBe(0);
 
   const model = await script([calls(readSkill, write("b1")), answers("One."), calls(write("b2")), answers("Two.")]);

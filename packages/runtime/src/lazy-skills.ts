@@ -123,7 +123,10 @@ function isHarmless({ required_permissions, permission_class, read_only }: Tool)
 
 function unusable(name: string, skill: SkillEntry | undefined): ToolError {
   const cannot = `Cannot start with the skill "${name}"`;
-  if (skill === undefined) return new ToolError("NotFound", `${cannot}: there is no such skill`, { skill: name });
+  if (skill === undefined) {
+    const hint = "Name one that there is: autonous skills lists them.";
+    return new ToolError("NotFound", `${cannot}: there is no such skill`, { skill: name, hint });
+  }
   const why = "it came with the workspace, and no person has trusted it as it is now";
   return new ToolError("ToolNotAllowed", `${cannot}: ${why}`, { skill: name, hint: TRUST_HINT });
 }

@@ -90,7 +90,8 @@ for (const setting of ["", "gpt", "script:", "Direct", "anthropic:claude"]) {
 test("a script that is not there is refused", async () => {
   await expect(createProvider("script:/nowhere/at/all.json")).rejects.toMatchObject({
     code: "InvalidArguments",
-    message: /ENOENT/,
+    message: /there is no such file/,
+    hint: /script:<file>/,
   });
 });
 

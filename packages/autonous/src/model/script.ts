@@ -78,8 +78,10 @@ async function readText(file: string, path: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code ?? "it cannot be read";
-    throw new ToolError("InvalidArguments", `Cannot use the script "${path}": ${reason}`, { path }, error);
+    const { code = "it cannot be read" } = error as NodeJS.ErrnoException;
+    const reason = code === "ENOENT" ? "there is no such file" : code;
+    const details = { path, hint: "Name a file that can be read, as script:<file>." };
+    throw new ToolError("InvalidArguments", `Cannot use the script "${path}": ${reason}`, details, error);
   }
 }
 

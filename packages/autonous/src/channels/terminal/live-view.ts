@@ -111,7 +111,7 @@ const UNDER_WAY: Readonly<Partial<Record<EventType, (payload: Payload) => string
 const LIVE: Readonly<Partial<Record<EventType, (payload: Payload, context: LiveContext) => readonly string[]>>> = {
   "turn.started":        ({ turn }, { screen }) => [line(screen, "bold", `turn ${String(turn)}`)],
   "model.completed":     modelLines,
-  "model.failed":        ({ message }, { screen }) => [line(screen, "red", "  the model failed"), ...paragraph(screen, String(message))],
+  "model.failed":        modelFailedLines,
   "tool_call.completed": completedLines,
   "tool_call.failed":    failedLines,
   "approval_granted":    grantedLines,
@@ -167,6 +167,12 @@ function modelLines({ kind, progress, message }: Payload, { screen }: LiveContex
   if (kind === "invalid")
     return [line(screen, "red", "  the reply cannot be used"), ...paragraph(screen, String(message))];
   return kind === "tool_calls" && progress !== "" ? paragraph(screen, String(progress), { indent: "  " }) : [];
+}
+
+/** Who pressed Ctrl-C knows, and is told how the task ended. */
+function modelFailedLines({ code, message }: Payload, { screen }: LiveContext): readonly string[] {
+  if (code === "Cancelled") return [];
+  return [line(screen, "red", "  the model failed"), ...paragraph(screen, String(message))];
 }
 
 function completedLines(payload: Payload, context: LiveContext): readonly string[] {

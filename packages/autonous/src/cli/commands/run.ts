@@ -103,13 +103,24 @@ function exitCodeFor({ outcome, unasked, error }: Asked): ExitCode {
 }
 
 /** What a task came to: one document for programs; for people the answer, unless they have read it as it came. */
-export async function report(asked: Asked, { runtime: { run_id }, view }: AgentSession, print: Print): Promise<void> {
+export async function report(asked: Asked, session: AgentSession, print: Print): Promise<void> {
+  const { runtime, view, provider } = session;
   const { outcome, answer, error, turns, calls, unasked, usage } = asked;
   if (print.json) {
     const ok = outcome === "completed" && unasked.length === 0;
-    return print.document({ ok, outcome, answer, error: error ?? unasked[0] ?? null, turns, calls, usage, run_id });
+    return print.document({
+      ok,
+      outcome,
+      answer,
+      error: error ?? unasked[0] ?? null,
+      turns,
+      calls,
+      usage,
+      run_id: runtime.run_id,
+    });
   }
-  if (answer !== "" && !(view.isAnswerShown && print.textWidth !== undefined)) await printAnswer(answer, print);
+  if (answer !== "" && !(view.isAnswerShown && print.textWidth !== undefined))
+    await printAnswer(answer, provider, print);
   if (unasked.length > 0)
     print.note(`${count(unasked.length, "call")} needed approval, and nobody was asked: see above`);
   if (error === undefined) return;
@@ -117,10 +128,10 @@ export async function report(asked: Asked, { runtime: { run_id }, view }: AgentS
   print.note(error.reason === undefined ? ERRORS[error.code].hint : REASONS[error.reason].hint);
 }
 
-/** At a terminal with colours as Markdown; elsewhere as it is. */
-async function printAnswer(answer: string, print: Print): Promise<void> {
+/** At a terminal with colours as Markdown; elsewhere as it is. So is what `direct` gives: lines that a call printed. */
+async function printAnswer(answer: string, { name }: ModelProvider, print: Print): Promise<void> {
   const screen = createScreen(process.stdout, process.env);
-  if (screen.columns === undefined || !screen.colours) return print.text(answer);
+  if (name === "direct" || screen.columns === undefined || !screen.colours) return print.text(answer);
   const { createMarkdownLayout } = await import("../../channels/terminal/markdown-layout.ts");
   screen.print(createMarkdownLayout(screen.paint).take(answer, screen.columns - 1, true).rows);
 }
