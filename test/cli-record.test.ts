@@ -114,9 +114,9 @@ test("run shows turns and calls with their outcome on stderr, and the answer alo
   const shown = stderr.replaceAll(/\d+ ms/g, "N ms").replaceAll(/run_\w+/g, "RUN");
   expect(shown.split("\n")).toEqual([
     "turn 1",
-    '  ok N ms  ls {"path":"."}',
+    "  ok N ms  ls .",
     "turn 2",
-    '  failed N ms  ls {"path":"/"}',
+    "  failed N ms  ls /",
     expect.stringMatching(/^ {4}PathTraversalBlocked: /),
     "turn 3",
     "  the reply cannot be used",

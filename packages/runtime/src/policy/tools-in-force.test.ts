@@ -39,6 +39,7 @@ const CASES: readonly { title: string; tool: ToolFacts; workspace?: Partial<Work
   { title: "a tool that the configuration leaves out",        tool: ls, settings: configured(["write"]),                                   says: /configuration does not list/ },
   { title: "a tool where the configuration lists none",       tool: ls, settings: configured([]),                                          says: /configuration does not list/ },
   { title: "a tool that the skill leaves out",                tool: ls, workspace: { skill_tools: ["write"] },                             says: /active skill/ },
+  { title: "a tool that skills with names leave out",         tool: ls, workspace: { skill_tools: ["write"], skill_names: ["pdf", "mail"] }, says: /active skill "pdf" or "mail" does not list it/ },
   { title: "a tool that the run leaves out",                  tool: ls, workspace: { runtime_tools: [] },                                  says: /this run/ },
   { title: "a tool whose name differs by case",               tool: ls, settings: configured(["LS"]),                                      says: /configuration does not list/ },
   { title: "a tool that looks, under readonly",               tool: ls, settings: { ...settings, profile: "readonly" },                    says: true },

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { LEVELS } from "../contract/context.ts";
 import { defineTool } from "../contract/tool.ts";
+import { SHOWS_MESSAGE } from "./message.ts";
 
 const args = () =>
   z.strictObject({
@@ -20,12 +21,7 @@ export const display = defineTool({
   args,
   returns,
   aliases: [{ name: "message_user", adapt: adaptMessage }],
-  required_permissions: [],
-  side_effects: ["message"],
-  risk: "low",
-  permission_class: "readonly",
-  audit_operation: "display",
-  read_only: true,
+  ...SHOWS_MESSAGE,
   idempotent: true, // a call that is made again under its id sends nothing twice
   search_hint: "show tell message user progress status",
 

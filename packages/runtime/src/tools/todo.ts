@@ -3,6 +3,7 @@ import type { TodoItem } from "../contract/context.ts";
 import { defineTool } from "../contract/tool.ts";
 import { todoText } from "../output/todo-text.ts";
 import { ToolError } from "../protocol/errors.ts";
+import { SHOWS_MESSAGE } from "./message.ts";
 
 const MAX_STEPS = 30;
 
@@ -20,12 +21,7 @@ export const todo = defineTool({
   description: "Keep a list of steps for work of many steps. The user sees it and each step you tick.",
   args,
   returns,
-  required_permissions: [],
-  side_effects: ["message"],
-  risk: "low",
-  permission_class: "readonly",
-  audit_operation: "display",
-  read_only: true,
+  ...SHOWS_MESSAGE,
   idempotent: true, // the same list, the same steps done
   search_hint: "todo list plan steps tick progress",
 

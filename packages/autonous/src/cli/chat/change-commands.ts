@@ -3,6 +3,7 @@ import { moreLines } from "../../channels/terminal/output-lines.ts";
 import { stderrScreen } from "../approver.ts";
 import { UsageError } from "../command.ts";
 import { showResult } from "../show-result.ts";
+import { count } from "../usage.ts";
 import type { MessageChanges } from "./chat-record.ts";
 import { recordOf } from "./conversation.ts";
 import type { Chat } from "./conversation.ts";
@@ -44,5 +45,6 @@ export async function showDiff(chat: Chat, which: string): Promise<void> {
   const { lines, more } = diffLines(text, { screen: stderrScreen(), width: print.noteWidth ?? 200, most: MOST_LINES });
   stderrScreen().print(lines);
   const cut = changes.filter(({ truncated }) => truncated).length;
-  if (more > 0 || cut > 0) print.note(`[truncated: ${moreLines(more)}; ${cut} files are shown in part]`);
+  const missing = [...(more > 0 ? [moreLines(more)] : []), ...(cut > 0 ? [`${count(cut, "file")} shown in part`] : [])];
+  if (missing.length > 0) print.note(`[truncated: ${missing.join("; ")}]`);
 }
