@@ -31,6 +31,7 @@ const KEYWORDS: Readonly<Record<string, Check>> = {
   minimum: (least, value) => typeof value !== "number" || value >= Number(least),
   maximum: (most, value) => typeof value !== "number" || value <= Number(most),
   minItems: (least, value) => !Array.isArray(value) || value.length >= Number(least),
+  maxItems: (most, value) => !Array.isArray(value) || value.length <= Number(most),
   items: (schema, value) => !Array.isArray(value) || value.every((each) => fitsSchema(each, schema as Schema)),
   required: (names, value) =>
     !isObject(value) || (names as readonly string[]).every((name) => Object.hasOwn(value, name)),
