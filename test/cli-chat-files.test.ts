@@ -95,6 +95,7 @@ test("files that a message names are attached through read; what it refuses, and
   expect(JSON.stringify(events)).not.toMatch(/hidden|a key|outside\\n|ghp_a1B2/);
   for (const missing of ["private/x.txt", ".ssh/id_rsa", "gone.txt", "dot.png"])
     expect(stderr.replaceAll(/\s+/g, " ")).toContain(`"${missing}" is not attached`);
+  expect(stderr).toMatch(/"long\.txt" is attached in part: lines 1 to \d+ of 9000/);
   expect(await autonous(["audit", "verify"], { cwd, env })).toMatchObject({ code: 0 });
 });
 

@@ -32,8 +32,10 @@ interface Task {
   readonly trace_id: string;
 }
 
-/** One file: what the model is shown of it, or why it is not. */
-type Piece = { readonly quotation: Quotation; readonly image?: MessageImage } | { readonly problem: string };
+/** One file: what the model is shown of it, or why it is not. The part: where that is not all of it. */
+type Piece =
+  | { readonly quotation: Quotation; readonly image?: MessageImage; readonly part?: string | undefined }
+  | { readonly problem: string };
 
 /**
  * Reads the files that a message names with `@`, by governed calls of `read`: what the policy refuses stays out, and each
@@ -53,6 +55,8 @@ export async function attachFiles(text: string, chat: ChatParts, task: Task): Pr
       quotations.push(piece.quotation);
       left -= piece.quotation.text.length;
       if (piece.image !== undefined) images.push(piece.image);
+      if (piece.part !== undefined)
+        chat.print.note(`${nameInHeading(mention.path)} is attached in part: ${piece.part}`);
     }
   }
   for (const problem of problems) chat.print.note(problem);
@@ -72,7 +76,10 @@ async function attach(mention: Mention, chat: ChatParts, task: Task): Promise<Pi
   if (result.error !== null) return { problem: errorText(result.error).replaceAll("\n", " ") };
   const { kind: content } = (result.payload?.data ?? {}) as ReadData;
   if (content === "image") return attachImage(path, result, chat);
-  return { quotation: { heading: headingOf(path, kind, result), text: textOf(result) } };
+  const part = partOf(result);
+  const what = `${kind === "folder" ? "Folder" : "File"} ${nameInHeading(path)}`;
+  const heading = part === undefined ? what : `${what}, ${part}; call ${name} for the rest`;
+  return { quotation: { heading, text: textOf(result) }, part };
 }
 
 /** What `read` gives beside the text. */
@@ -86,16 +93,12 @@ interface ReadData {
   readonly total_lines?: number | null;
 }
 
-function headingOf(path: string, kind: Mention["kind"], { payload }: ToolCallResult): string {
-  const what = `${kind === "folder" ? "Folder" : "File"} ${nameInHeading(path)}`;
-  const isCut = payload?.next_page_cursor !== undefined || payload?.truncated_bytes === true;
-  if (!isCut) return what;
+/** Undefined where all of it was read. */
+function partOf({ payload }: ToolCallResult): string | undefined {
+  if (payload?.next_page_cursor === undefined && payload?.truncated_bytes !== true) return undefined;
   const { end_line, total_lines } = (payload.data ?? {}) as ReadData;
-  const part =
-    typeof end_line === "number" && typeof total_lines === "number"
-      ? `lines 1 to ${end_line} of ${total_lines}`
-      : "its beginning";
-  return `${what}, ${part}; call ${kind === "folder" ? "ls" : "read"} for the rest`;
+  const isCounted = typeof end_line === "number" && typeof total_lines === "number";
+  return isCounted ? `lines 1 to ${end_line} of ${total_lines}` : "its beginning";
 }
 
 function textOf({ payload }: ToolCallResult): string {
