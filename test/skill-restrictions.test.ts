@@ -59,7 +59,7 @@ test("a run that has read a skill is restricted and says so, also after kill -9;
 
   await script([read, calls(write("later.txt"), ["bash", { cmd: "ls" }]), answers("Filled.")]);
   const resumed = await run("run", "--model", model, "--resume", before[0]?.run_id ?? "", "--json");
-  expect(messagesOf(resumed.stdout)).toEqual([REFUSED, expect.stringContaining("leaves only some commands")]);
+  expect(messagesOf(resumed.stdout)).toEqual([REFUSED, expect.stringContaining("leaves only the commands ")]);
   expect(await run("call", "ls", "{}")).toMatchObject({ code: 0, stdout: "a.txt\nbefore.txt\n" });
   const explained = await run("policy", "explain", "write", '{"path":"x","content":"x"}', "--skill", "pdf");
   expect(explained.stdout).toContain(`DENY (ToolNotAllowed): ${REFUSED}\ndecided by tools_in_force`);

@@ -1,4 +1,4 @@
-import { createRedactStream, makeId, makeTraceId, runPath, secretsOf, ToolError } from "@autonous/runtime";
+import { makeId, makeTraceId, runPath, ToolError } from "@autonous/runtime";
 import type { CallError, Runtime, RuntimeEvent, RuntimeOptions, ToolCallResult } from "@autonous/runtime";
 import { runAgent } from "../agent/loop.ts";
 import { compactHistory } from "../agent/summary.ts";
@@ -10,9 +10,10 @@ import { createLiveView } from "../channels/terminal/live-view.ts";
 import type { LiveView } from "../channels/terminal/live-view.ts";
 import { noteLines } from "../channels/terminal/note-lines.ts";
 import type { Screen } from "../channels/terminal/screen.ts";
-import type { ModelDelta, ModelProvider } from "../model/provider.ts";
+import type { ModelProvider } from "../model/provider.ts";
 import { hasCollector } from "../telemetry/collector.ts";
 import type { Traces } from "../telemetry/traces.ts";
+import { createPreview } from "./preview.ts";
 import { readAsking } from "./asking.ts";
 import { canAsk, namedSkill, openAttended, startWith, stderrScreen } from "./approver.ts";
 import type { CommandInput } from "./command.ts";
@@ -250,29 +251,6 @@ class SessionState {
     this.#task.abort();
     return true;
   }
-}
-
-/** A model that says nothing for this long has its last word shown. */
-const PAUSE_MS = 200;
-
-/** What a model says, as it comes, past the redactor. A stream a round: a secret may be cut by the border of two pieces. */
-function createPreview(view: LiveView): { push(delta: ModelDelta): void; end(): void } {
-  const known = secretsOf(process.env);
-  const open = new Map<ModelDelta["kind"], ReturnType<typeof createRedactStream>>();
-  function streamOf(kind: ModelDelta["kind"]): ReturnType<typeof createRedactStream> {
-    const stream = open.get(kind) ?? createRedactStream({ known, pause_ms: PAUSE_MS });
-    if (!open.has(kind)) stream.on("data", (piece: Buffer) => view.delta({ kind, text: piece.toString() }));
-    open.set(kind, stream);
-    return stream;
-  }
-  return {
-    push: ({ kind, text }) => void streamOf(kind).write(text),
-    // What is still in it comes with the record of the round.
-    end() {
-      for (const stream of open.values()) stream.removeAllListeners("data").destroy();
-      open.clear();
-    },
-  };
 }
 
 /** An attempt that failed is over on record; this begins another. One that was broken off is gone on with. */

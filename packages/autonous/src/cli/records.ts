@@ -62,7 +62,7 @@ export class Records {
           for (const { task_id } of events) if (task_id === id) return run_id;
     }
     throw new UsageError(
-      `There is no task or run "${id}" in ${this.#state_dir}; "autonous events tail" shows the latest, --state-dir looks elsewhere`,
+      `There is no task or run "${id}" in ${this.#state_dir}; "autonous sessions" lists chats and runs, "autonous tasks list" the tasks of the service; --state-dir looks elsewhere`,
     );
   }
 

@@ -109,6 +109,7 @@ const CASES: readonly (Given & { title: string; effect: Decision["effect"]; code
   { title: "the same, under autonomous",                    tool: "bash", command: "npm ci", network: true, profile: "autonomous", workspace: SANDBOXED, effect: "ALLOW", rule: "profile:autonomous:run" },
   { title: "a command that the skill leaves",               tool: "bash", command: "git add a", workspace: { ...SANDBOXED, skill_commands: [["git", "add"], ["ls"]] }, effect: "ALLOW", rule: "profile:guarded:run" },
   { title: "a command that the skill does not leave",       tool: "bash", command: "git add a; git commit", workspace: { ...SANDBOXED, skill_commands: [["git", "add"]] }, effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
+  { title: "a command where the skill leaves none",         tool: "bash", command: "git add a", workspace: { ...SANDBOXED, skill_commands: [] }, effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
   { title: "a command that the skill cannot know",          tool: "bash", command: "git $X", workspace: { ...SANDBOXED, skill_commands: [["git", "add"]] }, effect: "DENY", code: "ToolNotAllowed", rule: "tools_in_force" },
   { title: "a fetch from the allowlist",                    tool: "webfetch", url: "https://example.com/a",                             effect: "REQUIRE_CONFIRMATION", rule: "profile:guarded:reach_out" },
   { title: "a fetch from the allowlist, under autonomous",  tool: "webfetch", url: "https://example.com/a", profile: "autonomous",      effect: "ALLOW", rule: "profile:autonomous:reach_out" },

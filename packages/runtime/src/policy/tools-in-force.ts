@@ -1,3 +1,4 @@
+import { boundList } from "../protocol/bounds.ts";
 import type { ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
 import type { CallFacts, DecisionSettings, ToolFacts, WorkspaceContext } from "./facts.ts";
 import { DEEDS, PROFILES, reachOfTool } from "./profiles.ts";
@@ -44,10 +45,16 @@ export function areCommandsInForce({ tool, commands = [] }: CallFacts, workspace
   const isLeft = ({ words }: SimpleCommand): boolean =>
     words.length === 0 || skill_commands.some((first) => first.every((word, i) => isWord(words[i], word)));
   const isIn = commands.every(({ parsed }) => parsed.opaque.length === 0 && parsed.commands.every(isLeft));
-  return isIn
-    ? IN_FORCE
-    : outOfForce(`Cannot use "${tool.name}" so: the active skill${namesOf(workspace)} leaves only some commands`);
+  if (isIn) return IN_FORCE;
+  const names = boundList(
+    skill_commands.map((words) => words.join(" ")),
+    MOST_NAMED,
+  ).join(", ");
+  const left = names === "" ? "no commands" : `only the commands ${names}`;
+  return outOfForce(`Cannot use "${tool.name}" so: the active skill${namesOf(workspace)} leaves ${left}`);
 }
+
+const MOST_NAMED = 8;
 
 /** ' "pdf"', or nothing where only a host knows. */
 function namesOf({ skill_names = [] }: WorkspaceContext): string {
