@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createRuntime, defineTool, verifyAudit } from "@autonous/runtime";
 import type { AuditRecord, RuntimeEvent } from "@autonous/runtime";
@@ -60,6 +60,10 @@ async function place() {
 test("a call that was killed with its process is ended as Interrupted by the next start, once, with its actor", async () => {
   const { path, state, open, ends } = await place();
   const child = await hangingProcess(path);
+  const artifacts = join(state, "runs/run_hang/artifacts");
+  mkdirSync(artifacts, { recursive: true });
+  for (const name of [".call_hang-0.part", ".call_hang-1.part", ".call_other-0.part"])
+    writeFileSync(join(artifacts, name), "half of a file");
   await child.kill();
   await Promise.all([open(), open("run_hang"), open(), open()]);
   await (await open()).close();
@@ -69,6 +73,7 @@ test("a call that was killed with its process is ended as Interrupted by the nex
   const audit = end?.payload["audit"] as AuditRecord;
   expect(audit).toMatchObject({ tool: "hang", result: { ok: false, error_code: "Interrupted" } });
   expect(audit.actor).toMatchObject({ user: "anna", chat: "chat_7", channel: "library" });
+  expect(readdirSync(artifacts)).toEqual([".call_other-0.part"]); // what it had begun to copy is gone with it
   expect(await verifyAudit(state)).toMatchObject({ ok: true });
 });
 

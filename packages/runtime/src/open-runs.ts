@@ -5,7 +5,7 @@ import type { Tool } from "./contract/tool.ts";
 import { interruptedEnd } from "./gate/interrupted.ts";
 import type { InterruptedChange } from "./gate/interrupted.ts";
 import { openJsonl } from "./journal/jsonl-journal.ts";
-import { isRunId, runPath } from "./journal/run-folder.ts";
+import { dropUnfinished, isRunId, runPath } from "./journal/run-folder.ts";
 import { pause } from "./machine/files/pause.ts";
 import { lifeOf, ownProcess } from "./machine/files/process-owner.ts";
 import type { EventDraft, RuntimeEvent } from "./protocol/event-record.ts";
@@ -134,13 +134,14 @@ async function endCallsOf(run_id: string, { state_dir, heads, clock, findTool, f
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) return; // nothing was recorded, or it was pruned
   const journal = await openJsonl({ state_dir, run_id, heads }, clock);
   try {
-    await endOpenCalls(journal, { findTool, findChange, clock });
+    await endOpenCalls(journal, { state_dir, findTool, findChange, clock });
   } finally {
     await journal.close();
   }
 }
 
 interface Ending {
+  readonly state_dir: string;
   readonly findTool: FindTool;
   readonly findChange: FindChange;
   readonly clock: () => number;
@@ -150,7 +151,7 @@ interface Ending {
 
 /** Ends the calls of a run that have started, have no end on record, and are not made again. */
 export async function endOpenCalls(journal: Journal, ending: Ending): Promise<void> {
-  const { findTool, findChange, clock, running } = ending;
+  const { state_dir, findTool, findChange, clock, running } = ending;
   const open = new Map<string, RuntimeEvent>();
   for await (const event of journal.read()) {
     const id = String(event.payload["tool_call_id"]);
@@ -164,4 +165,5 @@ export async function endOpenCalls(journal: Journal, ending: Ending): Promise<vo
     drafts.push(interruptedEnd({ started, tool, now: clock(), change: await findChange(journal.run_id, id) }));
   }
   if (drafts.length > 0) await journal.append(drafts, { durable: true });
+  for (const { payload } of drafts) dropUnfinished(runPath(state_dir, journal.run_id), String(payload["tool_call_id"]));
 }

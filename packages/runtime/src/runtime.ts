@@ -124,7 +124,7 @@ async function openRuns(
     async close(): Promise<void> {
       if (run_id !== resumed || !isRecorded(state_dir, run_id)) return;
       await runs.use(run_id, ({ journal, calls }) =>
-        endOpenCalls(journal, { findTool, findChange, clock, running: calls }),
+        endOpenCalls(journal, { state_dir, findTool, findChange, clock, running: calls }),
       );
     },
   });

@@ -3,6 +3,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -11,7 +12,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { verifyAudit } from "@autonous/runtime";
+import { makeId, verifyAudit } from "@autonous/runtime";
+import type { EventDraft } from "@autonous/runtime";
 import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
@@ -76,6 +78,28 @@ test("the files follow the table, and again after a start that remembers nothing
   for (const run_id of runs) await setting.compare(run_id);
   expect(setting.lines).toEqual([]);
   expect(await setting.verify()).toMatchObject({ ok: true });
+});
+
+test("what a call had begun to copy goes when the record says that it was interrupted, and nothing else does", async () => {
+  const { store, start, record, fileOf } = await setUp();
+  const run_id = await record();
+  const artifacts = join(fileOf(run_id), "../artifacts");
+  mkdirSync(artifacts, { recursive: true });
+  for (const name of [".call_1-0.part", ".call_1-1.part", ".call_2-0.part", "a58b-b.txt"])
+    writeFileSync(join(artifacts, name), "half of a file");
+  const end = (tool_call_id: string, code: string): EventDraft => ({
+    event_id: makeId("evt", Date.now()),
+    ts: new Date().toISOString(),
+    type: "tool_call.failed",
+    trace_id: "trace",
+    task_id: null,
+    parent_id: null,
+    run_id,
+    payload: { tool_call_id, tool_name: "attach", error: { code } },
+  });
+  await store.journal(run_id).append([end("call_1", "Interrupted"), end("call_2", "IOError")]);
+  await start().catchUp();
+  expect(readdirSync(artifacts).toSorted()).toEqual([".call_2-0.part", "a58b-b.txt"]);
 });
 
 test("a start goes on where the last one said it was", async () => {

@@ -1,4 +1,4 @@
-import { JsonlJournal, ToolError, writeRunApprovals } from "@autonous/runtime";
+import { dropUnfinished, JsonlJournal, runPath, ToolError, writeRunApprovals } from "@autonous/runtime";
 import type { EventType, RuntimeEvent } from "@autonous/runtime";
 import { requireEvent } from "../store/events.ts";
 import type { RecordedRow } from "../store/events.ts";
@@ -123,6 +123,8 @@ export class Mirror {
       for await (const events of pages) {
         journal.follow(events);
         asked ||= events.some(({ type }) => ABOUT_APPROVALS.has(type));
+        for (const { payload } of events.filter(isInterrupted))
+          dropUnfinished(runPath(state_dir, run_id), String(payload["tool_call_id"]));
       }
       if (asked) await this.#writeApprovals(run_id);
       return undefined;
@@ -162,6 +164,13 @@ const ABOUT_APPROVALS: ReadonlySet<EventType> = new Set([
   "tool_call.completed",
   "tool_call.failed",
 ]);
+
+/** The worker was lost with the call, and it is not made again. */
+function isInterrupted({ type, payload }: RuntimeEvent): boolean {
+  if (type !== "tool_call.failed") return false;
+  const { code } = Object(payload["error"]) as { readonly code?: unknown };
+  return code === "Interrupted";
+}
 
 type Page = readonly RuntimeEvent[];
 

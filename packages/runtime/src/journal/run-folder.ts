@@ -4,6 +4,7 @@ import {
   existsSync,
   fsyncSync,
   mkdirSync,
+  readdirSync,
   openSync,
   renameSync,
   rmSync,
@@ -108,6 +109,23 @@ function openArtifact(path: string, id: string): ArtifactWriter {
       rmSync(unnamed, { force: true });
     },
   };
+}
+
+/** Removes what a call that was killed had begun to copy and never named. The call has to be over: nobody writes to it. */
+export function dropUnfinished(path: string, tool_call_id: string): void {
+  const folder = join(path, "artifacts");
+  for (const name of namesIn(folder)) {
+    if (name.startsWith(`.${tool_call_id}-`) && name.endsWith(".part")) rmSync(join(folder, name), { force: true });
+  }
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
 }
 
 /** Callers may name their calls as they like; a reference is told from a path of the workspace by how it begins. */
