@@ -114,17 +114,9 @@ function openArtifact(path: string, id: string): ArtifactWriter {
 /** Removes what a call that was killed had begun to copy and never named. The call has to be over: nobody writes to it. */
 export function dropUnfinished(path: string, tool_call_id: string): void {
   const folder = join(path, "artifacts");
-  for (const name of namesIn(folder)) {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder)) {
     if (name.startsWith(`.${tool_call_id}-`) && name.endsWith(".part")) rmSync(join(folder, name), { force: true });
-  }
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
   }
 }
 
