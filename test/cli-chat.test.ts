@@ -83,7 +83,7 @@ atTerminal(
     await terminal.sees("Three.");
     await terminal.sees(PROMPT);
     terminal.type("\u0004");
-    await terminal.sees(/\r\nTo go on with it: autonous chat --resume run_\w+/);
+    await terminal.sees(/\r\nResume: autonous chat --resume run_\w+/);
     expect(await terminal.ended).toMatchObject({ code: 0 });
     expect(await tasks()).toEqual(["first", "second \ngoes on", "second \ngoes on"]);
     expect((await shell(`ls ${stateOf(cwd)}/runs | wc -l`, { cwd })).stdout.trim()).toBe("1");
@@ -180,7 +180,7 @@ atTerminal(
     await terminal.sees("Ctrl-C again, Ctrl-D or /exit ends the chat");
     await terminal.sees(PROMPT);
     terminal.type("\u0003");
-    await terminal.sees(/To go on with it: autonous chat --resume run_\w+/);
+    await terminal.sees(/Resume: autonous chat --resume run_\w+/);
     expect(await terminal.ended).toMatchObject({ code: 130 });
   },
 );
@@ -343,7 +343,7 @@ test("a chat that a signal ends says how to resume it", async () => {
   idle.child.kill("SIGTERM");
   const ended = await idle.ended;
   expect(ended).toMatchObject({ code: 130, stdout: "One.\n" });
-  const id = /To go on with it: autonous chat --resume (run_\w+)/.exec(ended.stderr)?.[1] ?? "";
+  const id = /Resume: autonous chat --resume (run_\w+)/.exec(ended.stderr)?.[1] ?? "";
   const unused = start([...words, "--resume", id], { cwd, env });
   unused.child.stdin.end();
   expect((await unused.ended).stderr).toContain(`autonous chat --resume ${id}`);

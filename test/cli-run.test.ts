@@ -201,7 +201,7 @@ atTerminal(
     terminal.type("\u0003");
     const { code, output } = await terminal.ended;
     expect(code).toBe(130);
-    expect(output).toMatch(/To go on with it: autonous run --resume run_\w+/);
+    expect(output).toMatch(/Resume: autonous run --resume run_\w+/);
   },
 );
 
@@ -213,7 +213,7 @@ atTerminal(`one Ctrl-C while the model answers stops the run, which can be resum
   silent.type("\u0003");
   const first = await silent.ended;
   expect(first).toMatchObject({ code: 130 });
-  expect(first.output).toMatch(/To go on with it: autonous run --resume run_\w+/);
+  expect(first.output).toMatch(/Resume: autonous run --resume run_\w+/);
   const faults = [{ kind: "hang_in_stream" as const }];
   const model = await fakeModel({ script: { rounds: [{ text: STORY }], faults }, piece_characters: 30 });
   const run = `autonous run --model ${model.setting} "tell me"`;
@@ -222,7 +222,7 @@ atTerminal(`one Ctrl-C while the model answers stops the run, which can be resum
   streaming.type("\u0003");
   const { code, output } = await streaming.ended;
   expect([code, output.includes("Sentence 30")]).toEqual([130, false]);
-  const id = /To go on with it: autonous run --resume (run_\w+)/.exec(output)?.[1] ?? "";
+  const id = /Resume: autonous run --resume (run_\w+)/.exec(output)?.[1] ?? "";
   const resumed = await autonous(["run", "--model", model.setting, "--resume", id], { cwd });
   expect(resumed).toMatchObject({ code: 0, stdout: `${STORY}\n` });
 });

@@ -27,7 +27,7 @@ test("reasoning is shown to its end before the first word of the answer", () => 
   expect(textOf(seen, "reasoning")).toBe(THOUGHT);
 });
 
-test("reasoning without an answer is shown to its end when the round is over, and the next round begins anew", () => {
+test("reasoning without an answer is shown to its end when the round is over, and the next round starts fresh", () => {
   const { seen, preview } = collect();
   preview.push({ kind: "reasoning", text: THOUGHT });
   preview.end();

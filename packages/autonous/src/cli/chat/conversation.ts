@@ -42,7 +42,7 @@ export async function findConversation({ state_dir }: Workplace, id: string): Pr
   return { run_id: run.run_id, history: historyOf(run.tasks), window: windowOf(run) };
 }
 
-/** Goes on with another conversation. Where that cannot be opened, this one stays. */
+/** Switches to another conversation. Where that cannot be opened, this one stays. */
 export async function switchTo(chat: Chat, { run_id, history, window }: Conversation): Promise<void> {
   const { session: before } = chat;
   const session = await chat.open(run_id);

@@ -77,7 +77,7 @@ export class TypedHistory {
     }
   }
 
-  /** A chat goes on without its history. */
+  /** A chat works without its history. */
   #attempt<T>(what: "keep" | "read", work: () => T): T | undefined {
     try {
       return work();

@@ -44,7 +44,7 @@ export async function chat(input: CommandInput): Promise<ExitCode> {
     await opened.session.close();
     // However it ends. Without a message there is nothing to resume.
     if (!input.print.json && opened.isBegun)
-      input.print.note(`To go on with it: autonous chat --resume ${opened.session.runtime.run_id}`);
+      input.print.note(`Resume: autonous chat --resume ${opened.session.runtime.run_id}`);
   }
 }
 
@@ -63,7 +63,7 @@ async function findBefore(place: Workplace, { options }: CommandInput): Promise<
 
 function greet({ print, session: { provider, runtime }, history }: Chat): void {
   if (!isatty(0)) return;
-  const which = history.length > 0 ? `Going on with ${runtime.run_id}, with` : "Talking to";
+  const which = history.length > 0 ? `Resumed ${runtime.run_id}, with` : "Talking to";
   print.note(`${which} ${provider.name}. /help shows what can be typed; Ctrl-D ends.`);
 }
 

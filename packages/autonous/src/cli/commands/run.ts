@@ -42,7 +42,7 @@ export async function run(input: CommandInput): Promise<ExitCode> {
     const { run_id: id } = session.runtime;
     if (!print.json) print.note(`${usageText(asked)}; autonous events tree ${id} shows them`);
     await report(asked, session, print);
-    if (!print.json && asked.outcome !== "completed") print.note(`To go on with it: autonous run --resume ${id}`);
+    if (!print.json && asked.outcome !== "completed") print.note(`Resume: autonous run --resume ${id}`);
     return exitCodeFor(asked);
   } finally {
     await session.close();
