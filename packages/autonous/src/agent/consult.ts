@@ -46,7 +46,8 @@ export async function consult(run: Run, request: ModelRequest): Promise<Consulte
 }
 
 async function complete(run: Run, request: ModelRequest): Promise<Pick<Consulted, "reply" | "isChant">> {
-  const { provider, onDelta, onRetry } = run.options;
+  const { provider } = run;
+  const { onDelta, onRetry } = run.options;
   const late = AbortSignal.timeout(Math.max(1, Math.min(run.meter.remainingMs, LONGEST_MS)));
   const chanted = new AbortController();
   let watch = new ChantWatch();
@@ -85,12 +86,12 @@ interface Asked {
 /** Limits and quotas have to hold where a provider says nothing: then what it must have been is counted. */
 async function account(run: Run, { request, reply, askedMs }: Asked): Promise<Consulted["about"]> {
   const usage = reply.usage ?? {
-    input_tokens: requestTokens(request, run.options.provider.protocol ?? "plain"),
+    input_tokens: requestTokens(request, run.provider.protocol ?? "plain"),
     output_tokens:
       estimateTokens(reply.text) + (reply.kind === "native" ? estimateTokens(JSON.stringify(reply.calls)) : 0),
     estimated: true as const,
   };
-  const cost = run.meter.costOf(usage);
+  const cost = run.meter.costOf(usage, run.provider);
   run.meter.count(usage, cost);
   const { chat, user } = run.options.task;
   const who = { ...(chat === undefined ? {} : { chat }), ...(user === undefined ? {} : { user }) };

@@ -36,7 +36,8 @@ export async function runAgent(options: AgentOptions): Promise<AgentOutcome> {
 }
 
 async function startAgent(run: Run): Promise<string> {
-  const { task, provider, limits } = run.options;
+  const { provider } = run;
+  const { task, limits } = run.options;
   const parent = task.parent_run_id === undefined ? {} : { parent_run_id: task.parent_run_id };
   const about = { task: run.redact(task.text), provider: provider.name, limits: { ...limits }, ...parent };
   const history = task.history === undefined ? {} : { history: task.history.length };
@@ -64,7 +65,7 @@ async function recallEarlier(run: Run): Promise<void> {
 function reasonToStop(run: Run): End | undefined {
   if (run.turns < run.record.turns.length) return undefined;
   if (run.signal.aborted) return { code: "Cancelled", message: `The run was cancelled after ${run.turns} turns` };
-  const reached = run.meter.reached(run.turns);
+  const reached = run.meter.reached(run.turns, run.provider);
   return reached && { code: reached.code, message: `${reached.message}. ${doneSoFar(run)}` };
 }
 
@@ -115,7 +116,7 @@ function takeResult(run: Run, call: AskedCall, result: ToolCallResult): Cycle | 
 /** The model may mend its reply once; a second one in a row that cannot be used ends the run (spec 1, Model replies). */
 function correct(run: Run, message: string): End | undefined {
   run.invalidInARow += 1;
-  run.messages.push({ role: "user", text: writeCorrection(message, run.options.provider.protocol ?? "plain") });
+  run.messages.push({ role: "user", text: writeCorrection(message, run.provider.protocol ?? "plain") });
   if (run.invalidInARow < 2) return undefined;
   return { code: "InvalidReply", message: `The model's reply could not be used, twice in a row. ${message}` };
 }

@@ -1,5 +1,5 @@
 import type { RuntimeEvent } from "@autonous/runtime";
-import type { ModelUsage } from "../model/provider.ts";
+import type { ModelProvider, ModelUsage } from "../model/provider.ts";
 import type { AgentLimits, ReachedLimit } from "./limits.ts";
 import { reachedLimit, remainingMs } from "./limits.ts";
 import type { AgentOptions } from "./run.ts";
@@ -62,9 +62,9 @@ export class Meter {
   }
 
   /** What the price table says of it; null where it does not know the model. */
-  costOf(usage: ModelUsage): number | null {
-    if (this.#options.provider.wants_all_tools === true) return 0; // there is no model
-    return this.#options.costOf?.(usage, this.#options.provider.name) ?? null;
+  costOf(usage: ModelUsage, { name, wants_all_tools }: ModelProvider): number | null {
+    if (wants_all_tools === true) return 0; // there is no model
+    return this.#options.costOf?.(usage, name) ?? null;
   }
 
   /** An attempt after one that failed is counted anew. */
@@ -126,9 +126,9 @@ export class Meter {
     return events;
   }
 
-  reached(turns: number): ReachedLimit | undefined {
+  reached(turns: number, provider: ModelProvider): ReachedLimit | undefined {
     const { input_tokens, output_tokens, cost } = this.#totals;
-    const isPriced = this.#limits.max_cost_cents === undefined || this.costOf(NOTHING) !== null;
+    const isPriced = this.#limits.max_cost_cents === undefined || this.costOf(NOTHING, provider) !== null;
     const used = { turns, worked_ms: this.#workedMs, tokens: input_tokens + output_tokens };
     return reachedLimit(this.#limits, { ...used, cost: isPriced && cost !== null ? cost : undefined });
   }

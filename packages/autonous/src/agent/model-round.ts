@@ -81,10 +81,10 @@ function chant(run: Run, text: string): ReadReply {
 }
 
 function failedRound(run: Run, { code, message, cause }: NoReply): Round & { readonly kind: "failed" } {
-  const { name } = run.options.provider;
+  const { name } = run.provider;
   const told = {
     Cancelled: "The run was cancelled while the model was asked",
-    Timeout: `${run.meter.reached(0)?.message ?? "Stopped: the time of the run is over"}; the model was still being asked`,
+    Timeout: `${run.meter.reached(0, run.provider)?.message ?? "Stopped: the time of the run is over"}; the model was still being asked`,
     ModelFailed: run.redact(`The model "${name}" did not answer: ${message}`),
   };
   const reason = code === "ModelFailed" ? failureReason(cause) : undefined;

@@ -1,5 +1,5 @@
 import type { ToolInfo } from "@autonous/runtime";
-import type { ModelRequest } from "../model/provider.ts";
+import type { ModelProvider, ModelRequest } from "../model/provider.ts";
 import { showWindow, squeeze } from "./context-window.ts";
 import { writeInstructions } from "./instructions.ts";
 import { chooseTools } from "./offered-tools.ts";
@@ -53,6 +53,7 @@ export function measureRequest(asking: Asking): Measured {
 interface LastPart {
   /** What it was made of; found tools are never taken back. */
   readonly offered: readonly ToolInfo[];
+  readonly provider: ModelProvider;
   readonly found: number;
   readonly part: FixedPart;
   readonly tokens: number;
@@ -60,14 +61,15 @@ interface LastPart {
 
 const lastParts = new WeakMap<Run, LastPart>();
 
-/** Asked several times for each request. It changes when a tool was found, or registered. */
+/** Asked several times for each request. It changes when a tool was found or registered, or the model in use changed. */
 function lastPartOf(run: Run): LastPart {
   const offered = run.options.runtime.tools();
+  const { provider } = run;
   const found = run.found.size;
   const last = lastParts.get(run);
-  if (last?.offered === offered && last.found === found) return last;
-  const part = fixedPart({ ...run.options, project: run.project }, run.found);
-  const made = { offered, found, part, tokens: fixedTokens(part, run.options.provider.protocol ?? "plain") };
+  if (last?.offered === offered && last.provider === provider && last.found === found) return last;
+  const part = fixedPart({ ...run.options, provider, project: run.project }, run.found);
+  const made = { offered, provider, found, part, tokens: fixedTokens(part, provider.protocol ?? "plain") };
   lastParts.set(run, made);
   return made;
 }
@@ -77,14 +79,14 @@ export function messageBudget(run: Run): number {
   return Math.max(0, Math.floor(contextLimit(run) * (1 - REPLY_SHARE)) - lastPartOf(run).tokens);
 }
 
-function contextLimit({ options, window }: Run): number {
-  return window.context_tokens ?? options.context_tokens ?? options.provider.context_tokens ?? DEFAULT_CONTEXT_TOKENS;
+function contextLimit({ options, provider, window }: Run): number {
+  return window.context_tokens ?? options.context_tokens ?? provider.context_tokens ?? DEFAULT_CONTEXT_TOKENS;
 }
 
 /** What the next request would take of the model's window. */
 export function contextUse(run: Run): { readonly tokens: number; readonly limit: number } {
   return {
-    tokens: requestTokens(nextRequest(run), run.options.provider.protocol ?? "plain"),
+    tokens: requestTokens(nextRequest(run), run.provider.protocol ?? "plain"),
     limit: contextLimit(run),
   };
 }
@@ -97,5 +99,5 @@ export function nextRequest(run: Run): ModelRequest {
 
 /** What to make do with after a provider has said that this was too much: it counts otherwise than we do. */
 export function smallerWindow(run: Run, request: ModelRequest): number {
-  return Math.floor(requestTokens(request, run.options.provider.protocol ?? "plain") * 0.6);
+  return Math.floor(requestTokens(request, run.provider.protocol ?? "plain") * 0.6);
 }

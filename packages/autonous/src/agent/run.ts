@@ -109,7 +109,9 @@ export interface AgentOutcome {
 
 /** What the loop knows while it runs: the record of before, and what came of it since. */
 export interface Run {
-  readonly options: AgentOptions;
+  readonly options: Omit<AgentOptions, "provider">;
+  /** The model in use. */
+  provider: ModelProvider;
   readonly signal: AbortSignal;
   readonly record: AgentRecord;
   readonly trace_id: string;
@@ -162,6 +164,7 @@ export async function openRun(options: AgentOptions): Promise<Run> {
   let current: RoundState | undefined;
   return {
     options: { ...options, runtime },
+    provider: options.provider,
     signal: options.signal ?? new AbortController().signal,
     record,
     trace_id,

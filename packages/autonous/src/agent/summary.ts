@@ -83,7 +83,7 @@ export async function compactHistory(options: AgentOptions): Promise<CompactedHi
   const { text, about } = summed;
   if (text === "") throw new ToolError("ModelFailed", "Cannot summarise the conversation: the model's reply is empty");
   run.window = { ...run.window, summary: text, from, whole_from: from };
-  const payload = { kind: "summary", text, window: placesOf(run.window), provider: options.provider.name, ...about };
+  const payload = { kind: "summary", text, window: placesOf(run.window), provider: run.provider.name, ...about };
   await run.write({ type: "model.completed", parent_id: null, payload });
   const { task: _task, ...window } = run.window;
   return { window, summary: text, tokens_before, tokens_after: sumTokens(showWindow(run.window, [])) };

@@ -3,7 +3,8 @@ import type { Run } from "./run.ts";
 
 /** Who asks for the calls of a run: a model, for whoever gave it the task. */
 export function whoAsks({
-  options: { task, provider },
+  options: { task },
+  provider,
 }: Run): Pick<CallOptions, "user" | "chat" | "channel"> & { readonly model: string } {
   const { chat, user, channel } = task;
   return {
