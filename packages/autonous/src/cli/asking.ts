@@ -1,16 +1,33 @@
 import type { AgentOptions } from "../agent/run.ts";
+import type { Configuration } from "../config/load.ts";
+import { settingsForModel } from "../config/model-table.ts";
+import { createProvider } from "../model/choose.ts";
+import { findByModel } from "../model/model-settings.ts";
+import type { ModelSettings } from "../model/model-settings.ts";
 import { costOf } from "../model/prices.ts";
+import type { ModelProvider } from "../model/provider.ts";
 import type { Workplace } from "./open-runtime.ts";
 import { readProject } from "./project-text.ts";
 
-type Asking = Pick<AgentOptions, "context_tokens" | "costOf" | "project">;
+type Asking = Pick<AgentOptions, "costOf" | "project">;
 
-/** How a model is asked at a workplace: what fits into a request, what it costs, what the workspace says about itself. */
+/** The provider of a model, asked as the configuration says for it. */
+export async function providerOf(
+  configuration: Configuration,
+  model: string = configuration.settings.model,
+): Promise<ModelProvider> {
+  return await createProvider(model, process.env, (name) => settingsOf(configuration, name));
+}
+
+/** How one model is asked. */
+export function settingsOf(configuration: Configuration, model: string): ModelSettings {
+  return settingsForModel(configuration, findByModel(configuration.models, model) ?? {}, process.env);
+}
+
+/** How a model is asked at a workplace: what it costs, what the workspace says about itself. */
 export async function readAsking(place: Workplace, skill?: string): Promise<Asking> {
-  const { settings, prices } = place.configuration;
-  const { context_tokens } = settings;
+  const { prices } = place.configuration;
   return {
-    ...(context_tokens === undefined ? {} : { context_tokens }),
     costOf: (usage, model) => costOf(model, usage, prices),
     project: { ...(await readProject(place)), ...(skill === undefined ? {} : { skill }) },
   };

@@ -14,16 +14,17 @@ import {
 } from "@autonous/runtime";
 import type { ProgramName, SandboxReport } from "@autonous/runtime";
 import { unknownVariables } from "../config/load.ts";
-import type { ConfigurationFile } from "../config/load.ts";
+import type { Configuration, ConfigurationFile } from "../config/load.ts";
 import { measureRequest } from "../agent/request.ts";
-import { createProvider } from "../model/choose.ts";
 import type { BreakerState } from "../model/circuit-breaker.ts";
 import { priceSource, sourceText } from "../model/prices.ts";
+import type { ModelProvider } from "../model/provider.ts";
 import { inspectStore } from "../store/inspect-store.ts";
 import type { StoreReport } from "../store/inspect-store.ts";
 import { databaseFile, openStore } from "../store/open-store.ts";
 import { isStateFolderLocked } from "../store/state-lock.ts";
 import { readBreakers } from "../telemetry/breakers.ts";
+import { providerOf, settingsOf } from "./asking.ts";
 import { checkLimits } from "./check-limits.ts";
 import { checkModules } from "./check-modules.ts";
 import { plainOptions } from "./open-runtime.ts";
@@ -229,7 +230,7 @@ function inWords({ bytes, pending, keepsCopy, looked }: StoreReport): string {
 
 async function checkModel({ configuration, state_dir }: Workplace): Promise<CheckResult> {
   try {
-    const provider = await createProvider(configuration.settings.model);
+    const provider = await providerOf(configuration);
     const price =
       provider.wants_all_tools === true ? [] : [sourceText(priceSource(provider.name, configuration.prices))];
     const breakers = await breakersOfService(state_dir);
@@ -238,11 +239,18 @@ async function checkModel({ configuration, state_dir }: Workplace): Promise<Chec
     return {
       check: "model",
       outcome: isOpen ? "warning" : "ok",
-      message: [provider.name, ...price, ...circuits].join("; "),
+      message: [provider.name, ...price, ...askedWith(configuration, provider), ...circuits].join("; "),
     };
   } catch (error) {
     return { check: "model", outcome: "failed", message: (error as Error).message };
   }
+}
+
+/** Settings of the model that somebody has set. */
+function askedWith(configuration: Configuration, { name, wants_all_tools }: ModelProvider): readonly string[] {
+  if (wants_all_tools === true) return [];
+  const set = Object.entries(settingsOf(configuration, name));
+  return set.map(([setting, value]) => `${setting} ${value}`);
 }
 
 /** Of the worker that runs now, as the service wrote down those that ever opened. Undefined where no service runs. */
@@ -275,7 +283,7 @@ async function checkTelegram({ configuration }: Workplace): Promise<CheckResult>
 async function checkFirstRequest(place: Workplace): Promise<CheckResult> {
   const check = "first request";
   try {
-    const provider = await createProvider(place.configuration.settings.model);
+    const provider = await providerOf(place.configuration);
     if (provider.wants_all_tools === true) return { check, outcome: "ok", message: "none: no model is asked" };
     const runtime = await createRuntime({ ...plainOptions(place), looking: true });
     try {

@@ -9,6 +9,7 @@ import {
 } from "@autonous/runtime";
 import type { DecisionSettings } from "@autonous/runtime";
 import { layerOf } from "./policy.ts";
+import type { ModelTable } from "./model-table.ts";
 import type { PriceTable } from "./price-table.ts";
 import { parseConfiguration, readOwnText } from "./read-file.ts";
 import type { ReadFile } from "./read-file.ts";
@@ -21,6 +22,8 @@ export interface Configuration {
   readonly policy: DecisionSettings;
   /** What models cost, as the user's own file says. */
   readonly prices: PriceTable;
+  /** Settings per model, as the user's own file says. */
+  readonly models: ModelTable;
   /** Files that export tools and handlers: the user's, then those of projects. */
   readonly modules: readonly ModuleReference[];
   /** Where each value came from: a variable, a file, or "default". */
@@ -125,6 +128,7 @@ export function loadConfiguration(
     settings,
     policy: { ...layer, profile: settings.profile },
     prices: read?.prices ?? {},
+    models: read?.models ?? {},
     modules: read === undefined ? [] : modulesOf(read, { folder: dirname(path), trusted: true }),
     sources: sources as Configuration["sources"],
     files: [{ path, owner: "user", trusted: true, ...(read === undefined ? {} : { read }) }],

@@ -244,3 +244,17 @@ test("a narrowing that cannot be read stops the start: it is not passed over", a
   expect(open).toThrow(`${path}:3:3: "max_turns" has to be`);
   expect(open).toThrow(`${path}:2:15: rules.0.effect`);
 });
+
+test("settings per model are the user's own: a project's are refused, its smaller numbers hold", async () => {
+  const models = { m: { effort: "max" } };
+  const { open } = await workspace({ models, max_output_tokens: 900 }, { models: { n: { max_output_tokens: 5000 } } });
+  const { models: inForce, refused, settings } = open();
+  expect(inForce).toEqual({ n: { max_output_tokens: 5000 } });
+  expect(settings.max_output_tokens).toBe(900);
+  expect(refused.map(({ what, until_trusted }) => [what, until_trusted])).toEqual([["models", false]]);
+});
+
+test("every mistake in settings per model is listed with its place", async () => {
+  const { open } = await workspace(undefined, { models: { m: { effort: "most", max_turns: 1 } } });
+  expect(open).toThrow(/2 mistakes:\n- .*config.json:1:\d+: models: "m": "effort" has to be one of .*\n- .*max_turns/);
+});

@@ -71,6 +71,7 @@ export function withProject(
       settings: { tool_allowed_roots, ...settings },
       policy: { ...policy, profile: settings.profile },
       prices: own.prices,
+      models: own.models,
       modules,
       sources: values.sources,
       files: [...own.files, ...files],
@@ -103,9 +104,10 @@ function applyFile({ settings, sources }: Values, file: ProjectFile, refused: Re
     const until_trusted = narrowed.until_trusted === true;
     refused.push({ where: read.where([name]), what: name, why: narrowed.refused, until_trusted });
   }
-  if (read.prices !== undefined) {
+  for (const what of ["prices", "models"] as const) {
+    if (read[what] === undefined) continue;
     const why = "a project's file never says this";
-    refused.push({ where: read.where(["prices"]), what: "prices", why, until_trusted: false });
+    refused.push({ where: read.where([what]), what, why, until_trusted: false });
   }
   for (const { key, why } of read.unknown) {
     const what = /^[\w$-]{1,80}$/.test(key) ? key : JSON.stringify(key.slice(0, 80));

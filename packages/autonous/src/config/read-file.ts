@@ -9,6 +9,8 @@ import {
   readOwnText as readOwnFile,
 } from "@autonous/runtime";
 import type { LocatedJson, PolicyConfiguration } from "@autonous/runtime";
+import { readModels } from "./model-table.ts";
+import type { ModelTable } from "./model-table.ts";
 import { readPrices } from "./price-table.ts";
 import type { PriceTable } from "./price-table.ts";
 import { checkValue, SETTINGS } from "./settings.ts";
@@ -26,6 +28,8 @@ export interface ReadFile {
   readonly policy: PolicyConfiguration;
   /** What models cost. Only the user's own counts. */
   readonly prices?: PriceTable;
+  /** Settings per model. Only the user's own count. */
+  readonly models?: ModelTable;
   /** Files that export tools and handlers, as they are written. */
   readonly modules?: readonly string[];
   /** Names that are no setting, with what is to be said of each: "is not a setting; did you mean …". */
@@ -79,7 +83,7 @@ function readContent(
   content: Readonly<Record<string, unknown>>,
   where: Where,
   problems: string[],
-): Pick<ReadFile, "named" | "policy" | "prices" | "modules" | "unknown"> {
+): Pick<ReadFile, "named" | "policy" | "prices" | "models" | "modules" | "unknown"> {
   const named = new Map<SettingName, SettingValue>();
   const unknown: { key: string; why: string }[] = [];
   const policyPart: Record<string, unknown> = {};
@@ -95,14 +99,31 @@ function readContent(
   const { configuration: policy, problems: wrong } = checkConfiguration(policyPart);
   problems.push(...wrong.map((each) => `${where(partOf(each))}: ${each}`));
   const modules = readModules(content["modules"], where, problems);
-  if (!Object.hasOwn(content, "prices")) return { named, policy, unknown, ...modules };
-  const { prices, problems: wrongPrices } = readPrices(content["prices"]);
-  problems.push(...wrongPrices.map((each) => `${where(["prices"])}: ${each}`));
-  return { named, policy, unknown, prices, ...modules };
+  return { named, policy, unknown, ...readTables(content, where, problems), ...modules };
+}
+
+/** `prices` and `models`, where the file has them. */
+function readTables(
+  content: Readonly<Record<string, unknown>>,
+  where: Where,
+  problems: string[],
+): Pick<ReadFile, "prices" | "models"> {
+  const tables: { prices?: PriceTable; models?: ModelTable } = {};
+  if (Object.hasOwn(content, "prices")) {
+    const { prices, problems: wrong } = readPrices(content["prices"]);
+    problems.push(...wrong.map((each) => `${where(["prices"])}: ${each}`));
+    tables.prices = prices;
+  }
+  if (Object.hasOwn(content, "models")) {
+    const { models, problems: wrong } = readModels(content["models"]);
+    problems.push(...wrong.map(({ path, problem }) => `${where(["models", ...path])}: ${problem}`));
+    tables.models = models;
+  }
+  return tables;
 }
 
 /** What a file may hold beside settings and policy. */
-const OTHER_PARTS: ReadonlySet<string> = new Set(["$schema", "prices", "modules"]);
+const OTHER_PARTS: ReadonlySet<string> = new Set(["$schema", "prices", "models", "modules"]);
 const MOST_MODULES = 50;
 
 function readModules(given: unknown, where: Where, problems: string[]): Pick<ReadFile, "modules"> {

@@ -1,5 +1,6 @@
 import { makePolicySchema } from "@autonous/runtime";
 import { z } from "zod";
+import { MODEL_SETTINGS } from "./model-table.ts";
 import { makePriceSchema } from "./price-table.ts";
 import { FROM_PROJECT, SETTINGS } from "./settings.ts";
 import type { Kind, SettingName } from "./settings.ts";
@@ -27,6 +28,16 @@ export function makeConfigurationSchema(): JsonSchema {
       ...Object.fromEntries(settings),
       ...withConditions(policy ?? {}),
       prices: makePriceSchema(),
+      models: {
+        description:
+          "Settings per model, by its name: as AUTONOUS_MODEL names it, without the provider, or the bare model. From a project: no.",
+        type: "object",
+        additionalProperties: {
+          type: "object",
+          properties: Object.fromEntries(MODEL_SETTINGS.map((name) => [name, kindSchema(SETTINGS[name].kind)])),
+          additionalProperties: false,
+        },
+      },
       modules: {
         description:
           "Files that export tools and handlers, relative to the folder of this file (of a project: to its own folder). Each is loaded once a person has trusted it, as it was then. From a project: once trusted.",
@@ -59,6 +70,8 @@ function kindSchema(kind: Kind): JsonSchema {
       return { type: "string", pattern: "\\S" };
     case "choice":
       return { type: "string", enum: kind.of };
+    case "choice_or_number":
+      return { anyOf: [{ enum: kind.of }, { type: "integer", minimum: kind.min, maximum: kind.max }] };
     case "folders":
       return { type: "array", items: { type: "string" }, minItems: 1 };
     case "number":

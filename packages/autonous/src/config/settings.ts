@@ -12,6 +12,8 @@ export type Kind =
   | { readonly type: "url" }
   /** The strictest first. */
   | { readonly type: "choice"; readonly of: readonly string[] }
+  /** One of these words, or a whole number. */
+  | { readonly type: "choice_or_number"; readonly of: readonly string[]; readonly min: number; readonly max: number }
   | { readonly type: "number"; readonly min: number; readonly max: number };
 
 /**
@@ -48,6 +50,11 @@ interface SettingRow {
 const DAY_SECONDS = 86_400;
 const MEBIBYTE = 1_048_576;
 
+/** How hard a model works on a reply, the least first. Each provider takes some of them. */
+export const EFFORTS = ["minimal", "low", "medium", "high", "xhigh", "max"] as const;
+/** Whether a model thinks before it answers; `auto` leaves it to the model. */
+const THINKING = ["auto", "off", "on"] as const;
+
 /**
  * Every setting, by its name in configuration files. `docs/settings.md` is held to this table by a check.
  */
@@ -74,6 +81,9 @@ export const SETTINGS = {
   max_cost_cents:           { variable: "AUTONOUS_MAX_COST_CENTS",           kind: { type: "number", min: 1, max: 100_000_000 },      default: undefined,                           project: "less",     meaning: "What a task may cost, in hundredths of the currency of `prices`. A model without a price is not asked then" },
   max_model_calls:          { variable: "AUTONOUS_MAX_MODEL_CALLS",          kind: { type: "number", min: 1, max: 1000 },             default: 4,                                   project: "less",     meaning: "How many requests to its model a process has under way at once" },
   context_tokens:           { variable: "AUTONOUS_CONTEXT_TOKENS",           kind: { type: "number", min: 4000, max: 100_000_000 },   default: undefined,                           project: "less",     meaning: "How many tokens the model takes in one request, where the provider does not say or says too much" },
+  max_output_tokens:        { variable: "AUTONOUS_MAX_OUTPUT_TOKENS",        kind: { type: "number", min: 16, max: 10_000_000 },      default: undefined,                           project: "less",     meaning: "Longest reply of the model, in tokens, its thinking included. Without it: the largest that the model is known for, or the provider's own default (see `models` in configuration.md)" },
+  thinking:                 { variable: "AUTONOUS_THINKING",                 kind: { type: "choice_or_number", of: THINKING, min: 128, max: 10_000_000 }, default: undefined,       project: "trusted",  meaning: "Whether the model thinks before it answers: `auto` (its own default), `off`, `on`, or a budget in tokens, where the provider takes it (see `models` in configuration.md)" },
+  effort:                   { variable: "AUTONOUS_EFFORT",                   kind: { type: "choice", of: EFFORTS },                   default: undefined,                           project: "trusted",  meaning: "How hard the model works on a reply: `minimal`, `low`, `medium`, `high`, `xhigh` or `max`, where the provider takes it (see `models` in configuration.md)" },
   approval_timeout_seconds: { variable: "AUTONOUS_APPROVAL_TIMEOUT_SECONDS", kind: { type: "number", min: 1, max: 30 * DAY_SECONDS }, default: DEFAULTS.approval_timeout_ms / 1000, project: "less",     meaning: "How long a request for approval is good" },
   task_max_attempts:        { variable: "TASK_MAX_ATTEMPTS",                 kind: { type: "number", min: 1, max: 100 },              default: 3,                                   project: "less",     meaning: "How often a task is tried before it is given up" },
   task_retry_base_ms:       { variable: "TASK_RETRY_BASE_MS",                kind: { type: "number", min: 1, max: 3_600_000 },        default: 2000,                                project: "trusted",  meaning: "How long the first retry waits; each further one waits twice as long" },
@@ -100,7 +110,9 @@ type ValueOf<K extends Kind> = K extends { type: "number" }
       ? readonly number[]
       : K extends { type: "choice"; of: readonly (infer C)[] }
         ? C
-        : string;
+        : K extends { type: "choice_or_number"; of: readonly (infer C)[] }
+          ? C | number
+          : string;
 type OrUndefined<D> = D extends undefined ? undefined : never;
 
 /** What the environment says of a setting, and by which variable. */
@@ -138,6 +150,7 @@ export function readText(
   if (kind.type === "folders") return { value: text.split(",").map((part) => part.trim()) };
   if (kind.type === "secret") return readSecret(text);
   if (kind.type === "ids") return readIds(name, text);
+  if (kind.type === "choice_or_number") return checkValue(name, /^\d+$/.test(text.trim()) ? Number(text) : text.trim());
   if (kind.type !== "number") return checkValue(name, text);
   return /^-?\d+(\.\d+)?$/.test(text.trim())
     ? checkValue(name, Number(text))
@@ -188,6 +201,12 @@ export function checkValue(
       return typeof value === "string" && kind.of.includes(value)
         ? { value }
         : { problem: `has to be one of ${kind.of.join(", ")}, not ${JSON.stringify(value)}` };
+    case "choice_or_number":
+      return (typeof value === "string" && kind.of.includes(value)) || isWithin(value, kind)
+        ? { value: value as string | number }
+        : {
+            problem: `has to be one of ${kind.of.join(", ")}, or a whole number from ${kind.min} to ${kind.max}, not ${JSON.stringify(value)}`,
+          };
     case "folders":
       return Array.isArray(value) && value.every((each) => typeof each === "string")
         ? { value }
@@ -203,8 +222,12 @@ export function checkValue(
         ? { value }
         : { problem: `has to be an address that begins with http:// or https://, not ${JSON.stringify(value)}` };
     case "number":
-      return typeof value === "number" && Number.isInteger(value) && value >= kind.min && value <= kind.max
+      return isWithin(value, kind)
         ? { value }
         : { problem: `has to be a whole number from ${kind.min} to ${kind.max}, not ${JSON.stringify(value)}` };
   }
+}
+
+function isWithin(value: unknown, { min, max }: { readonly min: number; readonly max: number }): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= min && value <= max;
 }

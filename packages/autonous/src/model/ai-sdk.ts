@@ -12,6 +12,7 @@ import type { Failure } from "./failure.ts";
 import { createGuardedFetch, REPLY_TIMES } from "./guarded-fetch.ts";
 import type { ReplyTimes } from "./guarded-fetch.ts";
 import type { Access } from "./keys.ts";
+import type { ModelSettings } from "./model-settings.ts";
 import { makePlainPrompt } from "./plain-messages.ts";
 import type { CompleteOptions, ModelProvider, ModelReply, ModelRequest } from "./provider.ts";
 import { readFailure } from "./read-failure.ts";
@@ -25,6 +26,7 @@ export interface AiSdkOptions {
   readonly kind: ModelKind;
   readonly model: string;
   readonly access: Access;
+  readonly settings?: ModelSettings;
   /** `plain`: the server has no function calling, or none that can be relied on. */
   readonly protocol?: "native" | "plain";
   readonly times?: ReplyTimes;

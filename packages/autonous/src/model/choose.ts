@@ -3,6 +3,7 @@ import { createDirectProvider } from "./direct.ts";
 import { readAccess } from "./keys.ts";
 import type { AccessName } from "./keys.ts";
 import type { AiSdkOptions } from "./ai-sdk.ts";
+import type { ModelSettings } from "./model-settings.ts";
 import type { ModelProvider } from "./provider.ts";
 import { loadScriptProvider } from "./script.ts";
 
@@ -11,6 +12,7 @@ interface Named {
   /** What the pattern found: the file, or the model and its server. */
   readonly found: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
+  readonly settings: ModelSettings;
 }
 
 interface ServedRow {
@@ -33,16 +35,21 @@ const SERVED: readonly ServedRow[] = [
 ];
 
 /**
- * The provider that a setting names, with its key from the environment. Throws `InvalidArguments` on a setting, a script
+ * The provider that a setting names, with its key from the environment, asked as `settingsOf` says for its name. Throws `InvalidArguments` on a setting, a script
  * or a key that cannot be used; asks nobody yet.
  */
 export async function createProvider(
   setting: string,
   environment: NodeJS.ProcessEnv = process.env,
+  settingsOf: (model: string) => ModelSettings = () => ({}),
 ): Promise<ModelProvider> {
   for (const { pattern, create } of SERVED) {
     const match = pattern.exec(setting);
-    if (match !== null) return await create({ setting, found: match.slice(1), environment });
+    if (match === null) continue;
+    const settings = settingsOf(setting);
+    const provider = await create({ setting, found: match.slice(1), environment, settings });
+    const { context_tokens } = settings;
+    return context_tokens === undefined ? provider : { ...provider, context_tokens };
   }
   const forms = SERVED.map(({ form }) => form).join(", ");
   const message = `Cannot use the model "${withoutPassword(setting)}": AUTONOUS_MODEL is one of ${forms}`;
@@ -58,13 +65,13 @@ interface Remote extends Pick<AiSdkOptions, "kind" | "protocol"> {
 
 /** What speaks to servers is loaded for those who have one: the command line starts without. */
 async function createRemote(
-  { setting, found, environment }: Named,
+  { setting, found, environment, settings }: Named,
   { access, ...how }: Remote,
 ): Promise<ModelProvider> {
   const [model = "", server] = found;
   const reached = readAccess(access, environment, server);
   const { createAiSdkProvider } = await import("./ai-sdk.ts");
-  return createAiSdkProvider({ name: setting, model, access: reached, ...how });
+  return createAiSdkProvider({ name: setting, model, access: reached, settings, ...how });
 }
 
 function withoutPassword(setting: string): string {

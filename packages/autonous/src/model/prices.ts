@@ -1,4 +1,5 @@
 import { listPriceOf } from "./list-prices.ts";
+import { findByModel } from "./model-settings.ts";
 import type { ModelUsage } from "./provider.ts";
 
 export interface Price {
@@ -18,7 +19,7 @@ export type PriceSource = { readonly from: "table" } | { readonly from: "list"; 
 
 /** What a round cost; undefined where neither the table nor the list of prices knows the model. */
 export function costOf(model: string, usage: ModelUsage, table: Prices, now = Date.now()): number | undefined {
-  const row = priceOf(model, table) ?? listPriceOf(model, { input_tokens: usage.input_tokens, now })?.price;
+  const row = findByModel(table, model) ?? listPriceOf(model, { input_tokens: usage.input_tokens, now })?.price;
   if (row === undefined) return undefined;
   const cached = Math.min(usage.cached_input_tokens ?? 0, usage.input_tokens);
   const written = Math.min(usage.cache_write_tokens ?? 0, usage.input_tokens - cached);
@@ -32,7 +33,7 @@ export function costOf(model: string, usage: ModelUsage, table: Prices, now = Da
 
 /** Undefined: the model has no price. */
 export function priceSource(model: string, table: Prices, now = Date.now()): PriceSource | undefined {
-  if (priceOf(model, table) !== undefined) return { from: "table" };
+  if (findByModel(table, model) !== undefined) return { from: "table" };
   const listed = listPriceOf(model, { input_tokens: 0, now });
   return listed && { from: "list", as_of: listed.as_of };
 }
@@ -41,12 +42,4 @@ export function priceSource(model: string, table: Prices, now = Date.now()): Pri
 export function sourceText(source: PriceSource | undefined): string {
   if (source === undefined) return "cost unknown: no price; add one under prices in config.json";
   return source.from === "table" ? "price from your table" : `list price of ${source.as_of}, in US dollars`;
-}
-
-/** `anthropic:claude-x`, else `claude-x`; of `compatible:m@http://…` also `m`. */
-function priceOf(model: string, table: Prices): Prices[string] | undefined {
-  const short = model.replace(/^[a-z-]+:/, "");
-  const bare = short.replace(/@https?:\/\/[^@]*$/, "");
-  const name = [model, short, bare].find((each) => Object.hasOwn(table, each));
-  return name === undefined ? undefined : table[name];
 }

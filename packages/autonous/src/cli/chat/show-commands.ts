@@ -1,5 +1,5 @@
-import { createProvider } from "../../model/choose.ts";
 import { priceSource, sourceText } from "../../model/prices.ts";
+import { providerOf } from "../asking.ts";
 import { toolTable } from "../commands/tools.ts";
 import { table } from "../table.ts";
 import { costText } from "../usage.ts";
@@ -9,9 +9,9 @@ import { recordOf } from "./conversation.ts";
 import type { Chat } from "./conversation.ts";
 
 export async function changeModel(chat: Chat, name: string): Promise<void> {
-  const { session, print } = chat;
+  const { session, print, place } = chat;
   if (name !== "") {
-    session.provider = await createProvider(name);
+    session.provider = await providerOf(place.configuration, name);
     chat.window = withoutLimit(chat.window); // it may have room for more, or for less
   }
   if (print.json) return print.document({ ok: true, model: session.provider.name });

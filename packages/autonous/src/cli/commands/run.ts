@@ -1,10 +1,10 @@
 import { ERRORS, redact, secretsOf } from "@autonous/runtime";
 import { createScreen } from "../../channels/terminal/screen.ts";
 import { REASONS } from "../../model/failure.ts";
-import { createProvider } from "../../model/choose.ts";
 import type { ModelProvider } from "../../model/provider.ts";
 import { openSession } from "../agent-session.ts";
 import type { AgentSession, Asked, Before } from "../agent-session.ts";
+import { providerOf } from "../asking.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
@@ -68,7 +68,7 @@ function checkWords(text: string, resume: string | undefined): void {
 
 /** As the command line names it, else the configuration. */
 export async function chooseProvider({ options }: CommandInput, { configuration }: Workplace): Promise<ModelProvider> {
-  return await createProvider((options["model"] as string | undefined) ?? configuration.settings.model);
+  return await providerOf(configuration, options["model"] as string | undefined);
 }
 
 /** `-` alone: the task itself is piped in. Else what is piped in belongs to it. */

@@ -1,6 +1,5 @@
 import { endOwnCommands } from "@autonous/runtime";
 import { limitInFlight } from "../../agent/in-flight.ts";
-import { createProvider } from "../../model/choose.ts";
 import { watchBreakers } from "../../model/circuit-breaker.ts";
 import { createWorker } from "../../queue/create-worker.ts";
 import type { Worker } from "../../queue/worker.ts";
@@ -8,7 +7,7 @@ import { databaseFile, openStore } from "../../store/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import type { FromWorker, ToWorker } from "../../supervisor/messages.ts";
 import { WORKER_NAME } from "../../supervisor/messages.ts";
-import { readAsking } from "../asking.ts";
+import { providerOf, readAsking } from "../asking.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -78,7 +77,7 @@ async function prepareWorker({ name, place, store, note, drain }: WorkParts): Pr
     store,
     worker: name,
     slots: settings.worker_concurrency,
-    provider: limitInFlight(await createProvider(settings.model), settings.max_model_calls),
+    provider: limitInFlight(await providerOf(place.configuration), settings.max_model_calls),
     runtime: { ...plainOptions(place), ...options },
     readAsking: () => readAsking(place),
     limits: {

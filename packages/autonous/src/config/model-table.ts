@@ -1,0 +1,79 @@
+import type { Configuration } from "./load.ts";
+import { checkValue, givenBy, SETTINGS } from "./settings.ts";
+import type { SettingName, Settings } from "./settings.ts";
+
+/** Settings that a model may have of its own: the same names and values as the settings for all models. */
+export const MODEL_SETTINGS = [
+  "max_output_tokens",
+  "thinking",
+  "effort",
+  "context_tokens",
+] as const satisfies readonly SettingName[];
+type ModelSettingName = (typeof MODEL_SETTINGS)[number];
+
+/** What holds for one model. */
+export type ModelValues = { readonly [N in ModelSettingName]?: Exclude<Settings[N], undefined> };
+
+/** By the model as `AUTONOUS_MODEL` names it, or by what follows its provider. */
+export type ModelTable = Readonly<Record<string, ModelValues>>;
+
+interface TableProblem {
+  /** Within `models`. */
+  readonly path: readonly string[];
+  readonly problem: string;
+}
+
+/** `models` of a configuration file, checked. */
+export function readModels(value: unknown): {
+  readonly models: ModelTable;
+  readonly problems: readonly TableProblem[];
+} {
+  if (!isRecord(value)) {
+    return { models: {}, problems: [{ path: [], problem: '"models" has to be an object, with settings per model' }] };
+  }
+  const problems = Object.entries(value).flatMap(([model, settings]) => problemsOf(model, settings));
+  return { models: problems.length === 0 ? (value as ModelTable) : {}, problems };
+}
+
+function problemsOf(model: string, settings: unknown): readonly TableProblem[] {
+  const named = JSON.stringify(model.slice(0, 80));
+  if (!isRecord(settings)) return [{ path: [model], problem: `models: ${named} has to be an object` }];
+  return Object.entries(settings).flatMap(([key, value]) => {
+    const path = [model, key];
+    const said = JSON.stringify(key.slice(0, 80));
+    if (!isModelSetting(key)) {
+      const known = MODEL_SETTINGS.join(", ");
+      return [{ path, problem: `models: ${named} has ${said}, which is not a setting of a model (${known})` }];
+    }
+    const checked = checkValue(key, value);
+    return "problem" in checked ? [{ path, problem: `models: ${named}: ${said} ${checked.problem}` }] : [];
+  });
+}
+
+/**
+ * What holds for a model: the environment, then its own entry, then what the files say of all models. A project's file
+ * that made a number smaller made it smaller for every model.
+ */
+export function settingsForModel(
+  { settings, sources, files }: Pick<Configuration, "settings" | "sources" | "files">,
+  own: ModelValues,
+  environment: NodeJS.ProcessEnv,
+): ModelValues {
+  const projects = new Set(files.filter(({ owner }) => owner === "project").map(({ path }) => path));
+  const values = MODEL_SETTINGS.map((name) => {
+    const [general, mine] = [settings[name], own[name]];
+    if (mine === undefined || givenBy(name, environment) !== undefined) return [name, general];
+    if (!projects.has(sources[name])) return [name, mine];
+    const isSmaller = typeof mine === "number" && typeof general === "number" && mine < general;
+    return [name, isSmaller ? mine : general];
+  });
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as ModelValues;
+}
+
+function isModelSetting(key: string): key is ModelSettingName {
+  return (MODEL_SETTINGS as readonly string[]).includes(key) && Object.hasOwn(SETTINGS, key);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
