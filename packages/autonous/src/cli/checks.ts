@@ -14,18 +14,14 @@ import {
 } from "@autonous/runtime";
 import type { ProgramName, SandboxReport } from "@autonous/runtime";
 import { unknownVariables } from "../config/load.ts";
-import type { Configuration, ConfigurationFile } from "../config/load.ts";
+import type { ConfigurationFile } from "../config/load.ts";
 import { measureRequest } from "../agent/request.ts";
-import type { BreakerState } from "../model/circuit-breaker.ts";
-import { priceSource, sourceText } from "../model/prices.ts";
-import type { ModelProvider } from "../model/provider.ts";
 import { inspectStore } from "../store/inspect-store.ts";
 import type { StoreReport } from "../store/inspect-store.ts";
-import { databaseFile, openStore } from "../store/open-store.ts";
-import { isStateFolderLocked } from "../store/state-lock.ts";
-import { readBreakers } from "../telemetry/breakers.ts";
-import { providerOf, settingsOf } from "./asking.ts";
+import { databaseFile } from "../store/open-store.ts";
+import { providerOf } from "./asking.ts";
 import { checkLimits } from "./check-limits.ts";
+import { checkModel } from "./check-model.ts";
 import { checkModules } from "./check-modules.ts";
 import { plainOptions } from "./open-runtime.ts";
 import type { Workplace } from "./open-runtime.ts";
@@ -226,49 +222,6 @@ function inWords({ bytes, pending, keepsCopy, looked }: StoreReport): string {
     ...(pending.length === 0 ? [] : [`migration ${pending.join(", ")} is taken when it is opened`]),
     ...(keepsCopy ? ["which keeps a copy of it beside it, since older versions cannot use it then"] : []),
   ].join(", ");
-}
-
-async function checkModel({ configuration, state_dir }: Workplace): Promise<CheckResult> {
-  try {
-    const provider = await providerOf(configuration);
-    const price =
-      provider.wants_all_tools === true ? [] : [sourceText(priceSource(provider.name, configuration.prices))];
-    const breakers = await breakersOfService(state_dir);
-    const isOpen = breakers?.some(({ state }) => state !== "closed") === true;
-    const circuits = breakers?.length === 0 ? ["no circuit of the service is open"] : (breakers ?? []).map(inState);
-    return {
-      check: "model",
-      outcome: isOpen ? "warning" : "ok",
-      message: [provider.name, ...price, ...askedWith(configuration, provider), ...circuits].join("; "),
-    };
-  } catch (error) {
-    return { check: "model", outcome: "failed", message: (error as Error).message };
-  }
-}
-
-/** Settings of the model that somebody has set. */
-function askedWith(configuration: Configuration, { name, wants_all_tools }: ModelProvider): readonly string[] {
-  if (wants_all_tools === true) return [];
-  const set = Object.entries(settingsOf(configuration, name));
-  return set.map(([setting, value]) => `${setting} ${value}`);
-}
-
-/** Of the worker that runs now, as the service wrote down those that ever opened. Undefined where no service runs. */
-async function breakersOfService(state_dir: string): Promise<readonly BreakerState[] | undefined> {
-  const file = databaseFile(state_dir);
-  if (!existsSync(file) || !isStateFolderLocked(state_dir)) return undefined;
-  const store = await openStore({ file, clock: Date.now });
-  try {
-    return await readBreakers(store.kv);
-  } finally {
-    await store.close();
-  }
-}
-
-function inState({ provider, state, failures_in_a_row, retry_at }: BreakerState): string {
-  const until = retry_at === undefined ? "" : ` until ${new Date(retry_at).toISOString()}`;
-  const why = state === "closed" ? "" : ` after ${failures_in_a_row} failures in a row`;
-  return `circuit to ${provider} ${state.replace("_", "-")}${why}${state === "open" ? until : ""}`;
 }
 
 async function checkTelegram({ configuration }: Workplace): Promise<CheckResult> {

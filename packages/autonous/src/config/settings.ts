@@ -203,7 +203,7 @@ export function checkValue(
         : { problem: `has to be one of ${kind.of.join(", ")}, not ${JSON.stringify(value)}` };
     case "choice_or_number":
       return (typeof value === "string" && kind.of.includes(value)) || isWithin(value, kind)
-        ? { value: value as string | number }
+        ? { value }
         : {
             problem: `has to be one of ${kind.of.join(", ")}, or a whole number from ${kind.min} to ${kind.max}, not ${JSON.stringify(value)}`,
           };

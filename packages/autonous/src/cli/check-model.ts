@@ -1,0 +1,55 @@
+import { existsSync } from "node:fs";
+import type { Configuration } from "../config/load.ts";
+import type { BreakerState } from "../model/circuit-breaker.ts";
+import { priceSource, sourceText } from "../model/prices.ts";
+import type { ModelProvider } from "../model/provider.ts";
+import { databaseFile, openStore } from "../store/open-store.ts";
+import { isStateFolderLocked } from "../store/state-lock.ts";
+import { readBreakers } from "../telemetry/breakers.ts";
+import { providerOf, settingsOf } from "./asking.ts";
+import type { CheckResult } from "./checks.ts";
+import type { Workplace } from "./open-runtime.ts";
+
+/** Who answers, how it is asked, and what it costs. */
+export async function checkModel({ configuration, state_dir }: Workplace): Promise<CheckResult> {
+  try {
+    const provider = await providerOf(configuration);
+    const price =
+      provider.wants_all_tools === true ? [] : [sourceText(priceSource(provider.name, configuration.prices))];
+    const breakers = await breakersOfService(state_dir);
+    const isOpen = breakers?.some(({ state }) => state !== "closed") === true;
+    const circuits = breakers?.length === 0 ? ["no circuit of the service is open"] : (breakers ?? []).map(inState);
+    return {
+      check: "model",
+      outcome: isOpen ? "warning" : "ok",
+      message: [provider.name, ...price, ...askedWith(configuration, provider), ...circuits].join("; "),
+    };
+  } catch (error) {
+    return { check: "model", outcome: "failed", message: (error as Error).message };
+  }
+}
+
+/** Settings of the model that somebody has set. */
+function askedWith(configuration: Configuration, { name, wants_all_tools }: ModelProvider): readonly string[] {
+  if (wants_all_tools === true) return [];
+  const set = Object.entries(settingsOf(configuration, name));
+  return set.map(([setting, value]) => `${setting} ${value}`);
+}
+
+/** Of the worker that runs now, as the service wrote down those that ever opened. Undefined where no service runs. */
+async function breakersOfService(state_dir: string): Promise<readonly BreakerState[] | undefined> {
+  const file = databaseFile(state_dir);
+  if (!existsSync(file) || !isStateFolderLocked(state_dir)) return undefined;
+  const store = await openStore({ file, clock: Date.now });
+  try {
+    return await readBreakers(store.kv);
+  } finally {
+    await store.close();
+  }
+}
+
+function inState({ provider, state, failures_in_a_row, retry_at }: BreakerState): string {
+  const until = retry_at === undefined ? "" : ` until ${new Date(retry_at).toISOString()}`;
+  const why = state === "closed" ? "" : ` after ${failures_in_a_row} failures in a row`;
+  return `circuit to ${provider} ${state.replace("_", "-")}${why}${state === "open" ? until : ""}`;
+}
