@@ -87,13 +87,16 @@ export function createAiSdkProvider(given: AiSdkOptions): ModelProvider {
 }
 
 function aboutFailure(
-  { reason, status, wait_ms }: Failure,
+  { reason, status, wait_ms, limit_tokens, sent_tokens, reply_tokens }: Failure,
   nowMs: number,
 ): Omit<Parameters<typeof modelFailed>[1], "attempts"> {
   return {
     reason,
     ...(status === undefined ? {} : { status }),
     ...(wait_ms === undefined ? {} : { retry_at: nowMs + wait_ms }),
+    ...(limit_tokens === undefined ? {} : { limit_tokens }),
+    ...(sent_tokens === undefined ? {} : { sent_tokens }),
+    ...(reply_tokens === undefined ? {} : { reply_tokens }),
   };
 }
 

@@ -24,6 +24,10 @@ export interface Failure {
   readonly status?: number;
   /** How long the server asks to be left alone. */
   readonly wait_ms?: number;
+  /** Of a request that is too large, as the server counts: what fits, what was sent, and what of both is for the reply. */
+  readonly limit_tokens?: number;
+  readonly sent_tokens?: number;
+  readonly reply_tokens?: number;
 }
 
 interface ReasonRow {
@@ -70,12 +74,22 @@ export interface FailureDetails {
   readonly retry_at?: number;
   /** What was sent does not fit: less of it might. */
   readonly context_length?: true;
+  /** The numbers that the server names then. */
+  readonly limit_tokens?: number;
+  readonly sent_tokens?: number;
+  readonly reply_tokens?: number;
   readonly hint: string;
+}
+
+/** The request alone is more than the server ever takes, so that only a smaller one helps: of a limit per minute too. */
+export function isTooLarge({ limit_tokens, sent_tokens }: Pick<Failure, "limit_tokens" | "sent_tokens">): boolean {
+  return limit_tokens !== undefined && sent_tokens !== undefined && sent_tokens > limit_tokens;
 }
 
 /** The error that ends a round. Whoever calls has redacted the message. */
 export function modelFailed(message: string, details: Omit<FailureDetails, "hint" | "context_length">): ToolError {
-  const tooLong = details.reason === "context_length" ? { context_length: true as const } : {};
+  const isTooLong = details.reason === "context_length" || isTooLarge(details);
+  const tooLong = isTooLong ? { context_length: true as const } : {};
   const all: FailureDetails = { ...details, ...tooLong, hint: REASONS[details.reason].hint };
   return new ToolError("ModelFailed", message, { ...all });
 }

@@ -64,6 +64,9 @@ export interface ModelUsage {
   readonly cache_write_tokens?: number;
 }
 
+/** What an attempt was billed. `estimated`: the provider did not say. */
+export type SpentUsage = ModelUsage & { readonly estimated?: true };
+
 /** A call in a native reply. `input` is JSON text as the model wrote it: it may be broken. */
 export interface NativeCall {
   readonly id: string;
@@ -97,6 +100,11 @@ export interface ModelDelta {
 export interface CompleteOptions {
   readonly signal: AbortSignal;
   readonly onDelta?: (delta: ModelDelta) => void;
+  /**
+   * Told what an attempt that gave no reply was billed, before the next one. What it throws ends the asking: whoever
+   * pays may have had enough.
+   */
+  readonly onSpent?: (usage: SpentUsage) => void;
   /** Told before a failed attempt is tried again. */
   readonly onRetry?: (retry: { readonly attempt: number; readonly wait_ms: number; readonly reason: string }) => void;
 }

@@ -1,5 +1,6 @@
 import { AttemptFailed } from "./failure.ts";
 import type { Failure, FailureReason } from "./failure.ts";
+import { readOverflow, readThrottling } from "./overflow-words.ts";
 import { readWait } from "./read-wait.ts";
 
 /** What the errors of the provider's library have, as far as it is used here. Anything may be missing. */
@@ -17,9 +18,6 @@ interface LooseError {
   readonly error?: unknown;
 }
 
-/** How the servers say that it was too much. */
-const TOO_LONG =
-  /context_length_exceeded|exceed_context_size|prompt is too long|maximum context length|context (?:length|window|size) (?:exceeded|of)|exceeds? the (?:maximum|available|model'?s?) (?:allowed )?(?:context|number of tokens|input)|input token count|too many (?:input )?tokens|request_too_large|input is too long|reduce the length/i;
 /** What no wait mends. Google says "quota" of every limit, so that word alone means nothing. */
 const NO_QUOTA = /insufficient_quota|billing_hard_limit|credit balance is too low/i;
 /** Google refuses a wrong key with 400. */
@@ -80,13 +78,18 @@ export function readFailure(error: unknown, nowMs: number): Failure {
   const message = messageOf(first);
   const body = typeof first.responseBody === "string" ? first.responseBody.slice(0, 20_000) : "";
   const words = `${wordsOf(first)} ${message} ${body}`;
-  if (TOO_LONG.test(words) && (status === undefined || (status >= 400 && status !== 429))) {
-    return { reason: "context_length", message, ...(status === undefined ? {} : { status }) };
+  const refusal = { status, words: wordsOf(first), message, body };
+  const overflow = readOverflow(refusal);
+  if (overflow !== undefined) {
+    return { reason: "context_length", message, ...(status === undefined ? {} : { status }), ...overflow };
   }
+  const throttling = readThrottling(refusal);
   if (status !== undefined) {
     const wait_ms = readWait(first.responseHeaders ?? {}, body, nowMs);
-    const reason = WORDED.find(({ words: said }) => said.test(words))?.reason ?? reasonOf(status);
-    return { reason, message: `${status} ${message}`.trim(), status, ...(wait_ms === undefined ? {} : { wait_ms }) };
+    const worded = WORDED.find(({ words: said }) => said.test(words))?.reason;
+    const reason = worded ?? (throttling === undefined ? reasonOf(status) : "rate_limited");
+    const about = { ...(wait_ms === undefined ? {} : { wait_ms }), ...(reason === "rate_limited" ? throttling : {}) };
+    return { reason, message: `${status} ${message}`.trim(), status, ...about };
   }
   const code = inner
     .map(({ code: each }) => each)
@@ -97,6 +100,7 @@ export function readFailure(error: unknown, nowMs: number): Failure {
       message: `the connection${hostOf(first)} failed (${code})`,
     };
   }
+  if (throttling !== undefined) return { reason: "rate_limited", message, ...throttling };
   return { reason: namedReason(wordsOf(first)), message };
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { REASONS } from "./failure.ts";
+import { isTooLarge, REASONS } from "./failure.ts";
 import type { Failure } from "./failure.ts";
 import type { CompleteOptions } from "./provider.ts";
 
@@ -33,7 +33,7 @@ export function planRetry(
   { attempts, elapsed_ms, random }: Tried,
   limits: RetryLimits,
 ): { readonly wait_ms: number } | { readonly stop: string } {
-  if (!REASONS[failure.reason].retry) return { stop: "" };
+  if (!REASONS[failure.reason].retry || isTooLarge(failure)) return { stop: "" };
   if (attempts >= limits.max_attempts) return { stop: `after ${attempts} attempts` };
   const doubled = Math.min(limits.longest_ms, limits.base_ms * 2 ** Math.min(attempts - 1, 30));
   const own = doubled / 2 + (doubled / 2) * random;

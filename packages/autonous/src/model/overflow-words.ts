@@ -1,0 +1,204 @@
+/** What a message about a full context names, in tokens. What it does not name is left out. */
+export interface Overflow {
+  /** What fits: input and reply together, or the input alone where the vendor counts only that. */
+  readonly limit_tokens?: number;
+  /** What the request counted for, by the same count. */
+  readonly sent_tokens?: number;
+  /** Of both: kept for the reply. */
+  readonly reply_tokens?: number;
+}
+
+/** What a server said about a request that it did not take. */
+export interface Refusal {
+  readonly status: number | undefined;
+  /** `type` and `code` of the error. */
+  readonly words: string;
+  readonly message: string;
+  readonly body: string;
+}
+
+interface WordsRow {
+  readonly vendor: string;
+  /** `{limit}`, `{sent}`, `{input}` and `{reply}` stand for numbers, `…` for anything short. */
+  readonly says: readonly string[];
+}
+
+/**
+ * How vendors and servers say that a request does not fit. All rows that match give their numbers; the first that names
+ * one counts. `{sent}` is the whole request, `{input}` without what is kept for the reply.
+ */
+// oxfmt-ignore
+const OVERFLOWS: readonly WordsRow[] = [
+  { vendor: "codes",      says: ["context_length_exceeded", "context_window_exceeded", "exceed_context_size", "model_max_prompt_tokens_exceeded", "max_prompt_tokens_exceeded", "request_too_large", "string_above_max_length", "ContextWindowExceeded", "OutofContextError", "prompt_too_long", "input_too_long"] },
+  { vendor: "OpenAI",     says: ["maximum context length is {limit} tokens…you requested {sent} tokens", "({input} in the messages, {reply} in the completion", "({input} in your prompt; {reply} for the completion", "maximum context length is {limit}…messages resulted in {input} tokens", "exceeds the context window", "tokens exceed the configured limit of {limit}…messages resulted in {input} tokens", "tokens exceed the configured limit", "Invalid 'messages…string too long", "Invalid 'input…string too long", "Invalid 'messages': array too long", "Invalid 'input': array too long"] },
+  { vendor: "OpenRouter", says: ["maximum context length is {limit} tokens…requested about {sent} tokens", "requested about {sent} tokens (…{reply} in the output)"] },
+  { vendor: "vLLM",       says: ["maximum context length is {limit} tokens…requested {reply} output tokens and your prompt contains at least {input} input tokens", "maximum context length is {limit} tokens and your request has {input} input tokens", "is too large: {reply}. This model's maximum context length", "You passed {input} input tokens and requested {reply} output tokens", "model's context length is only {limit} tokens", "prompt (length {input}) is longer than the maximum model length of {limit}", "longer than the maximum model length"] },
+  { vendor: "SGLang",     says: ["input ({input} tokens) is longer than the model's context length ({limit} tokens)", "longer than the model's context length", "model's maximum context length of {limit} tokens…requested a total of {sent} tokens", "{input} tokens from the input messages and {reply} tokens for the completion", "exceeds the maximum allowed length ({limit}", "exceeds the maximum allowed length"] },
+  { vendor: "any",        says: ["Input length ({input}) exceeds model's maximum context length ({limit})", "maximum context length of {limit}", "maximum context length ({limit})", "maximum context length: {limit}", "maximum context length is {limit}", "maximum context length"] },
+  { vendor: "Anthropic",  says: ["prompt is too long: {input} tokens > {limit} maximum", "prompt is too long", "exceed context limit: {input} + {reply} > {limit}", "exceed context limit", "Request exceeds the maximum size", "exceeds the maximum allowed number of bytes"] },
+  { vendor: "Google",     says: ["input token count ({input}) exceeds the maximum number of tokens allowed ({limit})", "input token count is {input} but model only supports up to {limit}", "input token count…exceeds the maximum", "Request payload size exceeds the limit"] },
+  { vendor: "xAI",        says: ["maximum prompt length is {limit} but the request contains {input} tokens", "maximum prompt length is {limit}"] },
+  { vendor: "Together",   says: ["tokens + `max_new_tokens` must be <= {limit}. Given: {input} `inputs` tokens and {reply} `max_new_tokens`", "tokens + `max_new_tokens` must be <= {limit}"] },
+  { vendor: "TGI",        says: ["`inputs` must have less than {limit} tokens. Given: {input}", "`inputs` must have less than {limit} tokens"] },
+  { vendor: "Groq",       says: ["reduce the length of the messages", "reduce the length of either one", "reduce the length of the input", "reduce the length of the prompt", "reduce the length of your", "reduce your prompt"] },
+  { vendor: "Cerebras",   says: ["Current length is {input} while limit is {limit}"] },
+  { vendor: "LM Studio",  says: ["Trying to keep the first {input} tokens when context the overflows", "tokens to keep from the initial prompt is greater than the context length", "greater than the context length", "context length of only {limit} tokens", "Reached context length of {limit} tokens"] },
+  { vendor: "llama.cpp",  says: ["request ({input} tokens) exceeds the available context size ({limit} tokens)", "exceeds the available context size", "context shift is disabled", "Context size has been exceeded", "larger than the max context size", "n_prompt_tokens {input} n_ctx {limit}"] },
+  { vendor: "Ollama",     says: ["input length exceeds", "exceeded max context length", "exceeded context length"] },
+  { vendor: "Copilot",    says: ["prompt token count of {input} exceeds the limit of {limit}"] },
+  { vendor: "MiniMax",    says: ["context window exceeds limit"] },
+  { vendor: "Moonshot",   says: ["exceeded model token limit: {limit} (requested: {input})", "exceeded model token limit: {limit}", "exceeded model token limit", "total message size…exceeds limit"] },
+  { vendor: "DashScope",  says: ["Range of input length should be [1, {limit}]", "Range of input length should be"] },
+  { vendor: "Z.ai",       says: ["Prompt exceeds max length", "Prompt too long", "prompt exceeds the length limit", "Prompt 超长"] },
+  { vendor: "Mistral",    says: ["Prompt contains {input} tokens…too large for model with {limit} maximum context length", "too large for model with {limit} maximum context length"] },
+  { vendor: "Cohere",     says: ["tokens in the prompt cannot exceed {limit} - received {input}", "limit for this model is {limit} tokens", "too many tokens"] },
+  { vendor: "Bedrock",    says: ["Input is too long", "input too long", "Max input tokens: {limit}, request input token count: {input}", "Too many input tokens", "expected maxLength:"] },
+  { vendor: "Fireworks",  says: ["prompt is too long: {input}, model maximum context length: {limit}"] },
+  { vendor: "Cloudflare", says: ["maximum output tokens ({sent}) exceeded this model context window limit ({limit})", "exceeded this model context window"] },
+  { vendor: "SiliconFlow", says: ["length of prompt_tokens ({input}) must be less than max_seq_len ({limit})"] },
+  { vendor: "DeepInfra",  says: ["input length {input} exceeds maximum input length {limit}", "exceeds maximum input length"] },
+  { vendor: "TabbyAPI",   says: ["length {input} is greater than max_seq_len {limit}", "greater than max_seq_len"] },
+  { vendor: "others",     says: ["prompt has {input} tokens, but the configured context size is {limit}", "token limit exceeded", "prompt tokens too long", "exceed max message tokens", "tokens in request more than max tokens allowed", "context length exceeded", "context window exceeded", "context size exceeded", "exceeds the model's context", "exceeds model context"] },
+];
+
+/** Z.ai's code of its own, which stands alone in a translated message. */
+const CODES: ReadonlySet<string> = new Set(["1261"]);
+
+/** What a wait helps, or another setting; a shorter conversation would not. */
+const OTHER =
+  /throttl|rate[ _-]?limit|(?:tokens|requests) per (?:min|second|hour|day)|\b[TR]P[MD]\b|too many requests|resource_exhausted|please wait|try again (?:later|in \d)|retry after|\bquota\b|can only afford|supports at most [\d,]+ (?:completion|output) tokens|Range of max_(?:completion_)?tokens|Invalid 'tools|concurren/i;
+/** A request that is larger than all that may be sent in a minute: no wait helps it. */
+const MORE_THAN_A_MINUTE = template("Request too large…Limit {limit}, Requested {sent}");
+
+/** By status: an overflow is said so. Others, such as 429 and 403, mean what they mean whatever is written. */
+const SAID_WITH: ReadonlySet<number | undefined> = new Set([undefined, 400, 413, 414, 422, 424, 500]);
+
+/** A clause in words that are not listed: what was sent is more than what is held. */
+const UNLISTED =
+  /[^.\n]{0,100}\b(?:prompt|input|request|messages?|conversation|context|tokens?)\b[^.\n]{0,80}\b(?:exceed(?:s|ed|ing)?|(?:longer|larger|greater|bigger|more) than|too (?:long|large|big|many)|does not fit|doesn't fit)\b[^.\n]{0,60}\b(?:context|window|token limit|max(?:imum)?[ _-](?:seq|sequence|prompt|input|model|tokens?|total|position)\w*)[^\n]{0,100}/i;
+const ABOUT_OUTPUT = /max_(?:new_|output_|completion_)?tokens|max(?:imum)? (?:output|completion) tokens/i;
+
+/** Of two numbers of a clause the larger one was sent. */
+function twoNumbersIn(clause: string): Overflow {
+  const numbers = [...clause.matchAll(/(?<![\w.])\d[\d,_]{2,14}(?![\w.]\d)/g)].flatMap(
+    ([text]) => asNumber(text) ?? [],
+  );
+  const [first, second] = numbers;
+  if (numbers.length !== 2 || first === undefined || second === undefined || first === second) return {};
+  return { limit_tokens: Math.min(first, second), sent_tokens: Math.max(first, second) };
+}
+
+const ROWS = OVERFLOWS.flatMap(({ says }) => says.map(template));
+
+/** Whether a request was refused since it does not fit, and the numbers that the server names. */
+export function readOverflow(refusal: Refusal): Overflow | undefined {
+  const { status, words } = refusal;
+  if (!SAID_WITH.has(status)) return undefined;
+  const said = saidBy(refusal);
+  const text = said.join("\n");
+  const isCoded = CODES.has(words.trim()) || said.some((each) => CODES.has(each));
+  const matches = ROWS.map((row) => row.exec(text)).filter((match) => match !== null);
+  if (OTHER.test(text)) return undefined;
+  if (matches.length > 0 || isCoded) return numbersOf(matches);
+  const clause = status === 500 || ABOUT_OUTPUT.test(text) ? undefined : UNLISTED.exec(text)?.[0];
+  if (clause !== undefined) return twoNumbersIn(clause);
+  return status === 413 || status === 414 ? {} : undefined; // too large as bytes, which a shorter request may mend
+}
+
+/** What a wait helps, said with a status that means something else, or with none. */
+const THROTTLED =
+  /throttl|rate[ _-]?limit|(?:tokens|requests) per (?:min|second|hour|day)|\b[TR]P[MD]\b|too many requests|please wait before/i;
+const THROTTLED_WITH: ReadonlySet<number | undefined> = new Set([undefined, 400, 413, 422, 424, 429]);
+
+/**
+ * Whether a limit on requests or tokens per time was reached. With numbers where the request is more than the limit by
+ * itself: then no wait helps, and a smaller one does.
+ */
+export function readThrottling(refusal: Refusal): Pick<Overflow, "limit_tokens" | "sent_tokens"> | undefined {
+  const { status } = refusal;
+  const text = THROTTLED_WITH.has(status) ? saidBy(refusal).join("\n") : "";
+  if (status !== 429 && !THROTTLED.test(text)) return undefined;
+  const match = MORE_THAN_A_MINUTE.exec(text);
+  const { limit_tokens = 0, sent_tokens = 0 } = match === null ? {} : numbersOf([match]);
+  return limit_tokens > 0 && sent_tokens > limit_tokens ? { limit_tokens, sent_tokens } : {};
+}
+
+function template(words: string): RegExp {
+  const pattern = words
+    .replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`)
+    .replaceAll(/\{(limit|sent|input|reply)\}/g, String.raw`(?<$1>\d[\d,_]{0,14})`)
+    .replaceAll("…", "[^]{0,200}?")
+    .replaceAll(/\s+/g, String.raw`\s+`)
+    .replaceAll("'", "['’]");
+  return new RegExp(pattern, "i");
+}
+
+type NumberName = "limit" | "sent" | "input" | "reply";
+
+function numbersOf(matches: readonly RegExpExecArray[]): Overflow {
+  const named = (name: NumberName): number | undefined =>
+    matches.map(({ groups }) => asNumber(groups?.[name])).find((each) => each !== undefined);
+  const [limit, input, reply] = [named("limit"), named("input"), named("reply")];
+  const sent = named("sent") ?? (input === undefined ? undefined : input + (reply ?? 0));
+  return {
+    ...(limit === undefined ? {} : { limit_tokens: limit }),
+    ...(sent === undefined ? {} : { sent_tokens: sent }),
+    ...(reply === undefined ? {} : { reply_tokens: reply }),
+  };
+}
+
+function asNumber(text: string | undefined): number | undefined {
+  const number = Number(text?.replaceAll(/[,_]/g, ""));
+  return Number.isSafeInteger(number) ? number : undefined;
+}
+
+const LONGEST_TEXT = 2_000;
+const MOST_TEXTS = 20;
+const DEEPEST = 10;
+/** Members in which servers say what is wrong. Others may repeat what was sent. */
+const SPEAKING =
+  /^(?:error|errors|message|msg|detail|details|code|type|status|status_msg|base_resp|error_msg|error_message|err_msg|errorMessage|reason|title|metadata|raw|cause|info|description|response|__type|innererror|n_ctx|n_prompt_tokens)$/i;
+
+/** What the server says, without what it quotes: the words of an overflow may stand in the conversation too. */
+function saidBy({ words, message, body }: Refusal): readonly string[] {
+  const texts: string[] = [words];
+  collect(message, texts, 0);
+  collect(body, texts, 0);
+  return [...new Set(texts.map((each) => withoutQuotations(each.slice(0, LONGEST_TEXT))))].slice(0, MOST_TEXTS);
+}
+
+function collect(value: unknown, texts: string[], depth: number): void {
+  if (depth > DEEPEST || texts.length >= MOST_TEXTS) return;
+  if (typeof value === "number") texts.push(String(value));
+  if (typeof value === "string") {
+    const inner = asJson(value);
+    if (inner === undefined) texts.push(value);
+    else collect(inner, texts, depth + 1);
+  }
+  if (Array.isArray(value)) for (const each of value.slice(0, MOST_TEXTS)) collect(each, texts, depth + 1);
+  else if (typeof value === "object" && value !== null) {
+    const { n_prompt_tokens: sent, n_ctx: limit } = value as Readonly<Record<string, unknown>>;
+    if (typeof sent === "number" && typeof limit === "number") texts.push(`n_prompt_tokens ${sent} n_ctx ${limit}`);
+    for (const [key, each] of Object.entries(value)) if (SPEAKING.test(key)) collect(each, texts, depth + 1);
+  }
+}
+
+/** Proxies put the JSON of one error into the text of another, and streams behind `data:`. */
+function asJson(text: string): unknown {
+  const trimmed = text.replace(/^\s*data:/, "").trim();
+  if (!/^[[{"]/.test(trimmed)) return undefined;
+  try {
+    return JSON.parse(trimmed) as unknown;
+  } catch {
+    return undefined; // it only begins like JSON
+  }
+}
+
+/** Text in quotes. What follows `"message":` in the text of another error is what that error says. */
+const QUOTATION =
+  /(?<![\w"'\\])(?<!(?:message|msg|detail|error|code|type|reason)\\?["']\s*[:=]\s*(?:\\?))(["'“`])(?=[^"'”`\n]*\s)(?:(?!\1|”)[^\n])*?(?:\1|”)(?!\w)/g;
+
+function withoutQuotations(text: string): string {
+  const [, all] = /^(["'])([^\n]*)\1$/.exec(text) ?? [];
+  return (all ?? text).replaceAll(QUOTATION, "…");
+}
