@@ -81,6 +81,10 @@ export interface NativeCall {
 export type ModelReply = {
   readonly finish: "stop" | "length";
   readonly usage?: ModelUsage;
+  /** The provider ended the reply as one with calls. Without any in it, it is not an answer. */
+  readonly wants_calls?: true;
+  /** A clause: why the provider itself calls the reply unusable. Nothing of it may run; the model is told once. */
+  readonly problem?: string;
 } & (
   | { readonly kind: "plain"; readonly text: string }
   | {
