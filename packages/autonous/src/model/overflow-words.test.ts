@@ -77,6 +77,11 @@ const OVERFLOWS: readonly Case[] = [
   { vendor: "a proxy",     status: 413, message: "Request Entity Too Large" },
   { vendor: "a new one",   status: 400, message: "Request of 41,000 tokens does not fit the context of 32,768 tokens", numbers: [32_768, 41_000] },
   { vendor: "a new one",   status: 422, message: "Your conversation is larger than the model's maximum input size" },
+  { vendor: "a new one",   status: 400, message: "Input length 250000 exceeds the maximum allowed 200000 tokens for this model", numbers: [200_000, 250_000] },
+  { vendor: "a new one",   status: 400, message: "Conversation is too long for the selected model" },
+  { vendor: "a new one",   status: 400, message: "The model has a context window of 32768 tokens but the prompt is 40000 tokens", numbers: [32_768, 40_000] },
+  { vendor: "a new one",   status: 400, message: "The history of 9,000 tokens is over the 8,192 token budget of this deployment", numbers: [8192, 9000] },
+  { vendor: "a new one",   status: 400, message: "输入长度 40000 超过模型最大长度 32768", numbers: [32_768, 40_000] },
 ];
 
 // oxfmt-ignore
@@ -92,6 +97,8 @@ const OTHERS: readonly (Case & { readonly reason: string })[] = [
   { vendor: "Anthropic",              message: "This request would exceed your organization's rate limit of 40,000 input tokens per minute.", reason: "rate_limited" },
   { vendor: "Anthropic", status: 400, message: "max_tokens: 99999 > 64000, which is the maximum allowed number of output tokens for claude-x", reason: "bad_request" },
   { vendor: "Anthropic", status: 400, message: "messages.0.content.0.image.source.base64: image exceeds 5 MB maximum: 5316852 bytes > 5242880 bytes", reason: "bad_request" },
+  { vendor: "a new one", status: 400, message: "Invalid request: the tool description is too long for this model",                      reason: "bad_request" },
+  { vendor: "a new one", status: 400, message: "Request has too many images for this model",                                            reason: "bad_request" },
   { vendor: "DashScope", status: 400, message: "Range of max_tokens should be [1, 8192]",                                               reason: "bad_request" },
   { vendor: "OpenRouter", status: 402, message: "This request requires more credits, or fewer max_tokens. You requested up to 64000 tokens, but can only afford 1200.", reason: "quota" },
   { vendor: "a gateway", status: 403, message: "prompt is too long for your plan",                                                      reason: "key_refused" },
@@ -134,7 +141,7 @@ test.each(PER_MINUTE)("$status: more than all tokens of a minute is no full cont
 });
 
 test("a long message of words that nearly fit is read, and to its bound only", () => {
-  const message = `${"prompt tokens exceed ".repeat(20_000)}\n${"'".repeat(50_000)}`;
+  const message = `${"prompt input exceeds ".repeat(20_000)}\n${"'".repeat(50_000)}`;
   const { reason } = readFailure({ statusCode: 400, message, responseBody: "[".repeat(20_000) }, 0);
   expect(reason).toBe("bad_request");
 });

@@ -73,10 +73,21 @@ const MORE_THAN_A_MINUTE = template("Request too large…Limit {limit}, Requeste
 /** By status: an overflow is said so. Others, such as 429 and 403, mean what they mean whatever is written. */
 const SAID_WITH: ReadonlySet<number | undefined> = new Set([undefined, 400, 413, 414, 422, 424, 500]);
 
-/** A clause in words that are not listed: what was sent is more than what is held. */
-const UNLISTED =
-  /[^.\n]{0,100}\b(?:prompt|input|request|messages?|conversation|context|tokens?)\b[^.\n]{0,80}\b(?:exceed(?:s|ed|ing)?|(?:longer|larger|greater|bigger|more) than|too (?:long|large|big|many)|does not fit|doesn't fit)\b[^.\n]{0,60}\b(?:context|window|token limit|max(?:imum)?[ _-](?:seq|sequence|prompt|input|model|tokens?|total|position)\w*)[^\n]{0,100}/i;
+/** Clauses in words that are not listed: what was sent is more than what is held. */
+const UNLISTED = [
+  /[^.\n]{0,100}\b(?:prompt|input|request|messages?|conversation|context|history|tokens?)\b[^.\n]{0,80}\b(?:exceed(?:s|ed|ing)?|(?:longer|larger|greater|bigger|more) than|too (?:long|large|big|many)|over the|does not fit|doesn't fit)\b[^.\n]{0,60}\b(?:context|window|tokens?|model|max(?:imum)?[ _-](?:seq|sequence|prompt|input|model|total|position)\w*)[^\n]{0,100}/i,
+  /\b(?:context|window|limit|maximum)\b[^.\n]{0,60}\d[\d,_]{2,14} tokens\b[^.\n]{0,60}\b(?:prompt|input|request|messages?|conversation|history)\b[^.\n]{0,40}\d[\d,_]{2,14}/i,
+  /(?:上下文|输入|输入长度|提示词|对话)[^。\n]{0,40}(?:超过|超出|过长|超长)[^。\n]{0,60}/,
+] as const;
+/** A part of the request that a shorter conversation does not change. */
+const ABOUT_PART =
+  /\b(?:images?|files?|documents?|audio|tools?|functions?|names?|descriptions?|ids?|stop|schemas?|urls?|characters|bytes|[KM]i?B)\b/i;
 const ABOUT_OUTPUT = /max_(?:new_|output_|completion_)?tokens|max(?:imum)? (?:output|completion) tokens/i;
+
+function unlistedIn(text: string): string | undefined {
+  const clauses = UNLISTED.map((row) => row.exec(text)?.[0]);
+  return clauses.find((clause) => clause !== undefined && !ABOUT_PART.test(clause));
+}
 
 /** Of two numbers of a clause the larger one was sent. */
 function twoNumbersIn(clause: string): Overflow {
@@ -100,7 +111,7 @@ export function readOverflow(refusal: Refusal): Overflow | undefined {
   const matches = ROWS.map((row) => row.exec(text)).filter((match) => match !== null);
   if (OTHER.test(text)) return undefined;
   if (matches.length > 0 || isCoded) return numbersOf(matches);
-  const clause = status === 500 || ABOUT_OUTPUT.test(text) ? undefined : UNLISTED.exec(text)?.[0];
+  const clause = status === 500 || ABOUT_OUTPUT.test(text) ? undefined : unlistedIn(text);
   if (clause !== undefined) return twoNumbersIn(clause);
   return status === 413 || status === 414 ? {} : undefined; // too large as bytes, which a shorter request may mend
 }
