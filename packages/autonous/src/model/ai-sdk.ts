@@ -68,7 +68,7 @@ export function createAiSdkProvider(given: AiSdkOptions): ModelProvider {
     ...(protocol === "native" && "takesImages" in KINDS[kind] ? { takes_images: true } : {}),
     complete: async (request, options) =>
       await withRetries(() => passBreaker(breaker, given, { request, options }), {
-        limits: retry,
+        limits: withPatience(retry, options),
         clock,
         random,
         signal: options.signal,
@@ -84,6 +84,10 @@ export function createAiSdkProvider(given: AiSdkOptions): ModelProvider {
         ...(options.onRetry === undefined ? {} : { onRetry: options.onRetry }),
       }),
   };
+}
+
+function withPatience(limits: RetryLimits, { patience_ms = limits.total_ms }: CompleteOptions): RetryLimits {
+  return { ...limits, total_ms: Math.min(limits.total_ms, patience_ms) };
 }
 
 function aboutFailure(

@@ -35,24 +35,26 @@ interface ReasonRow {
   readonly retry: boolean;
   /** The server is to blame: it counts for the circuit breaker. */
   readonly blame: boolean;
+  /** The next model of a list is asked: this one is down, out of credit, or cannot be used. Another one would refuse the rest too. */
+  readonly fall_back: boolean;
   readonly hint: string;
 }
 
 // oxfmt-ignore
 export const REASONS: Readonly<Record<FailureReason, ReasonRow>> = {
-  context_length: { retry: false, blame: false, hint: "Send less: the conversation does not fit into the model's window." },
-  bad_request:    { retry: false, blame: false, hint: "Look at what the server says about the request." },
-  key_refused:    { retry: false, blame: false, hint: "Look at the key in the environment: it is wrong, has ended, or is not good for this model." },
-  not_found:      { retry: false, blame: false, hint: "Look at the model's name and at the server's address." },
-  quota:          { retry: false, blame: false, hint: "The account has nothing left; look at its plan and its bills." },
-  rate_limited:   { retry: true,  blame: false, hint: "Wait a while, or do less at once." },
-  server_error:   { retry: true,  blame: true,  hint: "The provider is in trouble; try again later." },
-  connection:     { retry: true,  blame: true,  hint: "Look at whether the server is up and can be reached." },
-  timeout:        { retry: true,  blame: true,  hint: "The server is slow or stuck; try again later." },
-  cut_off:        { retry: true,  blame: true,  hint: "The reply broke off on its way; try again later." },
-  content_filter: { retry: false, blame: false, hint: "The provider's filter stopped the reply; say the task in other words." },
-  redirected:     { retry: false, blame: false, hint: "Set the address that the server names, if you trust it." },
-  breaker_open:   { retry: false, blame: false, hint: "The provider failed again and again; wait until it is tried again." },
+  context_length: { retry: false, blame: false, fall_back: false, hint: "Send less: the conversation does not fit into the model's window." },
+  bad_request:    { retry: false, blame: false, fall_back: false, hint: "Look at what the server says about the request." },
+  key_refused:    { retry: false, blame: false, fall_back: true,  hint: "Look at the key in the environment: it is wrong, has ended, or is not good for this model." },
+  not_found:      { retry: false, blame: false, fall_back: true,  hint: "Look at the model's name and at the server's address." },
+  quota:          { retry: false, blame: false, fall_back: true,  hint: "The account has nothing left; look at its plan and its bills." },
+  rate_limited:   { retry: true,  blame: false, fall_back: true,  hint: "Wait a while, or do less at once." },
+  server_error:   { retry: true,  blame: true,  fall_back: true,  hint: "The provider is in trouble; try again later." },
+  connection:     { retry: true,  blame: true,  fall_back: true,  hint: "Look at whether the server is up and can be reached." },
+  timeout:        { retry: true,  blame: true,  fall_back: true,  hint: "The server is slow or stuck; try again later." },
+  cut_off:        { retry: true,  blame: true,  fall_back: true,  hint: "The reply broke off on its way; try again later." },
+  content_filter: { retry: false, blame: false, fall_back: false, hint: "The provider's filter stopped the reply; say the task in other words." },
+  redirected:     { retry: false, blame: false, fall_back: true,  hint: "Set the address that the server names, if you trust it." },
+  breaker_open:   { retry: false, blame: false, fall_back: true,  hint: "The provider failed again and again; wait until it is tried again." },
 };
 
 /** Thrown inside of `model/` for what is no error of the provider's library. */

@@ -105,10 +105,12 @@ export interface CompleteOptions {
   readonly signal: AbortSignal;
   readonly onDelta?: (delta: ModelDelta) => void;
   /**
-   * Told what an attempt that gave no reply was billed, before the next one. What it throws ends the asking: whoever
-   * pays may have had enough.
+   * Told what an attempt that gave no reply was billed. The provider waits for it before the next attempt, so that the
+   * booking is on record; what it throws ends the asking and is thrown on: a limit is reached.
    */
-  readonly onSpent?: (usage: SpentUsage) => void;
+  readonly onSpent?: (usage: SpentUsage) => Promise<void>;
+  /** No attempt begins later than this after the first one: another model can be asked instead. Default: the provider's own. */
+  readonly patience_ms?: number;
   /** Told before a failed attempt is tried again. */
   readonly onRetry?: (retry: { readonly attempt: number; readonly wait_ms: number; readonly reason: string }) => void;
 }
@@ -128,5 +130,7 @@ export interface ModelProvider {
   readonly takes_images?: true;
   /** Every tool is to be in every request, whatever it costs: nobody pays for them. */
   readonly wants_all_tools?: true;
+  /** Models to ask in this order where this one is down or out of credit. */
+  readonly fallbacks?: readonly ModelProvider[];
   complete(request: ModelRequest, options: CompleteOptions): Promise<ModelReply>;
 }
