@@ -1,5 +1,5 @@
 import type { ToolCallResult } from "@autonous/runtime";
-import type { AskedCall } from "./reply.ts";
+import type { AskedCall } from "./asked-calls.ts";
 import { recordUnmade, resultOfEvent } from "./recorded-result.ts";
 import type { RecordedCall } from "./resume.ts";
 import type { Run } from "./run.ts";

@@ -1,6 +1,7 @@
 import { isParked, toolsFoundBy } from "@autonous/runtime";
 import type { ToolCallResult } from "@autonous/runtime";
 import { resultText } from "../model/result-text.ts";
+import type { AskedCall } from "./asked-calls.ts";
 import { settleCalls } from "./calls.ts";
 import { writeCorrection, writeNoProgress } from "./instructions.ts";
 import { askModel, recallRound } from "./model-round.ts";
@@ -8,7 +9,7 @@ import { describeCycle } from "./no-progress.ts";
 import type { Cycle } from "./no-progress.ts";
 import { doneSoFar, finish, recordedOutcome } from "./outcome.ts";
 import type { End } from "./outcome.ts";
-import type { AskedCall, Round } from "./reply.ts";
+import type { Round } from "./reply.ts";
 import { openRun } from "./run.ts";
 import type { AgentOptions, AgentOutcome, Run } from "./run.ts";
 

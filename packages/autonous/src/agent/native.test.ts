@@ -1,56 +1,22 @@
 import { expect, test } from "vitest";
-import { makeWorld, openJournal, recording, SECRET, startRuntime } from "../../../../test/support/agent-world.ts";
-import type { Death, World } from "../../../../test/support/agent-world.ts";
-import type { Message, ModelProvider, ModelReply, ModelRequest, NativeCall } from "../model/provider.ts";
-import { runAgent } from "./loop.ts";
-import type { AgentOptions, AgentOutcome } from "./run.ts";
+import { makeWorld, SECRET } from "../../../../test/support/agent-world.ts";
+import {
+  call,
+  liveNative,
+  NATIVE_TASK,
+  nativePayloads,
+  startNative,
+  steady,
+} from "../../../../test/support/native-world.ts";
+import type { NativeReply } from "../../../../test/support/native-world.ts";
+import type { Message } from "../model/provider.ts";
 
-type Native = Extract<ModelReply, { readonly kind: "native" }>;
+type Native = NativeReply;
 
-/** A provider with function calling of its own, that answers by the number of the round. */
-function native(replies: readonly Partial<Native>[]): ModelProvider {
-  return {
-    name: "test:native",
-    protocol: "native",
-    complete: async ({ rounds }) => ({ kind: "native", text: "", calls: [], finish: "stop", ...replies[rounds] }),
-  };
-}
-
-function call(id: string, name: string, input: string | object): NativeCall {
-  return { id, name, input: typeof input === "string" ? input : JSON.stringify(input) };
-}
-
-const TASK = { text: "Do it", task_id: "task_1", trace_id: "trace_1" };
-
-interface Life {
-  readonly world: World;
-  readonly replies: readonly Partial<Native>[];
-  readonly death?: Death;
-  readonly options?: Partial<AgentOptions>;
-}
-
-async function live({ world, replies, death, options }: Life): Promise<{
-  readonly outcome: AgentOutcome | undefined;
-  readonly requests: ModelRequest[];
-}> {
-  const journal = openJournal(world, death);
-  const runtime = await startRuntime(world, journal);
-  const provider = recording(native(replies));
-  const storedResult = async (id: string) => world.results.get(id);
-  const running = runAgent({ runtime, provider, task: TASK, limits: { max_turns: 10 }, storedResult, ...options });
-  const outcome = await Promise.race([running, journal.died.then(() => undefined)]);
-  if (outcome === undefined) await new Promise(setImmediate);
-  return { outcome, requests: provider.requests };
-}
-
-const start = async (replies: readonly Partial<Native>[], options: Partial<AgentOptions> = {}) => {
-  const world = await makeWorld();
-  return { world, ...(await live({ world, replies, options })) };
-};
-
-function payloads({ events }: World, type: string): Readonly<Record<string, unknown>>[] {
-  return events.filter((event) => event.type === type).map(({ payload }) => payload);
-}
+const TASK = NATIVE_TASK;
+const live = liveNative;
+const start = startNative;
+const payloads = nativePayloads;
 
 test("calls by function calling run, and text without calls is the answer", async () => {
   const replies = [
@@ -174,13 +140,6 @@ const EVENTFUL: readonly Partial<Native>[] = [
   { calls: [call("f", "look", { mark: "4" }), call("g", "nonsense", {})] },
   { text: "All of it is done", usage: { input_tokens: 100, output_tokens: 10 } },
 ];
-
-/** Each request as it would be sent. Ids and times are made anew in each world; what a program reads is not sent. */
-function steady(requests: readonly ModelRequest[]): readonly string[] {
-  return requests.map((request) =>
-    JSON.stringify(request, (key, value: unknown) => (key === "tool_call_id" || key === "result" ? "" : value)),
-  );
-}
 
 test("killed between any two events, a native run asks next exactly what it would have asked", async () => {
   const unharmed = await makeWorld();

@@ -1,22 +1,11 @@
 import type { AgentError } from "./run.ts";
-import { boundText, canonicalJson, makeId } from "@autonous/runtime";
+import { boundText } from "@autonous/runtime";
 import type { RuntimeEvent } from "@autonous/runtime";
-import { isToolName, parseReply, readArguments } from "../model/json-reply.ts";
+import { parseReply } from "../model/json-reply.ts";
+import { asRecorded, meantCall, readCall, redactCall } from "./asked-calls.ts";
+import type { AskedCall, WantedCall } from "./asked-calls.ts";
 import type { Message, ModelReply } from "../model/provider.ts";
 import type { Run } from "./run.ts";
-
-/** A call as a reply asked for it. */
-export interface AskedCall {
-  readonly tool_call_id: string;
-  /** The id that the provider gave it. */
-  readonly provider_call_id?: string;
-  readonly name: string;
-  readonly arguments: Readonly<Record<string, unknown>>;
-  /** The record has other arguments than the model gave: something in them was secret. */
-  readonly redacted: boolean;
-  /** Why its arguments cannot be used. It is answered with this and not run. */
-  readonly problem?: string;
-}
 
 type AssistantMessage = Extract<Message, { readonly role: "assistant" }>;
 
@@ -74,7 +63,11 @@ export function readReply(run: Run, given: ModelReply): ReadReply {
 
 function readBounded(run: Run, reply: ModelReply): ReadReply {
   const meaning =
-    reply.finish === "length" ? CUT_OFF : reply.kind === "plain" ? parseReply(reply.text) : meaningOf(reply);
+    reply.finish === "length"
+      ? CUT_OFF
+      : reply.kind === "plain"
+        ? plainMeaning(run, reply.text)
+        : meaningOf(run, reply);
   const text = run.redact(reply.text);
   const about = { transport: reply.kind, text, ...partsOf(run, reply) };
   const isRedacted = text !== reply.text.toWellFormed();
@@ -104,7 +97,6 @@ const MESSAGE_CHARACTERS = 4096;
 /** More than any model writes in one reply; what is longer is neither recorded nor run. */
 const MOST_CHARACTERS = 1024 * 1024;
 const MOST_CALLS = 200;
-const LONGEST_ID = 512;
 
 /** What of a reply is beyond all bounds. */
 function excessOf(reply: ModelReply): string | undefined {
@@ -129,64 +121,25 @@ const CUT_OFF = {
   message: "Cannot use the reply: it was cut off by the length limit, so nothing of it was run; send a shorter one",
 } as const;
 
-interface WantedCall {
-  readonly id?: string;
-  readonly name: string;
-  readonly arguments: AskedCall["arguments"];
-  readonly problem?: string;
-}
-
 type Meaning =
   | { readonly kind: "tool_calls"; readonly calls: readonly WantedCall[]; readonly text: string }
   | { readonly kind: "final"; readonly text: string }
   | { readonly kind: "invalid"; readonly message: string };
 
+function plainMeaning(run: Run, text: string): Meaning {
+  const parsed = parseReply(text);
+  return parsed.kind === "tool_calls" ? { ...parsed, calls: parsed.calls.map((call) => meantCall(run, call)) } : parsed;
+}
+
 /** What servers that do not tell thinking apart put before the answer. */
 const THOUGHT = /^\s*<think>[^]*?<\/think>/;
 
 /** A native reply: text without calls is the answer. Each call stands alone: one that is broken takes none with it. */
-function meaningOf({ text: said, calls }: Extract<ModelReply, { readonly kind: "native" }>): Meaning {
+function meaningOf(run: Run, { text: said, calls }: Extract<ModelReply, { readonly kind: "native" }>): Meaning {
   const text = said.replace(THOUGHT, "").trim();
-  if (calls.length > 0) return { kind: "tool_calls", calls: calls.map(readCall), text };
+  if (calls.length > 0) return { kind: "tool_calls", calls: calls.map((call) => readCall(run, call)), text };
   if (text !== "") return { kind: "final", text };
   return { kind: "invalid", message: "Cannot use the reply: it is empty; call a tool, or give the final answer" };
-}
-
-function readCall({
-  id,
-  name,
-  input,
-}: {
-  readonly id: string;
-  readonly name: string;
-  readonly input: string;
-}): WantedCall {
-  const given = id === "" ? {} : { id };
-  if (!isToolName(name))
-    return { ...given, name: "unknown", arguments: {}, problem: "it names no tool that there could be" };
-  const read = readArguments(input);
-  if ("arguments" in read) return { ...given, name, arguments: read.arguments };
-  return { ...given, name, arguments: {}, problem: `its arguments cannot be read: ${read.problem}` };
-}
-
-function redactCall(
-  run: Run,
-  { id, name, arguments: args, problem }: WantedCall,
-): Record<"call" | "recorded", AskedCall> {
-  const tool_call_id = makeId("call", run.now());
-  const { value, redacted: isChanged } = run.options.runtime.redactValue(args);
-  const shown = run.redact(name);
-  const redacted = isChanged || shown !== name;
-  const about = {
-    tool_call_id,
-    ...(id === undefined || id.length > LONGEST_ID || run.redact(id) !== id ? {} : { provider_call_id: id }),
-    redacted,
-    ...(problem === undefined ? {} : { problem: run.redact(problem) }),
-  };
-  return {
-    call: { ...about, name, arguments: args },
-    recorded: { ...about, name: shown, arguments: asRecorded(value) as AskedCall["arguments"] },
-  };
 }
 
 /**
@@ -200,11 +153,6 @@ function partsOf(run: Run, reply: ModelReply): { readonly provider_parts?: unkno
   const isSafe =
     text.length <= MOST_CHARACTERS && !hasHalfCharacter(text) && !run.options.runtime.redactValue(parts).redacted;
   return isSafe ? { provider_parts: asRecorded(parts) } : { parts_dropped: true };
-}
-
-/** With its members in the order in which the record gives them back: a request is the same, byte by byte, after a crash. */
-function asRecorded(value: unknown): unknown {
-  return JSON.parse(canonicalJson(value));
 }
 
 /** `JSON.stringify` writes half a surrogate pair, which has no UTF-8 form, as an escape. */

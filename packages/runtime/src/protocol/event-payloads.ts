@@ -89,7 +89,7 @@ export const EVENT_PAYLOADS = {
     text: "what the model wrote, redacted",
     window: "which messages the next request shows",
     "transport?": "`native` or `plain`; not in a summary",
-    "calls?": "calls that it asked for, with their ids and arguments, redacted",
+    "calls?": "calls that it asked for, with their ids and arguments, redacted; `repaired`: what was repaired in one",
     "progress?": "text beside the calls",
     "answer?": "the final answer",
     "message?": "why the reply is invalid",
