@@ -1,5 +1,6 @@
 import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import type { Access, AccessName } from "./keys.ts";
+import type { WireName } from "./wire/read-answer.ts";
 
 interface ModelSettings extends Access {
   readonly model: string;
@@ -8,6 +9,7 @@ interface ModelSettings extends Access {
 
 interface KindRow {
   readonly access: AccessName;
+  readonly wire: WireName;
   /** Marks what the provider is to keep for the next request, where it wants to be told. */
   readonly cacheMark?: SharedV4ProviderOptions;
   /** It takes a result's failure apart from its text; others would be sent JSON around the same words. */
@@ -26,6 +28,7 @@ const NO_KEY = "none";
 export const KINDS = {
   anthropic: {
     access: "anthropic",
+    wire: "messages",
     takesImages: true,
     cacheMark: { anthropic: { cacheControl: { type: "ephemeral" } } },
     marksErrors: true,
@@ -38,6 +41,7 @@ export const KINDS = {
   },
   openai: {
     access: "openai",
+    wire: "responses",
     takesImages: true,
     providerOptions: { openai: { store: false } },
     create: async ({ model, key = NO_KEY, base_url: baseURL, fetch }) => {
@@ -47,6 +51,7 @@ export const KINDS = {
   },
   "openai-chat": {
     access: "openai",
+    wire: "chat",
     takesImages: true,
     create: async ({ model, key = NO_KEY, base_url: baseURL, fetch }) => {
       const { createOpenAI } = await import("@ai-sdk/openai");
@@ -55,6 +60,7 @@ export const KINDS = {
   },
   google: {
     access: "google",
+    wire: "gemini",
     takesImages: true,
     marksErrors: true,
     create: async ({ model, key = NO_KEY, base_url: baseURL, fetch }) => {
@@ -64,6 +70,7 @@ export const KINDS = {
   },
   compatible: {
     access: "compatible",
+    wire: "chat",
     create: async ({ model, key, base_url: baseURL, fetch }) => {
       const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
       const apiKey = key === undefined ? {} : { apiKey: key };

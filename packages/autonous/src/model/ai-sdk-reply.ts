@@ -1,13 +1,12 @@
 import type {
   LanguageModelV4StreamPart,
   LanguageModelV4ToolCall,
-  LanguageModelV4Usage,
   SharedV4ProviderMetadata,
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
 import { AttemptFailed } from "./failure.ts";
 import type { ProviderParts, ReplyPart } from "./provider-parts.ts";
-import type { CompleteOptions, ModelReply, ModelUsage, NativeCall } from "./provider.ts";
+import type { CompleteOptions, ModelReply, NativeCall } from "./provider.ts";
 import type { ToolNames } from "./tool-names.ts";
 
 interface ReplyOptions extends Pick<CompleteOptions, "onDelta"> {
@@ -59,7 +58,6 @@ export async function readReply(
   const blocks = withoutRepeated(all);
   const calls = readCalls(blocks, names);
   const text = blocks.map((block) => (block.type === "text" ? block.text : "")).join("");
-  const usage = readUsage(finish?.usage);
   const parts = readParts(blocks, calls);
   const provider_parts: ProviderParts = { maker, parts };
   return {
@@ -67,7 +65,6 @@ export async function readReply(
     text,
     calls,
     finish: ended,
-    ...(usage === undefined ? {} : { usage }),
     ...(parts.some(({ type, options }) => type === "reasoning" || options !== undefined) ? { provider_parts } : {}),
   };
 }
@@ -158,16 +155,4 @@ function readParts(blocks: readonly Block[], calls: readonly NativeCall[]): read
     const isKept = block.options !== undefined || (calls.length > 0 && block.text !== "");
     return isKept ? [{ type: "reasoning", text: block.text, ...options }] : [];
   });
-}
-
-function readUsage(usage: LanguageModelV4Usage | undefined): ModelUsage | undefined {
-  const { inputTokens, outputTokens } = usage ?? {};
-  if (inputTokens?.total === undefined && outputTokens?.total === undefined) return undefined;
-  const { cacheRead: cached, cacheWrite: written } = inputTokens ?? {};
-  return {
-    input_tokens: inputTokens?.total ?? 0,
-    output_tokens: outputTokens?.total ?? 0,
-    ...(cached === undefined ? {} : { cached_input_tokens: cached }),
-    ...(written === undefined || written === 0 ? {} : { cache_write_tokens: written }),
-  };
 }

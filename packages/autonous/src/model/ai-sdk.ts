@@ -18,7 +18,10 @@ import type { CompleteOptions, ModelProvider, ModelReply, ModelRequest } from ".
 import { readFailure } from "./read-failure.ts";
 import { RETRY, withRetries } from "./retry.ts";
 import type { RetryLimits } from "./retry.ts";
+import { settleReply, unusableReply } from "./settle-reply.ts";
 import { mapToolNames } from "./tool-names.ts";
+import { UnusableReply } from "./wire/error-in-answer.ts";
+import { Received } from "./wire/received.ts";
 
 export interface AiSdkOptions {
   /** As the setting names it. */
@@ -39,7 +42,18 @@ export interface AiSdkOptions {
 interface Asked {
   readonly request: ModelRequest;
   readonly options: CompleteOptions;
+  readonly received: Received;
+  readonly habits: Habits;
 }
+
+/** What was found out about a server. */
+interface Habits {
+  /** Answers in a row that ended in good form without a finish reason: from the second one on that is how it ends them. */
+  unfinished: number;
+}
+
+/** What a person reads of a server's words. */
+const LONGEST_MESSAGE = 500;
 
 /**
  * A model behind one of the provider packages. Each attempt is let through by the provider's circuit breaker; what a
@@ -58,7 +72,8 @@ export function createAiSdkProvider(given: AiSdkOptions): ModelProvider {
   } = given;
   const breaker = given.breaker ?? breakerFor(`${new URL(access.base_url).host} ${model}`);
   const known = access.key === undefined ? [] : [access.key];
-  const clean = (text: string): string => redact(text, { known }).text;
+  const clean = (text: string): string => shorten(redact(text, { known }).text);
+  const habits: Habits = { unfinished: 0 };
   // A server of one's own decides for itself how much of a model's window it gives.
   const context_tokens = kind === "compatible" ? undefined : contextTokens(model);
   return {
@@ -66,8 +81,13 @@ export function createAiSdkProvider(given: AiSdkOptions): ModelProvider {
     protocol,
     ...(context_tokens === undefined ? {} : { context_tokens }),
     ...(protocol === "native" && "takesImages" in KINDS[kind] ? { takes_images: true } : {}),
-    complete: async (request, options) =>
-      await withRetries(() => passBreaker(breaker, given, { request, options }), {
+    complete: async (request, options) => {
+      let received = new Received();
+      const attempt = async (): Promise<ModelReply> => {
+        received = new Received();
+        return await passBreaker(breaker, given, { request, options, received, habits });
+      };
+      return await withRetries(attempt, {
         limits: withPatience(retry, options),
         clock,
         random,
@@ -81,9 +101,17 @@ export function createAiSdkProvider(given: AiSdkOptions): ModelProvider {
             attempts,
             ...aboutFailure(failure, clock()),
           }),
+        onFailed: async () => {
+          if (received.spent !== undefined) await options.onSpent?.(received.spent);
+        },
         ...(options.onRetry === undefined ? {} : { onRetry: options.onRetry }),
-      }),
+      });
+    },
   };
+}
+
+function shorten(text: string): string {
+  return text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE).toWellFormed()}…` : text;
 }
 
 function withPatience(limits: RetryLimits, { patience_ms = limits.total_ms }: CompleteOptions): RetryLimits {
@@ -128,18 +156,25 @@ function breakerOpen(retry_at: number, nowMs: number): AttemptFailed {
   return new AttemptFailed({ reason: "breaker_open", message, wait_ms });
 }
 
-async function askOnce(given: AiSdkOptions, { request, options }: Asked): Promise<ModelReply> {
-  const { kind, model, access, times = REPLY_TIMES } = given;
+async function askOnce(given: AiSdkOptions, asked: Asked): Promise<ModelReply> {
+  const { kind, model, access, times = REPLY_TIMES, clock = Date.now } = given;
+  const { options, received, habits } = asked;
   const row: KindRow = KINDS[kind];
-  const guarded = createGuardedFetch(options.signal, times);
+  const takesUnfinished = habits.unfinished > 0;
+  const guarded = createGuardedFetch(options.signal, { times, wire: row.wire, received, takesUnfinished, clock });
   try {
     const language = await row.create({ ...access, model, fetch: guarded.fetch });
     const ask = given.protocol === "plain" ? askInWords : askNatively;
-    return await ask({ given, row, language, signal: guarded.signal }, { request, options });
+    const reply = await ask({ given, row, language, signal: guarded.signal }, asked);
+    if (received.finish !== undefined) habits.unfinished = 0;
+    return settleReply(reply, received);
   } catch (error) {
     // An aborted request fails with whatever the library makes of it; the reason is what counts.
     if (guarded.signal.aborted) throw guarded.signal.reason;
-    throw error;
+    const found = received.failure ?? error;
+    if (found instanceof UnusableReply) return unusableReply(found, given.protocol ?? "native");
+    if (found instanceof AttemptFailed && found.failure.unfinished === true) habits.unfinished += 1;
+    throw found;
   } finally {
     guarded.close();
   }
@@ -162,8 +197,8 @@ async function askNatively({ given, row, language, signal }: Line, { request, op
 async function askInWords({ given, row, language, signal }: Line, { request, options }: Asked): Promise<ModelReply> {
   const { stream } = await language.doStream({ prompt: makePlainPrompt(request), ...commonOptions(row, signal) });
   const names = mapToolNames([]);
-  const { text, finish, usage } = await readReply(stream, { maker: given.name, names, ...shown(options) });
-  return { kind: "plain", text, finish, ...(usage === undefined ? {} : { usage }) };
+  const { text, finish } = await readReply(stream, { maker: given.name, names, ...shown(options) });
+  return { kind: "plain", text, finish };
 }
 
 function commonOptions(

@@ -13,6 +13,7 @@ export type FailureReason =
   | "timeout"
   | "cut_off"
   | "content_filter"
+  | "refused"
   | "redirected"
   | "breaker_open";
 
@@ -22,6 +23,10 @@ export interface Failure {
   /** A clause: what the server said, or what happened. It may hold secrets still. */
   readonly message: string;
   readonly status?: number;
+  /** Not more than so many attempts, whatever the reason allows: nothing says that another one helps. */
+  readonly most_attempts?: number;
+  /** The answer ended in good form, without a word that it is complete. */
+  readonly unfinished?: true;
   /** How long the server asks to be left alone. */
   readonly wait_ms?: number;
   /** Of a request that is too large, as the server counts: what fits, what was sent, and what of both is for the reply. */
@@ -42,19 +47,20 @@ interface ReasonRow {
 
 // oxfmt-ignore
 export const REASONS: Readonly<Record<FailureReason, ReasonRow>> = {
-  context_length: { retry: false, blame: false, fall_back: false, hint: "Send less: the conversation does not fit into the model's window." },
-  bad_request:    { retry: false, blame: false, fall_back: false, hint: "Look at what the server says about the request." },
-  key_refused:    { retry: false, blame: false, fall_back: true,  hint: "Look at the key in the environment: it is wrong, has ended, or is not good for this model." },
-  not_found:      { retry: false, blame: false, fall_back: true,  hint: "Look at the model's name and at the server's address." },
-  quota:          { retry: false, blame: false, fall_back: true,  hint: "The account has nothing left; look at its plan and its bills." },
-  rate_limited:   { retry: true,  blame: false, fall_back: true,  hint: "Wait a while, or do less at once." },
-  server_error:   { retry: true,  blame: true,  fall_back: true,  hint: "The provider is in trouble; try again later." },
-  connection:     { retry: true,  blame: true,  fall_back: true,  hint: "Look at whether the server is up and can be reached." },
-  timeout:        { retry: true,  blame: true,  fall_back: true,  hint: "The server is slow or stuck; try again later." },
-  cut_off:        { retry: true,  blame: true,  fall_back: true,  hint: "The reply broke off on its way; try again later." },
-  content_filter: { retry: false, blame: false, fall_back: false, hint: "The provider's filter stopped the reply; say the task in other words." },
+  context_length: { retry: false, blame: false, fall_back: false, hint: "The conversation exceeds the model's context window; send less or use a larger model." },
+  bad_request:    { retry: false, blame: false, fall_back: false, hint: "The server rejected the request; fix what it names, or check the model and its settings." },
+  key_refused:    { retry: false, blame: false, fall_back: true,  hint: "Check the API key: it is wrong, expired, or has no access to this model." },
+  not_found:      { retry: false, blame: false, fall_back: true,  hint: "Check the model's name and the server's address." },
+  quota:          { retry: false, blame: false, fall_back: true,  hint: "Out of credit; check billing." },
+  rate_limited:   { retry: true,  blame: false, fall_back: true,  hint: "Rate limit reached; retry later or run fewer tasks in parallel." },
+  server_error:   { retry: true,  blame: true,  fall_back: true,  hint: "The provider has a problem; retry later." },
+  connection:     { retry: true,  blame: true,  fall_back: true,  hint: "Check that the server is running and reachable from here." },
+  timeout:        { retry: true,  blame: true,  fall_back: true,  hint: "The server is slow or stuck; retry later, or raise AUTONOUS_MODEL_FIRST_BYTE_SECONDS or AUTONOUS_MODEL_IDLE_SECONDS." },
+  cut_off:        { retry: true,  blame: true,  fall_back: true,  hint: "The reply was cut off in transit; retry later." },
+  content_filter: { retry: false, blame: false, fall_back: false, hint: "The provider's content filter stopped the reply; rephrase the task." },
+  refused:        { retry: false, blame: false, fall_back: false, hint: "The model refused the task; rephrase it or use another model." },
   redirected:     { retry: false, blame: false, fall_back: true,  hint: "Set the address that the server names, if you trust it." },
-  breaker_open:   { retry: false, blame: false, fall_back: true,  hint: "The provider failed again and again; wait until it is tried again." },
+  breaker_open:   { retry: false, blame: false, fall_back: true,  hint: "The provider failed repeatedly; wait until the next attempt is allowed." },
 };
 
 /** Thrown inside of `model/` for what is no error of the provider's library. */

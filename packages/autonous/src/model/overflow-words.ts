@@ -1,3 +1,6 @@
+import { saidBy } from "./server-words.ts";
+import type { Refusal } from "./server-words.ts";
+
 /** What a message about a full context names, in tokens. What it does not name is left out. */
 export interface Overflow {
   /** What fits: input and reply together, or the input alone where the vendor counts only that. */
@@ -6,15 +9,6 @@ export interface Overflow {
   readonly sent_tokens?: number;
   /** Of both: kept for the reply. */
   readonly reply_tokens?: number;
-}
-
-/** What a server said about a request that it did not take. */
-export interface Refusal {
-  readonly status: number | undefined;
-  /** `type` and `code` of the error. */
-  readonly words: string;
-  readonly message: string;
-  readonly body: string;
 }
 
 interface WordsRow {
@@ -161,55 +155,4 @@ function numbersOf(matches: readonly RegExpExecArray[]): Overflow {
 function asNumber(text: string | undefined): number | undefined {
   const number = Number(text?.replaceAll(/[,_]/g, ""));
   return Number.isSafeInteger(number) ? number : undefined;
-}
-
-const LONGEST_TEXT = 2_000;
-const MOST_TEXTS = 20;
-const DEEPEST = 10;
-/** Members in which servers say what is wrong. Others may repeat what was sent. */
-const SPEAKING =
-  /^(?:error|errors|message|msg|detail|details|code|type|status|status_msg|base_resp|error_msg|error_message|err_msg|errorMessage|reason|title|metadata|raw|cause|info|description|response|__type|innererror|n_ctx|n_prompt_tokens)$/i;
-
-/** What the server says, without what it quotes: the words of an overflow may stand in the conversation too. */
-function saidBy({ words, message, body }: Refusal): readonly string[] {
-  const texts: string[] = [words];
-  collect(message, texts, 0);
-  collect(body, texts, 0);
-  return [...new Set(texts.map((each) => withoutQuotations(each.slice(0, LONGEST_TEXT))))].slice(0, MOST_TEXTS);
-}
-
-function collect(value: unknown, texts: string[], depth: number): void {
-  if (depth > DEEPEST || texts.length >= MOST_TEXTS) return;
-  if (typeof value === "number") texts.push(String(value));
-  if (typeof value === "string") {
-    const inner = asJson(value);
-    if (inner === undefined) texts.push(value);
-    else collect(inner, texts, depth + 1);
-  }
-  if (Array.isArray(value)) for (const each of value.slice(0, MOST_TEXTS)) collect(each, texts, depth + 1);
-  else if (typeof value === "object" && value !== null) {
-    const { n_prompt_tokens: sent, n_ctx: limit } = value as Readonly<Record<string, unknown>>;
-    if (typeof sent === "number" && typeof limit === "number") texts.push(`n_prompt_tokens ${sent} n_ctx ${limit}`);
-    for (const [key, each] of Object.entries(value)) if (SPEAKING.test(key)) collect(each, texts, depth + 1);
-  }
-}
-
-/** Proxies put the JSON of one error into the text of another, and streams behind `data:`. */
-function asJson(text: string): unknown {
-  const trimmed = text.replace(/^\s*data:/, "").trim();
-  if (!/^[[{"]/.test(trimmed)) return undefined;
-  try {
-    return JSON.parse(trimmed) as unknown;
-  } catch {
-    return undefined; // it only begins like JSON
-  }
-}
-
-/** Text in quotes. What follows `"message":` in the text of another error is what that error says. */
-const QUOTATION =
-  /(?<![\w"'\\])(?<!(?:message|msg|detail|error|code|type|reason)\\?["']\s*[:=]\s*(?:\\?))(["'“`])(?=[^"'”`\n]*\s)(?:(?!\1|”)[^\n])*?(?:\1|”)(?!\w)/g;
-
-function withoutQuotations(text: string): string {
-  const [, all] = /^(["'])([^\n]*)\1$/.exec(text) ?? [];
-  return (all ?? text).replaceAll(QUOTATION, "…");
 }

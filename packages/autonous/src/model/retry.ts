@@ -18,6 +18,8 @@ export const RETRY: RetryLimits = { max_attempts: 5, base_ms: 1000, longest_ms: 
 interface Tried {
   /** How many attempts have failed, this one too. */
   readonly attempts: number;
+  /** Of those: failures that name `most_attempts`. */
+  readonly odd?: number;
   /** Since the first one began. */
   readonly elapsed_ms: number;
   /** From 0 up to but not including 1. */
@@ -30,11 +32,12 @@ interface Tried {
  */
 export function planRetry(
   failure: Failure,
-  { attempts, elapsed_ms, random }: Tried,
+  { attempts, odd = attempts, elapsed_ms, random }: Tried,
   limits: RetryLimits,
 ): { readonly wait_ms: number } | { readonly stop: string } {
   if (!REASONS[failure.reason].retry || isTooLarge(failure)) return { stop: "" };
-  if (attempts >= limits.max_attempts) return { stop: `after ${attempts} attempts` };
+  const isEnough = failure.most_attempts !== undefined && odd >= failure.most_attempts;
+  if (attempts >= limits.max_attempts || isEnough) return { stop: `after ${attempts} attempts` };
   const doubled = Math.min(limits.longest_ms, limits.base_ms * 2 ** Math.min(attempts - 1, 30));
   const own = doubled / 2 + (doubled / 2) * random;
   const asked = failure.wait_ms === undefined ? 0 : failure.wait_ms + Math.min(1000, failure.wait_ms / 10) * random;
@@ -56,6 +59,8 @@ interface RetryOptions extends Pick<CompleteOptions, "signal" | "onRetry"> {
   readonly random: () => number;
   /** What was thrown, as a failure. What it throws itself is thrown on. */
   readonly read: (error: unknown) => Failure;
+  /** Told of each attempt that failed, before anything else. What it throws ends it all. */
+  readonly onFailed?: () => Promise<void>;
   /** The error that ends it all. */
   readonly giveUp: (failure: Failure, tried: { readonly attempts: number; readonly stop: string }) => Error;
 }
@@ -64,6 +69,7 @@ interface RetryOptions extends Pick<CompleteOptions, "signal" | "onRetry"> {
 export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { limits, clock, random, signal, onRetry } = options;
   const startMs = clock();
+  let odd = 0;
   for (let attempts = 1; ; attempts++) {
     signal.throwIfAborted();
     let failure: Failure;
@@ -73,7 +79,9 @@ export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOp
       signal.throwIfAborted();
       failure = options.read(error);
     }
-    const plan = planRetry(failure, { attempts, elapsed_ms: clock() - startMs, random: random() }, limits);
+    await options.onFailed?.();
+    if (failure.most_attempts !== undefined) odd += 1;
+    const plan = planRetry(failure, { attempts, odd, elapsed_ms: clock() - startMs, random: random() }, limits);
     if ("stop" in plan) throw options.giveUp(failure, { attempts, stop: plan.stop });
     onRetry?.({ attempt: attempts + 1, wait_ms: plan.wait_ms, reason: failure.message });
     await pause(plan.wait_ms, undefined, { signal });

@@ -1,0 +1,93 @@
+import type { FailureReason } from "./failure.ts";
+
+interface ReasonWords {
+  readonly reason: FailureReason;
+  readonly words: RegExp;
+  /** Statuses with which these words mean something else. */
+  readonly notWith?: readonly number[];
+}
+
+/**
+ * What servers say, whatever the status beside it. The first row that matches counts. Google says "quota" of every limit, so
+ * that word alone means nothing.
+ */
+// oxfmt-ignore
+const WORDED: readonly ReasonWords[] = [
+  { reason: "quota",          words: /insufficient[ _-]?(?:user[ _-])?(?:quota|balance|credits?|funds)|billing_hard_limit|billing_not_active|exceeded_current_quota|credit balance (?:is )?too low|(?:not enough|out of|no remaining|no more) (?:credits?|balance|funds)|(?:doesn['’]?t|does not) have any credits|used (?:all|up) (?:of )?(?:your |the |its )?(?:available |monthly |included )?credits|(?:monthly|hard|usage) spending limit|spending limit (?:has been )?reached|requires more credits|can only afford|purchase (?:more )?credits|arrearage|overdue[ -]payment|not in good standing|negative balance|FreeTierOnly|余额不足|欠费|账户余额/i },
+  { reason: "key_refused",    words: /API_KEY_INVALID|API[ _-]?key (?:is )?(?:not valid|invalid|expired|missing|required)|(?:invalid|incorrect|wrong|missing)[ _-]?(?:x-)?api[ _-]?key|invalid_authentication|authentication (?:fails|failed)|no auth credentials|invalid (?:bearer|access) token|InvalidApiKey|令牌|身份验证/i, notWith: [429] },
+  { reason: "not_found",      words: /model[ _]not[ _](?:found|exist)|model (?:['"`]?[\w./:@-]{1,100}['"`]? )?(?:does not exist|doesn['’]t exist|was not found|is not found|not found)|not a valid model|(?:invalid|unknown|no such) model(?! output)|no (?:endpoints|allowed providers) (?:found|are available)|model_not_supported|模型不存在/i, notWith: [429, 500, 502, 503, 504] },
+  { reason: "content_filter", words: /content_policy_violation|content management policy|responsibleaipolicy|data_?inspection_?failed|Content Exists Risk|usage policy|flagged as potentially violating|prompt was flagged|high risk content|敏感内容/i, notWith: [429] },
+];
+
+/** Codes of vendors that stand alone, in answers whose status says nothing. */
+// oxfmt-ignore
+const CODED: readonly { readonly reason: FailureReason; readonly codes: readonly string[] }[] = [
+  { reason: "rate_limited",   codes: ["1002", "1039", "1302", "1303", "1304", "1308"] },                                      // MiniMax; Z.ai
+  { reason: "key_refused",    codes: ["1004", "2049", "1000", "1001", "1003"] },                                              // MiniMax; Z.ai
+  { reason: "quota",          codes: ["1008", "1113"] },                                                                      // MiniMax; Z.ai
+  { reason: "content_filter", codes: ["1026", "1027", "1301"] },                                                              // MiniMax; Z.ai
+  { reason: "bad_request",    codes: ["2013", "1210", "1213", "1214"] },                                                      // MiniMax; Z.ai
+  { reason: "not_found",      codes: ["1211"] },                                                                              // Z.ai
+  { reason: "server_error",   codes: ["1013", "1024", "1033", "1305", "1234"] },                                              // MiniMax; Z.ai
+];
+
+/** Errors that come inside of a stream have a name instead of a status. */
+// oxfmt-ignore
+const NAMED: readonly { readonly name: RegExp; readonly reason: FailureReason }[] = [
+  { name: /rate_?limit|RESOURCE_EXHAUSTED|too_many_requests|throttl/i,                                reason: "rate_limited" },
+  { name: /authentication|permission|invalid_api_key|UNAUTHENTICATED|unauthorized/i,                  reason: "key_refused" },
+  { name: /not_found/i,                                                                               reason: "not_found" },
+  { name: /invalid_request|INVALID_ARGUMENT|invalid_prompt|bad_?request|invalid_param|validation/i,    reason: "bad_request" },
+  { name: /overloaded|api_error|server_?error|internal|unavailable|timeout|upstream|capacity/i,       reason: "server_error" },
+];
+
+interface StatusRow {
+  readonly from: number;
+  readonly to: number;
+  readonly reason: FailureReason;
+}
+
+/** The first row that fits counts. What is no row is no answer of a model's server. */
+// oxfmt-ignore
+const STATUSES: readonly StatusRow[] = [
+  { from: 401, to: 401, reason: "key_refused" },
+  { from: 402, to: 402, reason: "quota" },
+  { from: 403, to: 403, reason: "key_refused" },
+  { from: 404, to: 404, reason: "not_found" },
+  { from: 407, to: 407, reason: "connection" },
+  { from: 408, to: 408, reason: "timeout" },
+  { from: 409, to: 409, reason: "server_error" }, // two requests at once for one thing: the next one does better
+  { from: 413, to: 413, reason: "context_length" },
+  { from: 425, to: 425, reason: "server_error" },
+  { from: 429, to: 429, reason: "rate_limited" },
+  { from: 501, to: 501, reason: "bad_request" },
+  { from: 500, to: 599, reason: "server_error" },
+  { from: 400, to: 499, reason: "bad_request" },
+];
+
+/** By the words of the server; undefined where they say nothing that is known. */
+export function reasonInWords(said: readonly string[], status: number | undefined): FailureReason | undefined {
+  const text = said.join("\n");
+  const isMeant = ({ words, notWith = [] }: ReasonWords): boolean =>
+    words.test(text) && (status === undefined || !notWith.includes(status));
+  const coded = status === undefined || status === 429 || status === 400 ? said : [];
+  return WORDED.find(isMeant)?.reason ?? CODED.find(({ codes }) => codes.some((code) => coded.includes(code)))?.reason;
+}
+
+export function reasonOfStatus(status: number): FailureReason {
+  return STATUSES.find(({ from, to }) => status >= from && status <= to)?.reason ?? "bad_request";
+}
+
+/** By `type` and `code` of an error without a status. */
+export function reasonOfName(words: string): FailureReason | undefined {
+  return NAMED.find(({ name }) => name.test(words))?.reason;
+}
+
+/** The server could not read a call that the model wrote, and gives back an error in place of the reply. */
+const UNREADABLE_CALL =
+  /tool_use_failed|failed to call a function|(?:failed to|could not|cannot|can['’]t|error|unable to)[ _](?:pars(?:e|ing)|decod(?:e|ing))[ _](?:the )?(?:model['’]?s? )?(?:tool|function)[ _-]?calls?|tool[ _-]call (?:parsing|validation) (?:error|failed)|error parsing tool call/i;
+const UNREADABLE_WITH: ReadonlySet<number | undefined> = new Set([undefined, 400, 422, 500]);
+
+export function isUnreadableCall(said: readonly string[], status: number | undefined): boolean {
+  return UNREADABLE_WITH.has(status) && said.some((each) => UNREADABLE_CALL.test(each));
+}

@@ -1,0 +1,50 @@
+import { AttemptFailed } from "./failure.ts";
+import type { ModelProvider, ModelReply } from "./provider.ts";
+import type { UnusableReply } from "./wire/error-in-answer.ts";
+import { MOST_CHARACTERS } from "./wire/received.ts";
+import type { Received } from "./wire/received.ts";
+
+/** Of a reply that is not used: enough to see what it was. */
+const KEPT_CHARACTERS = 4096;
+const LONGEST_REFUSAL = 4000;
+
+/**
+ * A reply with what is known of it beside its text: what it cost, whether calls were meant, whether it can be used. Throws
+ * where the model refused: that is no answer, and asking again would be paid again.
+ */
+export function settleReply(reply: ModelReply, received: Received): ModelReply {
+  const { meaning } = received;
+  const usage = received.isTooLong ? received.spent : received.usage;
+  const counted = usage === undefined ? reply : { ...reply, usage };
+  if (received.isTooLong) {
+    return withProblem(counted, `it is longer than ${MOST_CHARACTERS} characters, and the rest was not read`);
+  }
+  const refusal = received.refusal.trim() || (meaning === "refused" ? reply.text.trim() : undefined);
+  if (refusal !== undefined && (refusal !== "" || meaning === "refused")) throw refused(refusal);
+  if (meaning === "malformed") {
+    const said = [received.finish, received.detail.slice(0, 1000)].filter((each) => each !== "").join(": ");
+    return withProblem(counted, `the provider could not read its tool call (${said})`);
+  }
+  return meaning === "calls" ? { ...counted, wants_calls: true } : counted;
+}
+
+function refused(text: string): AttemptFailed {
+  const said = text.slice(0, LONGEST_REFUSAL).replaceAll(/\s+/g, " ");
+  return new AttemptFailed({ reason: "refused", message: `the model refused${said === "" ? "" : `: ${said}`}` });
+}
+
+/** Nothing of it may run. */
+function withProblem(reply: ModelReply, problem: string): ModelReply {
+  const text = reply.text.slice(0, KEPT_CHARACTERS).toWellFormed();
+  const { provider_parts: _, ...rest } = { provider_parts: undefined, ...reply };
+  return rest.kind === "native" ? { ...rest, text, calls: [], problem } : { ...rest, text, problem };
+}
+
+/** The server gave an error in place of the reply, about what the model had written. */
+export function unusableReply(
+  { message }: UnusableReply,
+  protocol: NonNullable<ModelProvider["protocol"]>,
+): ModelReply {
+  const about = { text: "", finish: "stop", problem: message } as const;
+  return protocol === "native" ? { kind: "native", calls: [], ...about } : { kind: "plain", ...about };
+}

@@ -1,0 +1,83 @@
+import { randomUUID } from "node:crypto";
+import { argumentsText, isRecord, parseJson, recordOf, textOf } from "./json-values.ts";
+import type { Json } from "./json-values.ts";
+
+interface Slot {
+  id: string;
+  name: string;
+  input: string;
+  /** Members that are not ours to read, such as signatures. */
+  more: Json;
+}
+
+const OWN: ReadonlySet<string> = new Set(["index", "id", "type", "function", "name", "arguments"]);
+
+/** The calls of a chat completion, put together from the pieces in which servers send them. */
+export class ChatCalls {
+  readonly #slots: Slot[] = [];
+  readonly #byKey = new Map<string, Slot>();
+  /** Of each choice: pieces without an index go on with it. */
+  readonly #latest = new Map<number, Slot>();
+
+  get count(): number {
+    return this.#slots.length;
+  }
+
+  /** Takes a piece; gives back how many characters it added. */
+  add(choice: number, piece: Json): number {
+    const inner = recordOf(piece["function"]);
+    const name = textOf(inner["name"]) || textOf(piece["name"]);
+    const given = inner["arguments"] ?? inner["parameters"] ?? piece["arguments"];
+    const id = textOf(piece["id"]);
+    const { index } = piece;
+    const key = typeof index === "number" || typeof index === "string" ? `${choice} ${index}` : undefined;
+    const slot = this.#find({ choice, key, id, name }) ?? this.#open(key);
+    this.#latest.set(choice, slot);
+    if (slot.id === "" && id !== "") slot.id = id;
+    slot.name = joinName(slot, name);
+    const before = slot.input.length;
+    slot.input = isRecord(given) ? JSON.stringify(given) : slot.input + argumentsText(given);
+    slot.more = { ...slot.more, ...Object.fromEntries(Object.entries(piece).filter(([each]) => !OWN.has(each))) };
+    return name.length + Math.max(0, slot.input.length - before);
+  }
+
+  #open(key: string | undefined): Slot {
+    const slot: Slot = { id: "", name: "", input: "", more: {} };
+    this.#slots.push(slot);
+    if (key !== undefined) this.#byKey.set(key, slot);
+    return slot;
+  }
+
+  /** The call that a piece belongs to. Some servers give every call the same index, or none. */
+  #find(piece: {
+    readonly choice: number;
+    readonly key: string | undefined;
+    readonly id: string;
+    readonly name: string;
+  }): Slot | undefined {
+    const { choice, key, id, name } = piece;
+    if (key === undefined) {
+      const named = id === "" ? undefined : this.#slots.find((slot) => slot.id === id);
+      return named ?? (id !== "" || name !== "" ? undefined : this.#latest.get(choice));
+    }
+    const slot = this.#byKey.get(key);
+    if (slot === undefined || id === "" || name === "" || slot.id === "" || slot.id === id) return slot;
+    return slot.input === "" || parseJson(slot.input) !== undefined ? undefined : slot;
+  }
+
+  /** Each call in one piece, with an id of its own where the server gave none. */
+  all(): readonly Json[] {
+    return this.#slots.map(({ id, name, input, more }, index) => ({
+      ...more,
+      index,
+      id: id === "" ? `call_${randomUUID().replaceAll("-", "").slice(0, 24)}` : id,
+      type: "function",
+      function: { name, arguments: input },
+    }));
+  }
+}
+
+/** A name that is repeated is one name; one that comes in pieces is put together. */
+function joinName({ name: before, input }: Slot, name: string): string {
+  return before === "" || name === "" || before === name || input !== "" ? before || name : before + name;
+}

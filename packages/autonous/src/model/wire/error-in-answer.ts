@@ -1,0 +1,96 @@
+import { AttemptFailed } from "../failure.ts";
+import type { Failure } from "../failure.ts";
+import { readError } from "../read-failure.ts";
+import type { ServerError } from "../read-failure.ts";
+import { isUnreadableCall } from "../refusal-words.ts";
+import { messageIn, saidBy } from "../server-words.ts";
+import { countOf, isRecord, recordOf, textOf } from "./json-values.ts";
+import type { Json } from "./json-values.ts";
+
+/** The provider could not read what the model wrote: a reply that is unusable, and no error of the server or of ours. */
+export class UnusableReply extends Error {}
+
+/** Members that an error without `error` has, and a reply has not. */
+const SPEAKING = [
+  "message",
+  "msg",
+  "detail",
+  "errors",
+  "error_msg",
+  "error_message",
+  "errorMessage",
+  "err_msg",
+] as const;
+/** An error that says nothing that is known is asked about once more, not five times. */
+const ONCE_MORE = 2;
+
+/** Whether a value in an answer is an error, and not a part of the answer. */
+export function isError(value: Json, isReply: boolean): boolean {
+  const { error, type, object, base_resp, response } = value;
+  if (isSaid(error) || isSaid(recordOf(response)["error"])) return true;
+  if (type === "error" || object === "error") return true;
+  const code = countOf(recordOf(base_resp)["status_code"]);
+  if (code !== undefined && code !== 0) return true;
+  return !isReply && SPEAKING.some((name) => isSaid(value[name]));
+}
+
+function isSaid(value: unknown): boolean {
+  if (typeof value === "string") return value.trim() !== "";
+  return Array.isArray(value) ? value.length > 0 : isRecord(value) ? Object.keys(value).length > 0 : value === true;
+}
+
+/** What an error in an answer with status 200 is: it means what it says, not what the status said. */
+export function errorInAnswer(value: unknown, nowMs: number): Error {
+  const record = recordOf(value);
+  const inner = [recordOf(record["error"]), recordOf(recordOf(record["response"])["error"]), record];
+  const status = inner.flatMap(statusesOf).find((each) => each >= 400 && each <= 599);
+  const words = inner
+    .flatMap(({ type, code, status: name }) => [type, code, name])
+    .filter((each) => typeof each === "string" && each !== "error")
+    .join(" ");
+  const code = recordOf(record["base_resp"])["status_code"];
+  const body = typeof value === "string" ? value : JSON.stringify(code === undefined ? value : { code, ...record });
+  return readRefusal({ status, words, message: "", body, headers: {} }, nowMs);
+}
+
+function statusesOf({ code, status, status_code, statusCode, http_code }: Json): readonly number[] {
+  return [code, status, status_code, statusCode, http_code].flatMap((each) => countOf(each) ?? []);
+}
+
+/** What a server sent in place of an answer. */
+export function readRefusal(error: ServerError, nowMs: number): Error {
+  const { status } = error;
+  if (isUnreadableCall(saidBy(error), status)) {
+    const said = messageIn(error.body).slice(0, 1000);
+    return new UnusableReply(`the server could not read its tool call (${said})`);
+  }
+  const known = readError(error, nowMs);
+  if (known !== undefined) return new AttemptFailed(withWords(known, error));
+  const message = messageIn(error.body) || "the server sent an error that says nothing";
+  return new AttemptFailed({
+    reason: "server_error",
+    message: `the server said: ${message}`,
+    most_attempts: ONCE_MORE,
+  });
+}
+
+/** A body that says nothing leaves the status, and its name. */
+function withWords(failure: Failure, { status, body, message }: ServerError): Failure {
+  if (status === undefined || messageIn(body) !== "") return failure;
+  const said = body.trim() === "" ? `${status} with an empty body` : `${status} ${message}`.trim();
+  return { ...failure, message: said };
+}
+
+/** A page of a proxy, of a login, or of a server that is not one of models. */
+export function pageInAnswer(page: string): Error {
+  const message = `the server sent ${messageIn(page) || "a web page"}`;
+  return new AttemptFailed({ reason: "server_error", message, most_attempts: ONCE_MORE });
+}
+
+/** JSON that is neither an answer nor an error. */
+export function unknownAnswer(text: string): Error {
+  const start = textOf(text).trim().slice(0, 200);
+  const message =
+    start === "" ? "the reply is not whole: it is empty" : `the server sent something else than a reply: ${start}`;
+  return new AttemptFailed({ reason: "cut_off", message, ...(start === "" ? {} : { most_attempts: ONCE_MORE }) });
+}

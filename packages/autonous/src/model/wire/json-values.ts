@@ -1,0 +1,39 @@
+export type Json = Readonly<Record<string, unknown>>;
+
+export function isRecord(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A member that has to be a record; an empty one where it is not. */
+export function recordOf(value: unknown): Json {
+  return isRecord(value) ? value : {};
+}
+
+export function recordsOf(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** A count: some servers write it as text. */
+export function countOf(value: unknown): number | undefined {
+  const number = typeof value === "string" && /^\d{1,12}$/.test(value) ? Number(value) : value;
+  return typeof number === "number" && Number.isFinite(number) && number >= 0 ? number : undefined;
+}
+
+/** Undefined where it is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined; // whoever asks says what that means
+  }
+}
+
+/** Arguments of a call as JSON text, whichever way they came. */
+export function argumentsText(value: unknown): string {
+  if (typeof value === "string") return value;
+  return value === undefined || value === null ? "" : JSON.stringify(value);
+}
