@@ -6,6 +6,7 @@ import type {
   LanguageModelV4ToolResultPart,
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
+import { withMarks } from "./cache-marks.ts";
 import { GO_ON, makePlainPrompt, resultInWords } from "./plain-messages.ts";
 import { partsFor } from "./provider-parts.ts";
 import type { ReplyPart } from "./provider-parts.ts";
@@ -43,28 +44,26 @@ const NO_OUTPUT = "(no output)";
  * call, the user begins and ends. Without tools everything is said in words, for calls without tools are refused.
  */
 export function makePrompt(request: ModelRequest, options: PromptOptions): WirePrompt {
+  const { system, messages, purpose = "round", stable_until = [] } = request;
   const names = mapToolNames(request.tools.map(({ name }) => name));
-  const { cacheMark } = options;
+  // A question beside the task is asked once: a cache of it would be paid for and not read.
+  const mark = purpose === "round" ? options.cacheMark : undefined;
   if (request.tools.length === 0) {
-    return { prompt: withMarks(makePlainPrompt(request), cacheMark), tools: [], names };
+    return { ...withMarks({ prompt: makePlainPrompt(request), tools: [] }, { mark, stable: [] }), names };
   }
-  const turns = makeTurns(request.messages, { ...options, names });
-  const { system } = request;
-  const prompt: LanguageModelV4Prompt = system.trim() === "" ? turns : [{ role: "system", content: system }, ...turns];
-  return { prompt: withMarks(prompt, cacheMark), tools: makeTools(request.tools, names, cacheMark), names };
+  const { turns, ends } = makeTurns(messages, { ...options, names });
+  const first: LanguageModelV4Prompt = system.trim() === "" ? [] : [{ role: "system", content: system }];
+  const stable = stable_until.flatMap((place) => ends.get(place) ?? []).map((end) => first.length + end);
+  const tools = makeTools(request.tools, names);
+  return { ...withMarks({ prompt: [...first, ...turns], tools }, { mark, stable }), names };
 }
 
-function makeTools(
-  tools: readonly ModelTool[],
-  names: ToolNames,
-  cacheMark: SharedV4ProviderOptions | undefined,
-): LanguageModelV4FunctionTool[] {
-  return tools.map(({ name, description, args_schema }, index) => ({
+function makeTools(tools: readonly ModelTool[], names: ToolNames): LanguageModelV4FunctionTool[] {
+  return tools.map(({ name, description, args_schema }) => ({
     type: "function",
     name: names.toWire(name),
     description,
     inputSchema: args_schema as JSONSchema7,
-    ...(cacheMark === undefined || index < tools.length - 1 ? {} : { providerOptions: cacheMark }),
   }));
 }
 
@@ -72,12 +71,20 @@ interface TurnOptions extends PromptOptions {
   readonly names: ToolNames;
 }
 
-function makeTurns(messages: readonly Message[], options: TurnOptions): LanguageModelV4Prompt {
+interface Turns {
+  readonly turns: LanguageModelV4Prompt;
+  /** The turn that ends before a message, by the message's place. */
+  readonly ends: ReadonlyMap<number, number>;
+}
+
+function makeTurns(messages: readonly Message[], options: TurnOptions): Turns {
   const turns: LanguageModelV4Prompt = [];
+  const ends = new Map<number, number>();
   const used = new Set<string>();
   for (let at = 0; at < messages.length; at++) {
     const message = messages[at];
     if (message === undefined) continue;
+    if (message.role === "assistant" && turns.length > 0) ends.set(at, turns.length - 1);
     if (message.role === "user") addUser(turns, message.text, options.takesImages === true ? message.images : []);
     // A result whose call is not right before it: whoever asked for it spoke another protocol.
     if (message.role === "tool") addUser(turns, resultInWords(message));
@@ -86,7 +93,7 @@ function makeTurns(messages: readonly Message[], options: TurnOptions): Language
     if (addAssistant(turns, { message, results, used }, options)) at += results.length;
   }
   if (turns.at(-1)?.role === "assistant" || turns.length === 0) addUser(turns, GO_ON);
-  return turns;
+  return { turns, ends };
 }
 
 function resultsAfter(messages: readonly Message[], at: number): readonly ToolMessage[] {
@@ -204,23 +211,6 @@ function makeResult(
   const said = result === undefined ? NO_RESULT : result.text;
   const isMarked = marksErrors === true && result?.result.ok !== true;
   return { ...about, output: { type: isMarked ? "error-text" : "text", value: said.trim() === "" ? NO_OUTPUT : said } };
-}
-
-/**
- * The system text, the end of the last turn but one and the end of all: with the tools these are the four marks that
- * are allowed. The last but one is where the request before this one ended, and so where the cache is sure to match.
- */
-function withMarks(prompt: LanguageModelV4Prompt, mark: SharedV4ProviderOptions | undefined): LanguageModelV4Prompt {
-  if (mark === undefined) return prompt;
-  const ends = prompt.flatMap(({ role }, index) => {
-    const isEnd = (role === "user" || role === "tool") && ["assistant", undefined].includes(prompt[index + 1]?.role);
-    return isEnd ? [index] : [];
-  });
-  const marked = new Set([
-    ...prompt.flatMap(({ role }, index) => (role === "system" ? [index] : [])),
-    ...ends.slice(-2),
-  ]);
-  return prompt.map((message, index) => (marked.has(index) ? { ...message, providerOptions: mark } : message));
 }
 
 function sum(numbers: readonly number[]): number {

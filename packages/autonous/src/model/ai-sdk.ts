@@ -80,6 +80,7 @@ export function createAiSdkProvider(given: AiSdkOptions): ModelProvider {
     name,
     protocol,
     ...(context_tokens === undefined ? {} : { context_tokens }),
+    ...(given.settings?.max_output_tokens === undefined ? {} : { max_output_tokens: given.settings.max_output_tokens }),
     ...(protocol === "native" && "takesImages" in KINDS[kind] ? { takes_images: true } : {}),
     complete: async (request, options) => {
       let received = new Received();

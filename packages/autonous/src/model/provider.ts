@@ -50,6 +50,11 @@ export interface ModelRequest {
   readonly purpose?: "round" | "reverse_thinking" | "summary";
   readonly system: string;
   readonly messages: readonly Message[];
+  /**
+   * Numbers of messages from the beginning that stay as they are for longer than what follows them, in ascending order:
+   * where a provider's cache is worth a mark.
+   */
+  readonly stable_until?: readonly number[];
   /** Model rounds of this task so far. Those that failed count too, though they left no message. */
   readonly rounds: number;
   readonly tools: readonly ModelTool[];
@@ -126,6 +131,8 @@ export interface ModelProvider {
   readonly protocol?: "native" | "plain";
   /** How many tokens fit, where that is known. */
   readonly context_tokens?: number;
+  /** The longest reply that it is asked for, where that is set. */
+  readonly max_output_tokens?: number;
   /** Images of messages are given to it; without this they are left out. */
   readonly takes_images?: true;
   /** Every tool is to be in every request, whatever it costs: nobody pays for them. */
