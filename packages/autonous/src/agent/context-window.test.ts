@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { makeWorld, openJournal, recording, startRuntime } from "../../../../test/support/agent-world.ts";
 import type { Death, World } from "../../../../test/support/agent-world.ts";
 import type { Message, ModelProvider, ModelReply, ModelRequest } from "../model/provider.ts";
-import { advanceWindow, showWindow, squeeze, whatToSummarise } from "./context-window.ts";
+import { nextStride, showWindow, squeezeWindow, withSummary } from "./context-window.ts";
 import type { WindowState } from "./context-window.ts";
 import { runAgent } from "./loop.ts";
 import type { AgentOptions, AgentOutcome } from "./run.ts";
@@ -32,21 +32,30 @@ function history(rounds: readonly (readonly number[])[]): Message[] {
 
 const BEGIN: WindowState = { task: 0, from: 0, whole_from: 0 };
 
+/** What the loop does before each request, with a model that sums up in these words. */
+function advance(state: WindowState, messages: readonly Message[], budget: number): WindowState {
+  const stride = nextStride(state, messages, budget);
+  if (stride === undefined) return state;
+  const { state: moved, summarise_to } = stride;
+  const summed = summarise_to === undefined ? moved : withSummary(moved, summarise_to, "In short");
+  return squeezeWindow(summed, messages, budget);
+}
+
 test("while all of it fits, the model sees the history as it is", () => {
   const messages = history([[5_000], [5_000], [5_000], [5_000], [5_000]]);
-  const state = advanceWindow(BEGIN, messages, 100_000);
-  expect(showWindow(state, messages)).toEqual(messages);
-  expect(whatToSummarise(state, messages, 100_000)).toBeUndefined();
+  expect(nextStride(BEGIN, messages, 10_000)).toBeUndefined();
+  expect(showWindow(BEGIN, messages)).toEqual(messages);
 });
 
-test("when it fills up, old large results become excerpts and the last rounds stay whole", () => {
-  const messages = history([[30_000], [100], [30_000], [30_000], [30_000]]);
-  const state = advanceWindow(BEGIN, messages, 50_000);
-  const shown = showWindow(state, messages);
-  expect(shown.map(({ text }) => text.length > 20_000)).toEqual(messages.map((_, at) => [6, 8, 10].includes(at)));
+test("when it is full, old large results become excerpts and the last rounds stay whole", () => {
+  const messages = history([[60_000], [100], [60_000], [30_000], [9_000]]);
+  const stride = nextStride(BEGIN, messages, 50_000);
+  expect(stride?.summarise_to).toBeUndefined();
+  const shown = showWindow(stride?.state ?? BEGIN, messages);
+  expect(shown.map(({ text }) => text.length > 5_000)).toEqual(messages.map((_, at) => [8, 10].includes(at)));
   expect(shown[2]?.text).toMatch(/characters are left out here; make the call again/);
   expect(shown[4]).toBe(messages[4]);
-  expect(messages[2]?.text.length).toBe(30_000);
+  expect(messages[2]?.text.length).toBe(60_000);
 });
 
 test("an excerpt says where the whole is kept", () => {
@@ -56,34 +65,59 @@ test("an excerpt says where the whole is kept", () => {
   expect(shown?.text).toMatch(/the whole is kept as observations\/call_1\.txt/);
 });
 
+const anyRounds = fc.array(fc.array(fc.integer({ min: 0, max: 40_000 }), { minLength: 1, maxLength: 4 }), {
+  minLength: 1,
+  maxLength: 12,
+});
+const anyBudget = fc.integer({ min: 500, max: 60_000 });
+
 test("what is summarised ends between rounds, and calls keep their results", () => {
-  const round = fc.array(fc.integer({ min: 0, max: 40_000 }), { minLength: 1, maxLength: 4 });
   fc.assert(
-    fc.property(
-      fc.array(round, { minLength: 1, maxLength: 12 }),
-      fc.integer({ min: 500, max: 60_000 }),
-      (rounds, budget) => {
-        const messages = history(rounds);
-        let state = advanceWindow(BEGIN, messages, budget);
-        const from = whatToSummarise(state, messages, budget);
-        if (from !== undefined) state = { ...state, from, summary: "In short" };
-        const window = squeeze(showWindow(state, messages), budget);
-        const asked = window.flatMap((each) =>
-          each.role === "assistant" ? (each.calls ?? []).map((call) => call.tool_call_id) : [],
-        );
-        const answered = window.flatMap((each) => (each.role === "tool" ? [each.tool_call_id] : []));
-        expect(answered).toEqual(asked);
+    fc.property(anyRounds, anyBudget, (rounds, budget) => {
+      const messages = history(rounds);
+      const state = advance(BEGIN, messages, budget);
+      const window = showWindow(state, messages);
+      const asked = window.flatMap((each) =>
+        each.role === "assistant" ? (each.calls ?? []).map((call) => call.tool_call_id) : [],
+      );
+      const answered = window.flatMap((each) => (each.role === "tool" ? [each.tool_call_id] : []));
+      expect(answered).toEqual(asked);
+      expect(window[0]?.text).toMatch(/^The task/);
+      expect(window.at(-1)?.role).toBe("tool");
+      if (state.from > 0) expect(messages[state.from]?.role).toBe("assistant");
+    }),
+  );
+});
+
+test("turn by turn the window fits, only grows between strides, and its places never move back", () => {
+  fc.assert(
+    fc.property(anyRounds, fc.integer({ min: 4_000, max: 60_000 }), (rounds, budget) => {
+      const messages = history(rounds);
+      const ends = messages.flatMap((message, at) =>
+        messages[at + 1]?.role === "tool" || message.role === "assistant" ? [] : [at + 1],
+      );
+      let state = BEGIN;
+      let before: readonly Message[] = [];
+      for (const end of ends) {
+        const said = messages.slice(0, end);
+        const next = advance(state, said, budget);
+        const window = showWindow(next, said);
+        expect(sumTokens(window)).toBeLessThanOrEqual(budget);
+        expect(next.from).toBeGreaterThanOrEqual(state.from);
+        expect(next.whole_from).toBeGreaterThanOrEqual(state.whole_from);
+        expect(advance(next, said, budget)).toBe(next);
+        if (next.moved_at !== end) expect(window.slice(0, before.length)).toEqual(before);
         expect(window[0]?.text).toMatch(/^The task/);
-        expect(window.at(-1)?.role).toBe("tool");
-        if (from !== undefined) expect(messages[from]?.role).toBe("assistant");
-      },
-    ),
+        state = next;
+        before = window;
+      }
+    }),
   );
 });
 
 test("a task that is too long by itself is cut, so that the request fits", () => {
   const messages: Message[] = [{ role: "user", text: "t".repeat(500_000) }];
-  const window = squeeze(showWindow(BEGIN, messages), 10_000);
+  const window = showWindow(squeezeWindow(BEGIN, messages, 10_000), messages);
   expect(sumTokens(window)).toBeLessThanOrEqual(10_000);
   expect(window[0]?.text).toMatch(/^t+\n\[\d+ characters are left out here\]\nt+$/);
 });
@@ -247,12 +281,13 @@ for (const { limit, times } of [
     expect(sizes.length).toBe(7);
   });
 
-test("a request that is too long even then ends the run", async () => {
+test("a request that cannot be made smaller is asked once, and the run ends with the numbers", async () => {
   const world = await longWorld();
   const provider = reading(3, () => {
     throw new ToolError("ModelFailed", "prompt is too long", { context_length: true });
   });
   const { outcome, requests } = await live({ world, provider });
-  expect(outcome).toMatchObject({ outcome: "failed", error: { code: "ModelFailed", message: /prompt is too long/ } });
-  expect(requests).toHaveLength(2);
+  const message = /prompt is too long \(the system text and the tools alone take about [\d,]+ tokens, more than the/;
+  expect(outcome).toMatchObject({ outcome: "failed", error: { code: "ModelFailed", message } });
+  expect(requests).toHaveLength(1);
 });

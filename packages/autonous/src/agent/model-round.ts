@@ -1,15 +1,14 @@
 import type { ModelUsage } from "../model/provider.ts";
 import { failureReason } from "../model/failure.ts";
-import { consult, NoReply } from "./consult.ts";
+import { NoReply } from "./consult.ts";
 import type { Consulted } from "./consult.ts";
 import { placesOf } from "./context-window.ts";
 import type { WindowState } from "./context-window.ts";
 import { readRecord, readReply, recordedRound } from "./reply.ts";
 import type { ReadReply, Round } from "./reply.ts";
-import { nextRequest, smallerWindow } from "./request.ts";
+import { askWithin } from "./ask-within.ts";
 import type { RecordedTurn } from "./resume.ts";
 import type { Run } from "./run.ts";
-import { fitWindow } from "./summary.ts";
 
 /** Asks the model, and records what it said before anything is made of it. */
 export async function askModel(run: Run, parent_id: string): Promise<Round> {
@@ -31,34 +30,15 @@ export async function askModel(run: Run, parent_id: string): Promise<Round> {
   return round;
 }
 
-/** To a thirteenth of what was tried first. */
-const MOST_SHRUNK = 5;
-
-/** A request that was too long for the model is made smaller, as long as that is of use. */
-async function askWithin(run: Run, parent_id: string): Promise<Consulted> {
-  let last = Number.POSITIVE_INFINITY;
-  for (let shrunk = 0; ; shrunk++) {
-    await fitWindow(run, parent_id);
-    const request = nextRequest(run);
-    try {
-      return await consult(run, request);
-    } catch (error) {
-      const context_tokens = smallerWindow(run, request);
-      const isOfUse = shrunk < MOST_SHRUNK && context_tokens < last;
-      if (!(error instanceof NoReply) || !error.isTooLong || !isOfUse) throw error;
-      run.window = { ...run.window, context_tokens };
-      last = context_tokens;
-    }
-  }
-}
-
 /** Goes over a round that is on record: what it used is counted, what the model saw is what it sees from now on. */
 export function recallRound(run: Run, { summary, model }: Pick<RecordedTurn, "summary" | "model">): Round | undefined {
   for (const event of [summary, model]) {
     if (event === undefined) continue;
     const { usage, cost, window, text } = event.payload as unknown as RecordedWindow;
     if (usage) run.meter.count(usage, cost ?? null);
-    run.window = { ...run.window, ...window, ...(event === summary ? { summary: text } : {}) };
+    if (window === undefined) continue;
+    const said = event === summary ? text : run.window.summary;
+    run.window = { ...window, task: run.window.task, ...(said === undefined ? {} : { summary: said }) };
   }
   return model && recordedRound(model);
 }

@@ -1,15 +1,15 @@
 import type { ToolInfo } from "@autonous/runtime";
 import type { ModelProvider, ModelRequest } from "../model/provider.ts";
-import { showWindow, squeeze } from "./context-window.ts";
+import { showWindow, stablePlaces } from "./context-window.ts";
 import { writeInstructions } from "./instructions.ts";
 import { chooseTools } from "./offered-tools.ts";
 import type { AgentOptions, Run } from "./run.ts";
 import { fixedTokens, requestTokens } from "./tokens.ts";
+import { ratioOf, replyRoom, searchedLimit } from "./window-limits.ts";
+import type { ModelLimits } from "./window-limits.ts";
 
 /** Where neither the host nor the provider says how much fits. */
 const DEFAULT_CONTEXT_TOKENS = 100_000;
-/** Left free for the reply. */
-const REPLY_SHARE = 0.15;
 
 /** Offered from the start where there is a skill to be read. */
 const SKILL_READER = "read_skill";
@@ -74,30 +74,69 @@ function lastPartOf(run: Run): LastPart {
   return made;
 }
 
-/** How many tokens what was said may take. */
+/** How many tokens, as estimated here, what was said may take. */
 export function messageBudget(run: Run): number {
-  return Math.max(0, Math.floor(contextLimit(run) * (1 - REPLY_SHARE)) - lastPartOf(run).tokens);
+  return Math.max(0, Math.floor(inputLimit(run) / ratioOf(limitsOf(run))) - lastPartOf(run).tokens);
 }
 
-function contextLimit({ options, provider, window }: Run): number {
-  return window.context_tokens ?? options.context_tokens ?? provider.context_tokens ?? DEFAULT_CONTEXT_TOKENS;
+/** What is known of the model in use. */
+export function limitsOf({ window, provider }: Pick<Run, "window" | "provider">): ModelLimits {
+  return window.models?.[provider.name] ?? {};
+}
+
+/** The same run, with what was learned of the model in use. */
+export function withLimits({ window, provider }: Pick<Run, "window" | "provider">, limits: ModelLimits): Run["window"] {
+  return { ...window, models: { ...window.models, [provider.name]: limits } };
+}
+
+/** What the user set bounds what a server says. */
+function contextLimit(run: Run): number {
+  const { options, provider, window } = run;
+  const said = limitsOf(run).context_tokens ?? window.context_tokens;
+  const set = options.context_tokens ?? provider.context_tokens;
+  if (said !== undefined && set !== undefined) return Math.min(said, set);
+  return said ?? set ?? DEFAULT_CONTEXT_TOKENS;
+}
+
+/** How many tokens a request may have, as its server counts. */
+function inputLimit(run: Run): number {
+  const known = limitsOf(run);
+  const limit = contextLimit(run);
+  const room = limit - replyRoom(known, limit, run.provider.max_output_tokens);
+  return Math.max(0, Math.min(room, searchedLimit(known) ?? room));
+}
+
+/** The numbers of a request as its server counts, and of what it can take. */
+export interface WindowUse {
+  /** Of the system text and the tools, which no window can leave out. */
+  readonly fixed: number;
+  readonly room: number;
+  readonly limit: number;
+}
+
+export function windowUse(run: Run): WindowUse {
+  const fixed = Math.ceil(lastPartOf(run).tokens * ratioOf(limitsOf(run)));
+  return { fixed, room: inputLimit(run), limit: contextLimit(run) };
 }
 
 /** What the next request would take of the model's window. */
 export function contextUse(run: Run): { readonly tokens: number; readonly limit: number } {
-  return {
-    tokens: requestTokens(nextRequest(run), run.provider.protocol ?? "plain"),
-    limit: contextLimit(run),
-  };
+  const tokens = Math.ceil(estimatedTokens(run, nextRequest(run)) * ratioOf(limitsOf(run)));
+  return { tokens, limit: contextLimit(run) };
+}
+
+export function estimatedTokens({ provider }: Pick<Run, "provider">, request: ModelRequest): number {
+  return requestTokens(request, provider.protocol ?? "plain");
 }
 
 export function nextRequest(run: Run): ModelRequest {
   const { window, messages, rounds } = run;
   const { system, tools } = lastPartOf(run).part;
-  return { system, tools, messages: squeeze(showWindow(window, messages), messageBudget(run)), rounds };
-}
-
-/** What to make do with after a provider has said that this was too much: it counts otherwise than we do. */
-export function smallerWindow(run: Run, request: ModelRequest): number {
-  return Math.floor(requestTokens(request, run.provider.protocol ?? "plain") * 0.6);
+  return {
+    system,
+    tools,
+    messages: showWindow(window, messages),
+    rounds,
+    stable_until: stablePlaces(window, messages),
+  };
 }

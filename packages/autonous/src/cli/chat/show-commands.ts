@@ -12,17 +12,9 @@ export async function changeModel(chat: Chat, name: string): Promise<void> {
   const { session, print, place } = chat;
   if (name !== "") {
     session.provider = await providerOf(place.configuration, name);
-    chat.window = withoutLimit(chat.window); // it may have room for more, or for less
   }
   if (print.json) return print.document({ ok: true, model: session.provider.name });
   print.note(`${session.provider.name} answers`);
-}
-
-/** What was summarised stays so; how much a provider takes is its own. */
-function withoutLimit(window: Chat["window"]): Chat["window"] {
-  if (window === undefined) return undefined;
-  const { context_tokens: _limit, ...rest } = window;
-  return rest;
 }
 
 export async function showTools({ session, print }: Chat): Promise<void> {

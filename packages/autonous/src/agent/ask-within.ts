@@ -1,0 +1,70 @@
+import { ToolError } from "@autonous/runtime";
+import { consult, NoReply } from "./consult.ts";
+import type { Consulted } from "./consult.ts";
+import { estimatedTokens, limitsOf, nextRequest, windowUse, withLimits } from "./request.ts";
+import type { Run } from "./run.ts";
+import { fitWindow } from "./summary.ts";
+import { learnFromOverflow, learnFromReply } from "./window-limits.ts";
+import type { OverflowNumbers } from "./window-limits.ts";
+
+/** To a tenth of what was tried first, where the server names no numbers. */
+const MOST_SHRUNK = 7;
+
+interface Refused {
+  readonly refusal: NoReply;
+  /** Tokens of the request, as estimated here. */
+  readonly estimated: number;
+}
+
+/**
+ * Asks for the next round. A request that was too long for the model is made smaller, as long as that is of use: by what
+ * the server says about its size, else step by step. Throws `NoReply`.
+ */
+export async function askWithin(run: Run, parent_id: string): Promise<Consulted> {
+  let last: Refused | undefined;
+  for (let shrunk = 0; ; shrunk++) {
+    if (last !== undefined && hasNoRoom(run)) throw tooLarge(run, last);
+    await fitWindow(run, parent_id);
+    const request = nextRequest(run);
+    const estimated = estimatedTokens(run, request);
+    if (last !== undefined && (estimated >= last.estimated || shrunk > MOST_SHRUNK)) throw tooLarge(run, last);
+    try {
+      const consulted = await consult(run, request);
+      run.window = withLimits(run, learnFromReply(limitsOf(run), estimated, consulted.reply.usage?.input_tokens));
+      return consulted;
+    } catch (error) {
+      if (!(error instanceof NoReply) || !error.isTooLong) throw error;
+      run.window = withLimits(run, learnFromOverflow(limitsOf(run), estimated, numbersOf(error)));
+      last = { refusal: error, estimated };
+    }
+  }
+}
+
+function numbersOf({ cause }: NoReply): OverflowNumbers {
+  const details = cause instanceof ToolError ? (cause.details ?? {}) : {};
+  const number = (name: keyof OverflowNumbers): OverflowNumbers => {
+    const value = details[name];
+    return typeof value === "number" && Number.isSafeInteger(value) ? { [name]: value } : {};
+  };
+  return { ...number("limit_tokens"), ...number("sent_tokens"), ...number("reply_tokens") };
+}
+
+function hasNoRoom(run: Run): boolean {
+  const { fixed, room } = windowUse(run);
+  return fixed >= room;
+}
+
+/** What the server said, with the numbers that tell what to change. */
+function tooLarge(run: Run, { refusal, estimated }: Refused): NoReply {
+  const { fixed, room, limit } = windowUse(run);
+  const reply = limit > room ? ` and ${count(limit - room)} of its ${count(limit)} are kept for the reply` : "";
+  const why = hasNoRoom(run)
+    ? `the system text and the tools alone take about ${count(fixed)} tokens, more than the ${count(room)} that fit${reply}; use a larger context window, or offer fewer tools`
+    : `a request of about ${count(estimated)} tokens, ${count(fixed)} of them for the system text and the tools, cannot be made smaller`;
+  const details = refusal.cause instanceof ToolError ? refusal.cause.details : undefined;
+  return new NoReply("ModelFailed", new ToolError("ModelFailed", `${refusal.message} (${why})`, details, refusal));
+}
+
+function count(tokens: number): string {
+  return tokens.toLocaleString("en-US");
+}

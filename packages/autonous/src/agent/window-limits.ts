@@ -1,0 +1,120 @@
+/** What is known of how much one model takes, in tokens as its server counts. */
+export interface ModelLimits {
+  /** What fits, input and reply together, as the server said. */
+  readonly context_tokens?: number;
+  /** What the server keeps of that for the reply, as it said. */
+  readonly reply_tokens?: number;
+  /** Tokens that the server counts for each one estimated here: it differs by model, script and kind of text. */
+  readonly ratio?: number;
+  /** The largest request that the server has taken. */
+  readonly taken?: number;
+  /** The smallest that it has refused without saying how much fits. */
+  readonly refused?: number;
+}
+
+/** The numbers that a server names when a request does not fit. Untrusted. */
+export interface OverflowNumbers {
+  readonly limit_tokens?: number;
+  readonly sent_tokens?: number;
+  readonly reply_tokens?: number;
+}
+
+/**
+ * No text has fewer than 0.75 bytes or more than 6 for each token. What is counted lower than that counts only a part of
+ * the request, such as what was not in the server's cache.
+ */
+const LEAST_RATIO = 0.5;
+const MOST_RATIO = 4;
+/** Below this no server has a window: the number is something else. */
+const LEAST_LIMIT = 256;
+const MOST_LIMIT = 1e9;
+
+export function ratioOf({ ratio = 1 }: ModelLimits): number {
+  return ratio;
+}
+
+/** After a reply: how its server counted the request. Recorded with the round, so that a resumed run knows the same. */
+export function learnFromReply(known: ModelLimits, estimated: number, input_tokens: number | undefined): ModelLimits {
+  const ratio = ratioFrom(estimated, input_tokens) ?? known.ratio;
+  const size = Math.ceil(estimated * (ratio ?? 1));
+  const taken = Math.max(known.taken ?? 0, size);
+  const { refused, ...rest } = known;
+  // It takes more than it once refused: that was for another reason, or the count was wrong.
+  const isRefused = refused !== undefined && refused > taken;
+  return { ...rest, ...(ratio === undefined ? {} : { ratio }), taken, ...(isRefused ? { refused } : {}) };
+}
+
+function ratioFrom(estimated: number, counted: number | undefined): number | undefined {
+  if (counted === undefined || estimated <= 0 || !Number.isFinite(counted)) return undefined;
+  const ratio = counted / estimated;
+  return ratio < LEAST_RATIO ? undefined : Math.min(MOST_RATIO, rounded(ratio));
+}
+
+/** The record holds it: a few digits are enough, and are the same in every JSON. */
+function rounded(ratio: number): number {
+  return Math.ceil(ratio * 1000) / 1000;
+}
+
+/** After a refusal: what fits, and how the server counts, as far as it says so. Afterwards the same request counts as too large. */
+export function learnFromOverflow(known: ModelLimits, estimated: number, numbers: OverflowNumbers): ModelLimits {
+  const { limit, input, reply } = checked(numbers);
+  const before = ratioOf(known);
+  if (limit === undefined) {
+    const ratio = ratioFrom(estimated, input) ?? before;
+    const refused = Math.min(known.refused ?? Number.POSITIVE_INFINITY, Math.floor(estimated * ratio));
+    const { taken = 0, ...rest } = known;
+    // It has taken as much before: what it takes has become less.
+    return { ...rest, ratio, refused, ...(taken === 0 || taken >= refused ? {} : { taken }) };
+  }
+  const room = limit - (reply ?? 0);
+  const least = (room + 1) / Math.max(1, estimated);
+  const ratio = Math.min(MOST_RATIO, Math.max(ratioFrom(estimated, input) ?? before, rounded(least)));
+  const size = Math.floor(estimated * ratio);
+  // A count that is beyond all bounds cannot be relied on: then the request alone tells what is too large.
+  const searched = size > room ? {} : { refused: size };
+  return { ratio, context_tokens: limit, ...(reply === undefined ? {} : { reply_tokens: reply }), ...searched };
+}
+
+/** What makes sense of the numbers: a request that is refused as too large is larger than what fits. */
+function checked({ limit_tokens, sent_tokens, reply_tokens }: OverflowNumbers): {
+  readonly limit?: number;
+  readonly input?: number;
+  readonly reply?: number;
+} {
+  const isLimit = limit_tokens !== undefined && limit_tokens >= LEAST_LIMIT && limit_tokens <= MOST_LIMIT;
+  const isSent = sent_tokens !== undefined && sent_tokens > 0 && sent_tokens <= MOST_LIMIT;
+  const reply =
+    reply_tokens !== undefined && reply_tokens > 0 && isSent && reply_tokens < sent_tokens ? reply_tokens : undefined;
+  const input = isSent ? { input: sent_tokens - (reply ?? 0) } : {};
+  if (!isLimit || (isSent && sent_tokens <= limit_tokens)) return input;
+  return { ...input, limit: limit_tokens, ...(reply === undefined || reply >= limit_tokens ? {} : { reply }) };
+}
+
+/** Of what is known neither to fit nor not to: how far the next request goes. */
+const FIRST_STEP = 0.7;
+const LATER_STEP = 0.5;
+/** Closer than this it is not searched. */
+const CLOSE = 0.9;
+
+/** How large a request may be where its server refused one without numbers. */
+export function searchedLimit({ taken = 0, refused }: ModelLimits): number | undefined {
+  if (refused === undefined) return undefined;
+  if (taken >= refused * CLOSE) return taken;
+  return Math.floor(taken + (refused - taken) * (taken === 0 ? FIRST_STEP : LATER_STEP));
+}
+
+/** Left free for the reply where nobody says how long it may be: of the window, but enough for a call, and no more than models write. */
+const REPLY_SHARE = 0.1;
+const LEAST_REPLY = 4_000;
+const LEAST_REPLY_SHARE = 0.2;
+const MOST_REPLY = 32_000;
+/** A longest reply that is set larger than this is not counted on: nothing would be left for what was said. */
+const MOST_REPLY_SHARE = 0.5;
+
+/** How much of a window is left free for the reply. `wanted`: the longest reply that is asked for. */
+export function replyRoom({ reply_tokens }: ModelLimits, limit: number, wanted: number | undefined): number {
+  if (reply_tokens !== undefined) return reply_tokens;
+  if (wanted !== undefined) return Math.min(wanted, Math.floor(limit * MOST_REPLY_SHARE));
+  const least = Math.min(LEAST_REPLY, limit * LEAST_REPLY_SHARE);
+  return Math.floor(Math.min(MOST_REPLY, Math.max(limit * REPLY_SHARE, least)));
+}
