@@ -23,6 +23,7 @@ interface RoundRecord {
   readonly transport: ModelReply["kind"];
   readonly text: string;
   readonly calls?: readonly AskedCall[];
+  readonly maker?: string;
   readonly provider_parts?: unknown;
   readonly [more: string]: unknown;
 }
@@ -41,7 +42,9 @@ export function recordedRound({ type, payload }: RuntimeEvent): Round {
 }
 
 /** The message that a recorded reply is, so that a round that is taken up again says exactly what it said before. */
-function saidIn({ kind, transport, text, calls = [], provider_parts }: RoundRecord): { said?: AssistantMessage } {
+function saidIn({ kind, transport, text, calls = [], maker, provider_parts }: RoundRecord): {
+  said?: AssistantMessage;
+} {
   // Calls that are not answered would be refused by the provider, and so would a message without anything in it.
   if (transport === "plain" || kind === "invalid") return text === "" ? {} : { said: { role: "assistant", text } };
   const asked = calls.map(({ tool_call_id, provider_call_id, name, arguments: args }) => ({
@@ -50,7 +53,10 @@ function saidIn({ kind, transport, text, calls = [], provider_parts }: RoundReco
     name,
     arguments: args,
   }));
-  const parts = provider_parts === undefined ? {} : { provider_parts };
+  const parts = {
+    ...(maker === undefined ? {} : { maker }),
+    ...(provider_parts === undefined ? {} : { provider_parts }),
+  };
   return { said: { role: "assistant", text, ...(asked.length === 0 ? {} : { calls: asked }), ...parts } };
 }
 
@@ -69,7 +75,7 @@ function readBounded(run: Run, reply: ModelReply): ReadReply {
         ? plainMeaning(run, reply.text)
         : meaningOf(run, reply);
   const text = run.redact(reply.text);
-  const about = { transport: reply.kind, text, ...partsOf(run, reply) };
+  const about = { transport: reply.kind, text, ...makerOf(reply), ...partsOf(run, reply) };
   const isRedacted = text !== reply.text.toWellFormed();
   if (meaning.kind === "invalid") {
     return readRecord({ ...about, kind: "invalid", message: run.redact(meaning.message), redacted: isRedacted });
@@ -140,6 +146,11 @@ function meaningOf(run: Run, { text: said, calls }: Extract<ModelReply, { readon
   if (calls.length > 0) return { kind: "tool_calls", calls: calls.map((call) => readCall(run, call)), text };
   if (text !== "") return { kind: "final", text };
   return { kind: "invalid", message: "Cannot use the reply: it is empty; call a tool, or give the final answer" };
+}
+
+/** Whose ids and reasoning they are, for requests to this model or to another one. */
+function makerOf(reply: ModelReply): { readonly maker?: string } {
+  return reply.kind === "plain" || reply.maker === undefined ? {} : { maker: reply.maker };
 }
 
 /**

@@ -1,9 +1,12 @@
 import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
+import { createCompatible } from "./compatible-chat.ts";
 import type { Access, AccessName } from "./keys.ts";
+import type { Vendors } from "./vendors.ts";
 import type { WireName } from "./wire/read-answer.ts";
 
-interface ModelSettings extends Access {
+interface ServedModel extends Access {
   readonly model: string;
+  readonly vendors: Vendors;
   readonly fetch: typeof globalThis.fetch;
 }
 
@@ -18,7 +21,7 @@ interface KindRow {
   /** Its models take images. Of a server of one's own that is not known, and most refuse what they cannot read. */
   readonly takesImages?: true;
   /** Loads the package, once it is used and no other. */
-  create(settings: ModelSettings): Promise<LanguageModelV4>;
+  create(served: ServedModel): Promise<LanguageModelV4>;
 }
 
 /** Some servers want any key, and the library wants one of every server. */
@@ -71,11 +74,7 @@ export const KINDS = {
   compatible: {
     access: "compatible",
     wire: "chat",
-    create: async ({ model, key, base_url: baseURL, fetch }) => {
-      const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
-      const apiKey = key === undefined ? {} : { apiKey: key };
-      return createOpenAICompatible({ name: "compatible", baseURL, ...apiKey, fetch, includeUsage: true })(model);
-    },
+    create: createCompatible,
   },
 } as const satisfies Record<string, KindRow>;
 

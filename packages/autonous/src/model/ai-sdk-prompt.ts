@@ -8,11 +8,13 @@ import type {
 } from "@ai-sdk/provider";
 import { withMarks } from "./cache-marks.ts";
 import { GO_ON, makePlainPrompt, resultInWords } from "./plain-messages.ts";
-import { partsFor } from "./provider-parts.ts";
+import { CallIds } from "./call-ids.ts";
+import { makerOfParts, partsFor } from "./provider-parts.ts";
 import type { ReplyPart } from "./provider-parts.ts";
 import type { Message, MessageCall, MessageImage, ModelRequest, ModelTool } from "./provider.ts";
 import { mapToolNames } from "./tool-names.ts";
 import type { ToolNames } from "./tool-names.ts";
+import type { Habits } from "./vendor-habits.ts";
 
 export interface PromptOptions {
   /** Whose `provider_parts` go back. */
@@ -23,6 +25,8 @@ export interface PromptOptions {
   readonly marksErrors?: true;
   /** Images go along; else they are left out. */
   readonly takesImages?: true;
+  /** Of the vendor that gets the request. Default: what every vendor takes. */
+  readonly habits?: Habits;
 }
 
 interface WirePrompt {
@@ -35,7 +39,6 @@ type AssistantMessage = Extract<Message, { role: "assistant" }>;
 type ToolMessage = Extract<Message, { role: "tool" }>;
 type AssistantContent = Extract<LanguageModelV4Message, { role: "assistant" }>["content"];
 
-const ID = /^[a-zA-Z0-9_-]{1,64}$/;
 const NO_RESULT = "There is no result: the call was not made";
 const NO_OUTPUT = "(no output)";
 
@@ -80,17 +83,19 @@ interface Turns {
 function makeTurns(messages: readonly Message[], options: TurnOptions): Turns {
   const turns: LanguageModelV4Prompt = [];
   const ends = new Map<number, number>();
-  const used = new Set<string>();
+  const ids = options.habits?.ids ?? new CallIds();
+  const bridge = options.habits?.bridge;
   for (let at = 0; at < messages.length; at++) {
     const message = messages[at];
     if (message === undefined) continue;
     if (message.role === "assistant" && turns.length > 0) ends.set(at, turns.length - 1);
-    if (message.role === "user") addUser(turns, message.text, options.takesImages === true ? message.images : []);
+    if (message.role === "user")
+      addUser(turns, message.text, { bridge, images: options.takesImages === true ? message.images : [] });
     // A result whose call is not right before it: whoever asked for it spoke another protocol.
-    if (message.role === "tool") addUser(turns, resultInWords(message));
+    if (message.role === "tool") addUser(turns, resultInWords(message), { bridge });
     if (message.role !== "assistant") continue;
     const results = resultsAfter(messages, at);
-    if (addAssistant(turns, { message, results, used }, options)) at += results.length;
+    if (addAssistant(turns, { message, results, ids }, options)) at += results.length;
   }
   if (turns.at(-1)?.role === "assistant" || turns.length === 0) addUser(turns, GO_ON);
   return { turns, ends };
@@ -106,9 +111,17 @@ function resultsAfter(messages: readonly Message[], at: number): readonly ToolMe
   return results;
 }
 
+interface Beside {
+  readonly images?: readonly MessageImage[] | undefined;
+  /** Said by the model between results and the user. */
+  readonly bridge?: string | undefined;
+}
+
 /** What the user says in a row is one message: many servers want the two to speak in turns. Images come before the text. */
-function addUser(turns: LanguageModelV4Prompt, text: string, images: readonly MessageImage[] = []): void {
+function addUser(turns: LanguageModelV4Prompt, text: string, { images = [], bridge }: Beside = {}): void {
   if (text.trim() === "" && images.length === 0) return;
+  if (bridge !== undefined && turns.at(-1)?.role === "tool")
+    turns.push({ role: "assistant", content: [{ type: "text", text: bridge }] });
   const last = turns.at(-1);
   const before = last?.role === "user" ? last.content : [];
   if (before.length > 0) turns.pop();
@@ -126,34 +139,33 @@ function addUser(turns: LanguageModelV4Prompt, text: string, images: readonly Me
 interface Spoken {
   readonly message: AssistantMessage;
   readonly results: readonly ToolMessage[];
-  /** Ids of calls so far. Some servers count from the start in every reply, and no id may come twice. */
-  readonly used: Set<string>;
+  /** Gives ids. Some servers count from the start in every reply, and most take no id twice. */
+  readonly ids: CallIds;
 }
 
 /** Adds a reply, and the results of its calls if it has any; says whether it has used them up. */
 function addAssistant(turns: LanguageModelV4Prompt, spoken: Spoken, options: TurnOptions): boolean {
-  const { maker, names } = options;
-  const { message, results, used } = spoken;
-  const { calls = [] } = message;
+  const { maker, names, habits } = options;
+  const { message, results, ids } = spoken;
+  const { calls = [], text } = message;
   const parts = partsFor(maker, message.provider_parts);
-  const wired = calls.map((call) => ({ ...call, wireId: takeId(call, used) }));
-  const content = orderContent(message.text, { parts, calls: wired, names });
+  const made = message.maker ?? makerOfParts(message.provider_parts);
+  const told = calls.map((call) => ({ ...call, name: names.toWire(call.name) }));
+  const given = ids.give(told, habits?.isOwn(made));
+  const wired = calls.map((call, index) => ({ ...call, wireId: given[index] ?? call.tool_call_id }));
+  const content = orderContent(text, { parts: parts.parts, calls: wired, names, unsigned: habits?.unsigned });
   if (!content.some(({ type }) => type !== "reasoning")) return false;
   if (turns.at(-1)?.role !== "user" && turns.at(-1)?.role !== "tool") addUser(turns, GO_ON);
-  turns.push({ role: "assistant", content });
+  const providerOptions = habits?.members?.({ parts, text, hasCalls: calls.length > 0 });
+  // In chat format the members hold the reasoning, and the library would tell of it once more.
+  const shown = habits?.members === undefined ? content : content.filter(({ type }) => type !== "reasoning");
+  turns.push({ role: "assistant", content: shown, ...(providerOptions === undefined ? {} : { providerOptions }) });
   if (calls.length === 0) return false;
   turns.push({ role: "tool", content: wired.map((call) => makeResult(call, results, options)) });
-  const ids = new Set(calls.map(({ tool_call_id }) => tool_call_id));
-  for (const stray of results.filter(({ tool_call_id }) => !ids.has(tool_call_id)))
-    addUser(turns, resultInWords(stray));
+  const known = new Set(calls.map(({ tool_call_id }) => tool_call_id));
+  for (const stray of results.filter(({ tool_call_id }) => !known.has(tool_call_id)))
+    addUser(turns, resultInWords(stray), { bridge: habits?.bridge });
   return true;
-}
-
-/** The provider's own id, where every provider takes it, or else ours: a task may go on with another one. */
-function takeId({ tool_call_id, provider_call_id: given }: MessageCall, used: Set<string>): string {
-  const id = given !== undefined && ID.test(given) && !used.has(given) ? given : tool_call_id;
-  used.add(id);
-  return id;
 }
 
 interface WiredCall extends MessageCall {
@@ -164,10 +176,11 @@ interface Pieces {
   readonly parts: readonly ReplyPart[];
   readonly calls: readonly WiredCall[];
   readonly names: ToolNames;
+  readonly unsigned?: SharedV4ProviderOptions | undefined;
 }
 
 /** The reply in the order in which it came, as far as that is known and nothing in it was changed since. */
-function orderContent(text: string, { parts, calls, names }: Pieces): AssistantContent {
+function orderContent(text: string, { parts, calls, names, unsigned }: Pieces): AssistantContent {
   const isWhole =
     sum(parts.map((part) => (part.type === "text" ? part.chars : 0))) === text.length &&
     parts.filter(({ type }) => type === "call").length === calls.length;
@@ -176,8 +189,9 @@ function orderContent(text: string, { parts, calls, names }: Pieces): AssistantC
   let textAt = 0;
   let callAt = 0;
   for (const part of ordered) {
-    const options = part.options === undefined ? {} : { providerOptions: part.options };
-    if (part.type === "reasoning") content.push({ type: "reasoning", text: part.text, ...options });
+    const options = optionsOf(part.options);
+    if (part.type === "reasoning")
+      content.push({ type: "reasoning", text: part.text, ...optionsOf(part.options ?? unsigned) });
     if (part.type === "text") {
       const piece = text.slice(textAt, (textAt += part.chars));
       if (piece.trim() !== "") content.push({ type: "text", text: piece, ...options });
@@ -191,8 +205,14 @@ function orderContent(text: string, { parts, calls, names }: Pieces): AssistantC
   return content;
 }
 
+function optionsOf(providerOptions: SharedV4ProviderOptions | undefined): {
+  readonly providerOptions?: SharedV4ProviderOptions;
+} {
+  return providerOptions === undefined ? {} : { providerOptions };
+}
+
 /** Reasoning, what was said, the calls: the order that every provider takes. */
-function fallback(text: string, { parts, calls }: Omit<Pieces, "names">): readonly ReplyPart[] {
+function fallback(text: string, { parts, calls }: Pick<Pieces, "parts" | "calls">): readonly ReplyPart[] {
   const known = parts.filter((part) => part.type === "call");
   return [
     ...parts.filter(({ type }) => type === "reasoning"),

@@ -4,6 +4,7 @@ import type {
   SharedV4ProviderMetadata,
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
+import { readChatReasoning } from "./chat-reasoning.ts";
 import { AttemptFailed } from "./failure.ts";
 import type { ProviderParts, ReplyPart } from "./provider-parts.ts";
 import type { CompleteOptions, ModelReply, NativeCall } from "./provider.ts";
@@ -58,14 +59,17 @@ export async function readReply(
   const blocks = withoutRepeated(all);
   const calls = readCalls(blocks, names);
   const text = blocks.map((block) => (block.type === "text" ? block.text : "")).join("");
-  const parts = readParts(blocks, calls);
-  const provider_parts: ProviderParts = { maker, parts };
+  const chat = readChatReasoning(finish?.providerMetadata);
+  const isTold = calls.length > 0 || chat.reasoning_field !== undefined;
+  const parts = readParts(blocks, isTold);
+  const provider_parts: ProviderParts = { maker, parts, ...chat };
+  const isOfUse = parts.some(({ type, options }) => type === "reasoning" || options !== undefined);
   return {
     kind: "native",
     text,
     calls,
     finish: ended,
-    ...(parts.some(({ type, options }) => type === "reasoning" || options !== undefined) ? { provider_parts } : {}),
+    ...(isOfUse || chat.reasoning_details !== undefined ? { provider_parts } : {}),
   };
 }
 
@@ -146,13 +150,13 @@ function readCalls(blocks: readonly Block[], names: ToolNames): readonly NativeC
   });
 }
 
-/** Reasoning that nobody has signed goes back with calls only: there it is the thread that the model takes up again. */
-function readParts(blocks: readonly Block[], calls: readonly NativeCall[]): readonly ReplyPart[] {
+/** `isTold`: reasoning that nobody has signed may go back, with calls or to a server that wants it. */
+function readParts(blocks: readonly Block[], isTold: boolean): readonly ReplyPart[] {
   return blocks.flatMap((block): readonly ReplyPart[] => {
     const options = block.options === undefined ? {} : { options: block.options };
     if (block.type === "call") return [{ type: "call", ...options }];
     if (block.type === "text") return block.text === "" ? [] : [{ type: "text", chars: block.text.length, ...options }];
-    const isKept = block.options !== undefined || (calls.length > 0 && block.text !== "");
+    const isKept = block.options !== undefined || (isTold && block.text !== "");
     return isKept ? [{ type: "reasoning", text: block.text, ...options }] : [];
   });
 }

@@ -3,6 +3,7 @@ import { redact } from "@autonous/runtime";
 import { KINDS } from "./ai-sdk-models.ts";
 import type { KindRow, ModelKind } from "./ai-sdk-models.ts";
 import { makePrompt } from "./ai-sdk-prompt.ts";
+import { chatCacheMark, markParts } from "./compatible-chat.ts";
 import { readReply } from "./ai-sdk-reply.ts";
 import { breakerFor } from "./circuit-breaker.ts";
 import type { CircuitBreaker } from "./circuit-breaker.ts";
@@ -20,6 +21,9 @@ import { RETRY, withRetries } from "./retry.ts";
 import type { RetryLimits } from "./retry.ts";
 import { settleReply, unusableReply } from "./settle-reply.ts";
 import { mapToolNames } from "./tool-names.ts";
+import { habitsOf } from "./vendor-habits.ts";
+import { vendorsOf } from "./vendors.ts";
+import type { Vendors } from "./vendors.ts";
 import { UnusableReply } from "./wire/error-in-answer.ts";
 import { Received } from "./wire/received.ts";
 
@@ -164,9 +168,10 @@ async function askOnce(given: AiSdkOptions, asked: Asked): Promise<ModelReply> {
   const takesUnfinished = habits.unfinished > 0;
   const guarded = createGuardedFetch(options.signal, { times, wire: row.wire, received, takesUnfinished, clock });
   try {
-    const language = await row.create({ ...access, model, fetch: guarded.fetch });
+    const vendors = vendorsOf({ kind, model, base_url: access.base_url });
+    const language = await row.create({ ...access, model, vendors, fetch: guarded.fetch });
     const ask = given.protocol === "plain" ? askInWords : askNatively;
-    const reply = await ask({ given, row, language, signal: guarded.signal }, asked);
+    const reply = await ask({ given, row, vendors, language, signal: guarded.signal }, asked);
     if (received.finish !== undefined) habits.unfinished = 0;
     return settleReply(reply, received);
   } catch (error) {
@@ -184,15 +189,25 @@ async function askOnce(given: AiSdkOptions, asked: Asked): Promise<ModelReply> {
 interface Line {
   readonly given: AiSdkOptions;
   readonly row: KindRow;
+  readonly vendors: Vendors;
   readonly language: LanguageModelV4;
   readonly signal: AbortSignal;
 }
 
-async function askNatively({ given, row, language, signal }: Line, { request, options }: Asked): Promise<ModelReply> {
-  const { prompt, tools, names } = makePrompt(request, { maker: given.name, ...row });
+async function askNatively(line: Line, { request, options }: Asked): Promise<ModelReply> {
+  const { given, row, vendors, language, signal } = line;
+  const { name: maker, kind, model } = given;
+  const cacheMark = kind === "compatible" ? chatCacheMark(vendors, model) : row.cacheMark;
+  const { prompt, tools, names } = makePrompt(request, {
+    ...row,
+    maker,
+    habits: habitsOf({ name: maker, kind, vendors }),
+    ...(cacheMark === undefined ? {} : { cacheMark }),
+  });
   const offered = tools.length === 0 ? {} : { tools };
-  const { stream } = await language.doStream({ prompt, ...offered, ...commonOptions(row, signal) });
-  return await readReply(stream, { maker: given.name, names, ...shown(options) });
+  const sent = kind === "compatible" ? markParts(prompt) : prompt;
+  const { stream } = await language.doStream({ prompt: sent, ...offered, ...commonOptions(row, signal) });
+  return { ...(await readReply(stream, { maker, names, ...shown(options) })), maker };
 }
 
 async function askInWords({ given, row, language, signal }: Line, { request, options }: Asked): Promise<ModelReply> {

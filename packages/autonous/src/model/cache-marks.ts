@@ -27,7 +27,9 @@ export function withMarks({ prompt, tools }: MarkedPrompt, { mark, stable }: Mar
     const isEnd = (role === "user" || role === "tool") && ["assistant", undefined].includes(prompt[index + 1]?.role);
     return isEnd ? [index] : [];
   });
-  const wanted = [...ends.slice(-1), ...systemOf(prompt), ...stable, ...ends.slice(-2, -1)];
+  // Those of the model's own hold what it wants back.
+  const held = stable.filter((index) => prompt[index]?.role !== "assistant");
+  const wanted = [...ends.slice(-1), ...systemOf(prompt), ...held, ...ends.slice(-2, -1)];
   const marked = new Set([...new Set(wanted)].slice(0, MOST_MARKS));
   const last = marked.size < MOST_MARKS ? tools.length - 1 : -1;
   return {

@@ -11,13 +11,30 @@ export type ReplyPart =
  * What goes back to the provider with a reply (`provider_parts`): signed reasoning, signatures of calls.
  * Plain data, for it is recorded. Good for its maker only: no provider takes the signatures of another.
  */
-export interface ProviderParts {
+export interface ProviderParts extends ChatReasoning {
   readonly maker: string;
   readonly parts: readonly ReplyPart[];
 }
 
+/** How a reply in chat format told of its reasoning. */
+export interface ChatReasoning {
+  /** The member of the message that held it. Left out where there was none, or other formats have their own way. */
+  readonly reasoning_field?: ReasoningField;
+  /** As OpenRouter and others give it, with signatures and what is encrypted; pieces of a stream put together. */
+  readonly reasoning_details?: readonly unknown[];
+}
+
+/** `both`: the first two, with the same text. `content`: pieces of the content itself, of the type `thinking`. */
+export type ReasoningField = "reasoning_content" | "reasoning" | "both" | "content";
+
 /** Those of a message, where this maker made them. Our own data: it comes from a reply or from the record of one. */
-export function partsFor(maker: string, provider_parts: unknown): readonly ReplyPart[] {
-  const { maker: made, parts } = (provider_parts ?? {}) as Partial<ProviderParts>;
-  return made === maker && Array.isArray(parts) ? (parts as readonly ReplyPart[]) : [];
+export function partsFor(maker: string, provider_parts: unknown): ProviderParts {
+  const given = (provider_parts ?? {}) as Partial<ProviderParts>;
+  const { maker: made, parts } = given;
+  return made === maker && Array.isArray(parts) ? { ...given, maker, parts } : { maker, parts: [] };
+}
+
+/** Who made a message's parts, where that is on record. */
+export function makerOfParts(provider_parts: unknown): string | undefined {
+  return (provider_parts as Partial<ProviderParts> | null | undefined)?.maker;
 }

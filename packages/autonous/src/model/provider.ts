@@ -24,6 +24,8 @@ export type Message =
       readonly role: "assistant";
       /** The reply as it came where it was in the plain JSON protocol; else what was said beside the calls. */
       readonly text: string;
+      /** The model that made it, as `AUTONOUS_MODEL` names it. Replies of earlier versions do not say. */
+      readonly maker?: string;
       /** Of a native reply: the calls in it. */
       readonly calls?: readonly MessageCall[];
       /** What the provider wants back with it unchanged, such as signed reasoning. Only its maker reads it. */
@@ -96,6 +98,8 @@ export type ModelReply = {
       readonly kind: "native";
       readonly text: string;
       readonly calls: readonly NativeCall[];
+      /** The model that made it, as `AUTONOUS_MODEL` names it. */
+      readonly maker?: string;
       readonly provider_parts?: unknown;
     }
 );

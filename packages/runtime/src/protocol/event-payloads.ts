@@ -94,6 +94,7 @@ export const EVENT_PAYLOADS = {
     "answer?": "the final answer",
     "message?": "why the reply is invalid",
     "redacted?": "whether something secret was replaced",
+    "maker?": "of a native reply: the model that made it, as `AUTONOUS_MODEL` names it",
     "provider_parts?": "what the provider wants back unchanged, such as signed reasoning",
     "parts_dropped?": "true: such parts held a secret and are not kept",
     "finish?": "why the model stopped: `stop` or `length`",

@@ -1,3 +1,4 @@
+import { reasoningField } from "../chat-reasoning.ts";
 import type { AnswerReader } from "./answer-reader.ts";
 import { ChatCalls } from "./chat-calls.ts";
 import { countOf, isRecord, recordOf, recordsOf, textOf } from "./json-values.ts";
@@ -60,9 +61,17 @@ export class ChatAnswer implements AnswerReader {
     const input = recordOf(usage["prompt_tokens_details"] ?? usage["input_tokens_details"]);
     const input_tokens = countOf(usage["prompt_tokens"] ?? usage["input_tokens"]);
     const output_tokens = countOf(usage["completion_tokens"] ?? usage["output_tokens"]);
-    const cached_input_tokens =
-      countOf(input["cached_tokens"]) ?? countOf(usage["prompt_cache_hit_tokens"]) ?? countOf(usage["cached_tokens"]);
-    const cache_write_tokens = countOf(input["cache_write_tokens"] ?? input["cache_creation_tokens"]);
+    const cached_input_tokens = firstOf([
+      input["cached_tokens"],
+      usage["prompt_cache_hit_tokens"],
+      usage["cached_tokens"],
+      usage["cache_read_input_tokens"],
+    ]);
+    const cache_write_tokens = firstOf([
+      input["cache_write_tokens"],
+      input["cache_creation_tokens"],
+      usage["cache_creation_input_tokens"],
+    ]);
     this.#received.used({ input_tokens, output_tokens, cached_input_tokens, cache_write_tokens }, true);
   }
 
@@ -102,7 +111,7 @@ export class ChatAnswer implements AnswerReader {
     return [
       this.#chunk({
         ...Object.fromEntries(more),
-        ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
+        ...(reasoning === "" ? {} : { reasoning_content: reasoning, reasoning_field: reasoningField(delta) }),
         ...(content === "" ? {} : { content }),
       }),
     ];
@@ -118,6 +127,12 @@ export class ChatAnswer implements AnswerReader {
   #chunk(delta: Json, finish_reason: string | null = null): Json {
     return { ...this.#head, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] };
   }
+}
+
+/** Some servers have a member for each of several formats, and fill one of them. */
+function firstOf(counts: readonly unknown[]): number | undefined {
+  const known = counts.flatMap((each) => countOf(each) ?? []);
+  return known.find((each) => each > 0) ?? known[0];
 }
 
 function callsIn(delta: Json): readonly Json[] {

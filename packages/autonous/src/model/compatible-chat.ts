@@ -1,0 +1,90 @@
+import type { LanguageModelV4, LanguageModelV4Prompt, SharedV4ProviderOptions } from "@ai-sdk/provider";
+import { ChatReasoningReader } from "./chat-reasoning.ts";
+import type { Vendors } from "./vendors.ts";
+
+/** The name under which members of messages and of the request are given to the library. */
+const NAME = "compatible";
+/** The name under which the library looks for members of messages. */
+const MEMBERS = "openaiCompatible";
+
+interface Served {
+  readonly model: string;
+  readonly key?: string;
+  readonly base_url: string;
+  readonly fetch: typeof globalThis.fetch;
+  readonly vendors: Vendors;
+}
+
+/** A model behind a server that speaks OpenAI's chat format, with what the library leaves out of it. */
+export async function createCompatible({ model, key, base_url, fetch, vendors }: Served): Promise<LanguageModelV4> {
+  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+  const provider = createOpenAICompatible({
+    name: NAME,
+    baseURL: base_url,
+    ...(key === undefined ? {} : { apiKey: key }),
+    fetch,
+    includeUsage: true,
+    metadataExtractor: {
+      // Nothing is asked for at once.
+      extractMetadata: () => Promise.resolve(undefined),
+      createStreamExtractor: () => {
+        const reader = new ChatReasoningReader();
+        return { processChunk: (chunk) => reader.take(chunk), buildMetadata: () => reader.metadata() };
+      },
+    },
+    ...(chatCacheMark(vendors, model) === undefined ? {} : { transformRequestBody: marksOnParts }),
+  });
+  return provider(model);
+}
+
+/** Members that a message of ours has in the request beside the standard's. */
+export function chatMembers(members: SharedV4ProviderOptions[string]): SharedV4ProviderOptions {
+  return { [MEMBERS]: members };
+}
+
+/** Members of the request beside the standard's. `reasoningEffort` is the library's name for `reasoning_effort`. */
+export function chatOptions(options: SharedV4ProviderOptions[string]): SharedV4ProviderOptions {
+  return { [NAME]: options };
+}
+
+/** Claude keeps nothing in its cache without marks, whoever serves it. Gateways name it `anthropic/claude-…`. */
+export function chatCacheMark({ server, maker }: Vendors, model: string): SharedV4ProviderOptions | undefined {
+  if (maker !== "anthropic") return undefined;
+  const isGateway = server === "other" && /^(?:anthropic|bedrock|vertex_ai)\//.test(model);
+  const takesMarks = server === "openrouter" || server === "litellm" || isGateway;
+  return takesMarks ? chatMembers({ cache_control: { type: "ephemeral" } }) : undefined;
+}
+
+/** Marks stand at messages; the library gives on those of parts. */
+export function markParts(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
+  return prompt.map((message) => {
+    const { providerOptions } = message;
+    if (providerOptions?.[MEMBERS]?.["cache_control"] === undefined) return message;
+    if (message.role === "user") return { ...message, content: atLast(message.content, providerOptions) };
+    if (message.role === "tool") return { ...message, content: atLast(message.content, providerOptions) };
+    return message;
+  });
+}
+
+function atLast<Part extends object>(parts: readonly Part[], providerOptions: SharedV4ProviderOptions): Part[] {
+  return parts.map((part, index) => (index === parts.length - 1 ? { ...part, providerOptions } : part));
+}
+
+type Json = Record<string, unknown>;
+
+/**
+ * Marks of messages onto the last part of their content: a server that finds one beside the content never answers. All
+ * texts are parts, so that a message that is not marked any more is still the same.
+ */
+function marksOnParts(body: Json): Json {
+  const messages = (body["messages"] as readonly Json[]).map((message) => {
+    const { cache_control, ...rest } = message;
+    const { role, content } = rest;
+    if (role === "assistant") return rest;
+    const parts: readonly Json[] =
+      typeof content === "string" ? [{ type: "text", text: content }] : (content as Json[]);
+    const mark = cache_control === undefined ? {} : { cache_control };
+    return { ...rest, content: parts.map((part, i) => (i === parts.length - 1 ? { ...part, ...mark } : part)) };
+  });
+  return { ...body, messages };
+}

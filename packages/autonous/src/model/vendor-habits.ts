@@ -1,0 +1,63 @@
+import type { SharedV4ProviderOptions } from "@ai-sdk/provider";
+import { CallIds, idRule } from "./call-ids.ts";
+import { ChatReasoningWriter } from "./chat-reasoning.ts";
+import { chatMembers } from "./compatible-chat.ts";
+import type { ProviderParts } from "./provider-parts.ts";
+import { vendorsOf } from "./vendors.ts";
+import type { Vendors } from "./vendors.ts";
+
+/** How the history of one request is told to the vendor that gets it. */
+export interface Habits {
+  readonly ids: CallIds;
+  /** Whether the vendor, or its model behind another server, made what this model made. Undefined: nobody knows who did. */
+  isOwn(maker: string | undefined): boolean | undefined;
+  /** Stands between results and what the user says, where the vendor refuses the two after one another. */
+  readonly bridge?: string;
+  /** What reasoning that nobody signed needs to be sent along; else the format's library leaves it out. */
+  readonly unsigned?: SharedV4ProviderOptions;
+  /** In chat format: what an assistant message has beside the standard's members. */
+  readonly members?: (replied: {
+    readonly parts: ProviderParts;
+    readonly text: string;
+    readonly hasCalls: boolean;
+  }) => SharedV4ProviderOptions | undefined;
+}
+
+interface Asked {
+  /** Of the model that is asked, as `AUTONOUS_MODEL` names it. */
+  readonly name: string;
+  readonly kind: string;
+  readonly vendors: Vendors;
+}
+
+/** "Unexpected role 'user' after role 'tool'". */
+const BRIDGE = "Understood.";
+
+/** For one request: ids and reasoning depend on what stands before them. */
+export function habitsOf({ name, kind, vendors }: Asked): Habits {
+  const isChat = kind === "compatible";
+  const writer = new ChatReasoningWriter(vendors);
+  return {
+    ids: new CallIds(idRule(kind, vendors)),
+    isOwn: (maker) => (maker === undefined ? undefined : maker === name || isMadeBy(maker, vendors)),
+    ...(vendors.maker === "mistral" ? { bridge: BRIDGE } : {}),
+    // Servers that speak Anthropic's format often sign nothing, and want their reasoning back all the same.
+    ...(kind === "anthropic" && vendors.maker !== "anthropic" ? { unsigned: { anthropic: { signature: "" } } } : {}),
+    ...(isChat
+      ? {
+          members: (replied) => {
+            const members = writer.membersOf(replied);
+            return Object.keys(members).length === 0 ? undefined : chatMembers(members);
+          },
+        }
+      : {}),
+  };
+}
+
+/** `compatible:kimi-k2@https://…`: a name says its kind, its model, and mostly its server. */
+const NAMED = /^([a-z-]+):(\S+?)(?:@(https?:\/\/\S+))?$/i;
+
+function isMadeBy(name: string, { maker }: Vendors): boolean {
+  const [, kind = "", model = "", base_url = ""] = NAMED.exec(name) ?? [];
+  return maker !== "other" && vendorsOf({ kind, model, base_url }).maker === maker;
+}
