@@ -17,7 +17,7 @@ async function run(
   return { code, stdout, stderr };
 }
 
-const ASK = `const r = await fetch(process.env.FAKE_MODEL_URL + "/v1/chat/completions", { method: "POST", headers: { authorization: "Bearer k" }, body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "hello" }] }) }); const b = await r.json(); console.log(r.status, b.error?.message ?? JSON.stringify(b.choices[0].message.content ?? b.choices[0].message.tool_calls[0].function)); process.exitCode = 3`;
+const ASK = `const r = await fetch(process.env.FAKE_MODEL_URL + "/v1/chat/completions", { method: "POST", headers: { authorization: "Bearer k" }, body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "hello" }] }) }); const b = await r.json(); console.log(r.status, b.error === undefined ? JSON.stringify(b.choices[0].message.content ?? b.choices[0].message.tool_calls[0].function) : b.error.message); process.exitCode = 3`;
 const COMMAND = ["--", process.execPath, "--input-type=module", "-e", ASK];
 
 // oxfmt-ignore
@@ -26,6 +26,7 @@ const RUNS = [
   { title: "a loop of reads asks for a file", words: ["--behaviour", "read-loop", "--path", "a.ts", "--reads", "2"], stdout: '200 {"name":"read","arguments":"{\\"path\\":\\"a.ts\\",\\"offset\\":1}"}\n' },
   { title: "a script is said", words: ["--script", "script.json"], stdout: '200 "from the script"\n' },
   { title: "a fault befalls", words: ["--fault", "rate_limited:round=1,retry_after_s=1"], stdout: "429 Rate limit reached for requests. Please try again later.\n" },
+  { title: "a quirk befalls every request", words: ["--quirk", "error_string"], stdout: /^400 undefined/ },
   { title: "a key is wrong", words: ["--key", "another"], stdout: /^401 Incorrect API key provided: \*\./ },
   { title: "a model is not there", words: ["--model", "another"], stdout: /^404 The model `m` does not exist/ },
   { title: "chaos befalls all", words: ["--chaos", "1", "--seed", "3"], stdout: /./ },
@@ -51,6 +52,8 @@ const WRONG = [
   { words: ["--behaviour", "sing"], says: /Cannot use --behaviour "sing": it is one of echo, read-loop/ },
   { words: ["--fault", "fire"], says: /Cannot use the faults/ },
   { words: ["--fault", "reset:round=x"], says: /Cannot use the faults/ },
+  { words: ["--quirk", "hiccups"], says: /Cannot use the faults/ },
+  { words: ["--vendor", "acme"], says: /Cannot use --vendor "acme": it is one of anthropic, openai/ },
   { words: ["--port", "x"], says: /Cannot use --port "x": it takes a number/ },
   { words: ["--script", "none.json"], says: /none\.json/ },
   { words: ["--sing"], says: /--sing/ },
@@ -61,6 +64,18 @@ for (const { words, says } of WRONG) {
     expect(await run(words)).toEqual({ code: 2, stdout: "", stderr: expect.stringMatching(says) });
   });
 }
+
+test("the vendors and the quirks are listed", async () => {
+  const { code, stdout } = await run(["--list"]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^ {2}deepseek +DeepSeek +openai-chat, anthropic/m);
+  expect(stdout).toMatch(/^ {2}text_call_hermes +a call as text: Qwen and Hermes/m);
+});
+
+test("a vendor's address is given to the command, and printed", async () => {
+  const print = ["--", process.execPath, "-e", "console.log(process.env.FAKE_MODEL_URL)"];
+  expect(await run(["--vendor", "kimi", ...print])).toMatchObject({ stdout: expect.stringMatching(/\d\/kimi\n$/) });
+});
 
 test("it serves until it is told to end, and logs without keys", async () => {
   const child = spawn(process.execPath, [PROGRAM, "--log"]);

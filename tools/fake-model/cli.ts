@@ -5,10 +5,12 @@ import { parseArgs } from "node:util";
 import { BEHAVIOURS, echo, readLoop } from "./behaviours.ts";
 import type { Behaviour, Responder } from "./behaviours.ts";
 import { FAULT_KINDS } from "./fault-kinds.ts";
+import { QUIRK_NAMES, QUIRKS } from "./quirks/quirks.ts";
 import { readScript } from "./script.ts";
 import type { FaultInput } from "./script.ts";
 import { startFakeModel } from "./server.ts";
 import type { FakeModelOptions, SeenRequest } from "./server.ts";
+import { makeVendor, VENDOR_NAMES } from "./vendors/vendors.ts";
 
 const HELP = `Usage: npm run fake-model -- [options] [-- command…]
 
@@ -20,6 +22,9 @@ generateContent, and refuses what those refuse. With a command: runs it with FAK
   --reads <n>           read-loop: how often it asks (40)
   --path <file>         read-loop: what for (README.md)
   --fault <fault>       kind[:name=value,…], again for more: rate_limited:round=2,retry_after_s=1
+  --quirk <quirk>       the same for every request: text_call_hermes, finish_null:round=1
+  --vendor <name>       FAKE_MODEL_URL is that vendor's: <url>/deepseek, to which clients add /v1
+  --list                print the vendors and the quirks
   --chaos <share>       so many of the requests go wrong, from 0 to 1
   --seed <n>            of the chaos (1)
   --key <key>           the one key that is right (any)
@@ -39,6 +44,9 @@ const OPTIONS = {
   reads: { type: "string", default: "40" },
   path: { type: "string", default: "README.md" },
   fault: { type: "string", multiple: true },
+  quirk: { type: "string", multiple: true },
+  vendor: { type: "string" },
+  list: { type: "boolean", default: false },
   chaos: { type: "string" },
   seed: { type: "string", default: "1" },
   key: { type: "string" },
@@ -90,7 +98,10 @@ function optionsOf(values: Values): FakeModelOptions {
   return {
     script:
       values.script === undefined ? responders[values.behaviour as Behaviour] : readScript(fromUser(values.script)),
-    faults: (values.fault ?? []).map((each) => faultOf(each)),
+    faults: [
+      ...(values.fault ?? []).map((each) => faultOf(each)),
+      ...(values.quirk ?? []).map((each) => ({ times: "always" as const, ...faultOf(each) })),
+    ],
     ...(values.chaos === undefined
       ? {}
       : { chaos: { rate: numberOf(values.chaos, "chaos"), seed: numberOf(values.seed, "seed") } }),
@@ -105,10 +116,32 @@ function optionsOf(values: Values): FakeModelOptions {
   };
 }
 
-function logRequest({ format, path, model, stream, bytes, round, status, fault }: SeenRequest): void {
-  process.stderr.write(
-    `${JSON.stringify({ format, path, model, stream, bytes, round, status, fault: fault ?? null })}\n`,
+function logRequest(seen: SeenRequest): void {
+  const { format, path, model, stream, bytes, round, status, fault, violations, billed } = seen;
+  const line = { format, path, model, stream, bytes, round, status, fault: fault ?? null, violations, billed };
+  process.stderr.write(`${JSON.stringify(line)}\n`);
+}
+
+/** Every name that can be given, with what it means. */
+function listing(): string {
+  const vendors = VENDOR_NAMES.map((name) => makeVendor(name)).map(
+    ({ name, title, model, formats }) =>
+      `  ${name.padEnd(12)}${title.padEnd(16)}${formats.map((format) => format.name).join(", ")} (${model})`,
   );
+  const quirks = QUIRK_NAMES.map((name) => {
+    const { about, client, formats } = QUIRKS[name];
+    const where = formats === undefined ? "" : ` [${formats.join(", ")}]`;
+    return `  ${name.padEnd(26)}${about}${where}; a client ${client}`;
+  });
+  return ["Vendors:", ...vendors, "", "Quirks:", ...quirks, ""].join("\n");
+}
+
+/** The address that clients are given: the vendor's, where one is named. */
+function addressOf(url: string, vendor: string | undefined): string {
+  if (vendor === undefined) return url;
+  if (!VENDOR_NAMES.some((name) => name === vendor))
+    throw new Error(`Cannot use --vendor "${vendor}": it is one of ${VENDOR_NAMES.join(", ")}`);
+  return `${url}/${vendor}`;
 }
 
 async function runCommand([program = "", ...words]: readonly string[], url: string): Promise<number> {
@@ -129,10 +162,15 @@ async function main(): Promise<number> {
     process.stdout.write(HELP);
     return 0;
   }
+  if (values.list) {
+    process.stdout.write(listing());
+    return 0;
+  }
+  const path = addressOf("", values.vendor);
   const model = await startFakeModel(optionsOf(values));
   try {
-    if (positionals.length > 0) return await runCommand(positionals, model.url);
-    process.stdout.write(`${model.url}\n`);
+    if (positionals.length > 0) return await runCommand(positionals, model.url + path);
+    process.stdout.write(`${model.url}${path}\n`);
     await new Promise((resolve) => process.once("SIGINT", resolve).once("SIGTERM", resolve));
     return 0;
   } finally {

@@ -23,8 +23,8 @@ export const FAULT_KINDS = [
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 /** After these the client has a whole reply: the round is spent. After the others it is asked again. */
-const HARMLESS: ReadonlySet<FaultKind> = new Set(["slow_first_byte", "slow_drip", "duplicated_chunks", "length"]);
+const HARMLESS: ReadonlySet<string> = new Set(["slow_first_byte", "slow_drip", "duplicated_chunks", "length"]);
 
-export function spendsRound(kind: FaultKind | undefined): boolean {
-  return kind === undefined || HARMLESS.has(kind);
+export function spendsRound(kind: FaultKind): boolean {
+  return HARMLESS.has(kind);
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { FAULT_KINDS } from "./fault-kinds.ts";
+import { QUIRK_NAMES } from "./quirks/quirks.ts";
 
 const tokens = z.int().min(0);
 
@@ -24,12 +25,16 @@ const roundSchema = z.strictObject({
   calls: z.array(callSchema).optional(),
   /** `length`: the reply ends as one that reached its limit of tokens. */
   finish: z.enum(["stop", "length"]).optional(),
+  /** Said, or refused, in this way. One that gives no reply befalls the round once. */
+  quirk: z.enum(QUIRK_NAMES).optional(),
   usage: z
     .strictObject({
       input_tokens: tokens.optional(),
       output_tokens: tokens.optional(),
       /** Of the input. */
       cached_input_tokens: tokens.optional(),
+      /** Of the input: put into the provider's cache. */
+      cache_write_tokens: tokens.optional(),
       /** Of the output. */
       reasoning_tokens: tokens.optional(),
     })
@@ -37,7 +42,7 @@ const roundSchema = z.strictObject({
 });
 
 const faultSchema = z.strictObject({
-  kind: z.enum(FAULT_KINDS),
+  kind: z.enum([...FAULT_KINDS, ...QUIRK_NAMES]),
   /** The round that it befalls, from 1. A round that is asked again is the same round. Not said: whichever comes. */
   round: z.int().min(1).optional(),
   /** How often. */
@@ -55,7 +60,10 @@ const chaosSchema = z.strictObject({
   /** The share of requests that go wrong. */
   rate: z.number().min(0).max(1),
   seed: z.int().default(1),
-  kinds: z.array(z.enum(FAULT_KINDS)).min(1).optional(),
+  kinds: z
+    .array(z.enum([...FAULT_KINDS, ...QUIRK_NAMES]))
+    .min(1)
+    .optional(),
   ms: z.int().min(0).default(50),
 });
 

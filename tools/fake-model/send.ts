@@ -1,7 +1,6 @@
 /** Puts a reply on the wire, whole or as a stream, and lets go wrong what shall. */
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { FaultKind } from "./fault-kinds.ts";
 import type { Frame, Json, Refusal } from "./formats/format.ts";
 import type { Fault } from "./script.ts";
 
@@ -15,7 +14,10 @@ export interface Sending {
 const JSON_TYPE = "application/json";
 const PAGE = "<!doctype html><html><head><title>Sign in</title></head><body>Sign in to the network</body></html>";
 
-export async function sendRefusal({ status, body }: Refusal, { response, fault }: Sending): Promise<void> {
+export async function sendRefusal(
+  { status, body, type = JSON_TYPE }: Refusal,
+  { response, fault }: Sending,
+): Promise<void> {
   const seconds = fault?.retry_after_s;
   if (seconds !== undefined) {
     const isDate = fault?.retry_after_as === "date";
@@ -23,15 +25,16 @@ export async function sendRefusal({ status, body }: Refusal, { response, fault }
     const date = new Date(Math.ceil(Date.now() / 1000 + seconds) * 1000);
     response.setHeader("retry-after", isDate ? date.toUTCString() : String(seconds));
   }
-  response.writeHead(status, { "content-type": JSON_TYPE });
-  await ended(response, JSON.stringify(body));
+  response.writeHead(status, { "content-type": type });
+  await ended(response, typeof body === "string" ? body : JSON.stringify(body));
 }
 
-export async function sendWhole(body: Json, sending: Sending): Promise<void> {
-  const { response, fault } = sending;
+/** `type`: what it is said to be. */
+export async function sendWhole(body: Json, sending: Sending & { readonly type?: string }): Promise<void> {
+  const { response, fault, type = JSON_TYPE } = sending;
   const bytes = Buffer.from(JSON.stringify(body));
   const cut = cutOfWhole(bytes, fault);
-  response.writeHead(200, { "content-type": JSON_TYPE, "content-length": cut.length ?? bytes.length });
+  response.writeHead(200, { "content-type": type, "content-length": cut.length ?? bytes.length });
   if (cut.at === undefined) {
     if (fault?.kind === "slow_drip") await drip(bytes, sending);
     await ended(response, fault?.kind === "slow_drip" ? "" : bytes);
@@ -50,7 +53,7 @@ interface Cut {
   readonly length?: number;
 }
 
-const WHOLE_CUTS: Partial<Record<FaultKind, (bytes: Buffer) => number>> = {
+const WHOLE_CUTS: Readonly<Record<string, (bytes: Buffer) => number>> = {
   cut_before_content: () => 1,
   cut_after_content: (bytes) => Math.floor(bytes.length / 2),
   cut_in_call: (bytes) => Math.floor(bytes.length / 2),
@@ -61,7 +64,7 @@ const WHOLE_CUTS: Partial<Record<FaultKind, (bytes: Buffer) => number>> = {
 };
 
 /** These end in good form, whatever is asked: what is wrong is inside. */
-const ALWAYS_CLEAN: ReadonlySet<FaultKind> = new Set(["malformed_chunk", "error_in_stream"]);
+const ALWAYS_CLEAN: ReadonlySet<string> = new Set(["malformed_chunk", "error_in_stream"]);
 
 function cutOfWhole(bytes: Buffer, fault: Fault | undefined): Cut {
   const at = fault === undefined ? undefined : WHOLE_CUTS[fault.kind]?.(bytes);
@@ -72,51 +75,91 @@ function cutOfWhole(bytes: Buffer, fault: Fault | undefined): Cut {
 export interface StreamSending extends Sending {
   readonly type: string;
   readonly errorFrame: Frame;
+  /** The connection stays open after the end. */
+  readonly holdsOpen: boolean;
+  /** Told what share of the content goes out, from 0 to 1, before it does. */
+  onSent(share: number): void;
 }
 
-type StreamFault = (frames: readonly Frame[], sending: StreamSending) => Promise<void>;
+/** What of a stream is sent, and how that ends. */
+interface StreamPlan {
+  readonly pieces: readonly (string | Buffer)[];
+  /** How many of the frames that is, for the bill. */
+  readonly frames: number;
+  readonly end: "ended" | "cut" | "hangs" | "drips";
+}
 
 const BROKEN: Frame = { kind: "text", data: 'data: {"id":"broken","choices":[{"delta":\n\n' };
 
-const STREAM_FAULTS: Partial<Record<FaultKind, StreamFault>> = {
-  async slow_drip(frames, sending) {
-    await drip(Buffer.from(joined(frames)), sending);
-    await ended(sending.response, "");
-  },
-  async hang_in_stream(frames, sending) {
-    sending.response.write(joined(frames.slice(0, firstContent(frames) + 1)));
-    await forever(sending);
-  },
-  cut_before_content: (frames, sending) => cut(Buffer.from(joined(frames.slice(0, firstContent(frames)))), sending),
-  cut_after_content: (frames, sending) => cut(beforeClose(frames), sending),
-  cut_in_call: (frames, sending) => cut(untilInsideCall(frames), sending),
-  cut_in_character(frames, sending) {
+function planOf(frames: readonly Frame[], sent: readonly Frame[], end: StreamPlan["end"]): StreamPlan {
+  return { pieces: sent.map(({ data }) => data), frames: Math.min(frames.length, sent.length), end };
+}
+
+type StreamFault = (frames: readonly Frame[], errorFrame: Frame) => StreamPlan;
+
+const STREAM_FAULTS: Readonly<Record<string, StreamFault>> = {
+  slow_drip: (frames) => planOf(frames, frames, "drips"),
+  hang_in_stream: (frames) => planOf(frames, frames.slice(0, firstContent(frames) + 1), "hangs"),
+  cut_before_content: (frames) => planOf(frames, frames.slice(0, firstContent(frames)), "cut"),
+  cut_after_content: (frames) => planOf(frames, beforeClose(frames), "cut"),
+  cut_in_call: untilInsideCall,
+  cut_in_character(frames) {
     const bytes = Buffer.from(joined(frames));
-    return cut(bytes.subarray(0, insideCharacter(bytes)), sending);
+    const at = insideCharacter(bytes);
+    return { pieces: [bytes.subarray(0, at)], frames: Math.ceil((frames.length * at) / bytes.length), end: "cut" };
   },
-  error_in_stream: (frames, { response, errorFrame }) =>
-    ended(response, joined([...frames.slice(0, firstContent(frames) + 1), errorFrame])),
-  malformed_chunk: (frames, { response }) =>
-    ended(response, joined(frames.toSpliced(firstContent(frames) + 1, 0, BROKEN))),
-  duplicated_chunks: (frames, { response }) =>
-    ended(response, joined(frames.flatMap((frame) => (isContent(frame) ? [frame, frame] : [frame])))),
+  error_in_stream: (frames, errorFrame) => ({
+    ...planOf(frames, [...frames.slice(0, firstContent(frames) + 1), errorFrame], "ended"),
+    frames: firstContent(frames) + 1,
+  }),
+  malformed_chunk: (frames) => planOf(frames, frames.toSpliced(firstContent(frames) + 1, 0, BROKEN), "ended"),
+  duplicated_chunks: (frames) =>
+    planOf(
+      frames,
+      frames.flatMap((frame) => (isContent(frame) ? [frame, frame] : [frame])),
+      "ended",
+    ),
 };
 
 export async function sendStream(frames: readonly Frame[], sending: StreamSending): Promise<void> {
-  const { response, fault, type } = sending;
+  const { response, fault, type, errorFrame, holdsOpen, onSent } = sending;
   response.writeHead(200, { "content-type": type, "cache-control": "no-cache" });
-  const goWrong = fault === undefined ? undefined : STREAM_FAULTS[fault.kind];
-  if (goWrong !== undefined) return await goWrong(frames, sending);
-  for (const { data } of frames) response.write(data);
-  await ended(response, "");
+  const plan =
+    STREAM_FAULTS[fault?.kind ?? ""]?.(frames, errorFrame) ?? planOf(frames, frames, holdsOpen ? "hangs" : "ended");
+  const content = frames.filter((frame) => isContent(frame)).length;
+  const sent = frames.slice(0, plan.frames).filter((frame) => isContent(frame)).length;
+  onSent(content === 0 ? 1 : sent / content);
+  await ENDS[plan.end](plan.pieces, sending);
+}
+
+type Pieces = StreamPlan["pieces"];
+
+const ENDS: Readonly<Record<StreamPlan["end"], (pieces: Pieces, sending: Sending) => Promise<void>>> = {
+  async ended(pieces, { response }) {
+    for (const piece of pieces) response.write(piece);
+    await ended(response, "");
+  },
+  cut: (pieces, sending) => cut(bytesOf(pieces), sending),
+  async hangs(pieces, sending) {
+    for (const piece of pieces) sending.response.write(piece);
+    await forever(sending);
+  },
+  async drips(pieces, sending) {
+    await drip(bytesOf(pieces), sending);
+    await ended(sending.response, "");
+  },
+};
+
+function bytesOf(pieces: Pieces): Buffer {
+  return Buffer.concat(pieces.map((piece) => Buffer.from(piece)));
 }
 
 function firstContent(frames: readonly Frame[]): number {
   return frames.findIndex(({ kind }) => kind !== "open");
 }
 
-function beforeClose(frames: readonly Frame[]): Buffer {
-  return Buffer.from(joined(frames.filter(({ kind }) => kind !== "close")));
+function beforeClose(frames: readonly Frame[]): readonly Frame[] {
+  return frames.filter(({ kind }) => kind !== "close");
 }
 
 /** What a network in between says instead of the server. */
@@ -148,12 +191,13 @@ function joined(frames: readonly Frame[]): string {
 }
 
 /** Half of the pieces of arguments, and a part of the next one. Without calls: all content. */
-function untilInsideCall(frames: readonly Frame[]): Buffer {
+function untilInsideCall(frames: readonly Frame[]): StreamPlan {
   const pieces = frames.filter(({ inside }) => inside !== undefined);
   const last = pieces[Math.floor(pieces.length / 2)];
-  if (last === undefined) return beforeClose(frames);
+  if (last === undefined) return planOf(frames, beforeClose(frames), "cut");
   const at = frames.indexOf(last);
-  return Buffer.concat([Buffer.from(joined(frames.slice(0, at))), Buffer.from(last.data).subarray(0, last.inside)]);
+  const part = Buffer.from(last.data).subarray(0, last.inside);
+  return { pieces: [joined(frames.slice(0, at)), part], frames: at, end: "cut" };
 }
 
 /** The place after the first byte of the first character that has several. */

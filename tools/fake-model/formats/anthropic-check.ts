@@ -29,10 +29,15 @@ export function signatureOf(thinking: string): string {
   return `Er${createHash("sha256").update(thinking).digest("base64")}`;
 }
 
-export function* anthropicProblems(body: Json): Generator<Problem> {
+/** `own`: Anthropic's server. Others that speak the format overlook fields, signatures and marks. */
+export function* anthropicProblems(body: Json, { own = true }: { readonly own?: boolean } = {}): Generator<Problem> {
   for (const name of ["model", "messages", "max_tokens"])
     if (body[name] === undefined) yield problem(`${name}: Field required`);
-  for (const key of unknownKeys(body, FIELDS)) yield problem(`${key}: Extra inputs are not permitted`);
+  if (own) {
+    for (const key of unknownKeys(body, FIELDS)) yield problem(`${key}: Extra inputs are not permitted`);
+    yield* markProblems(body);
+    yield* prefillProblems(body);
+  }
   const most = body["max_tokens"];
   if (typeof most !== "number" || !Number.isInteger(most)) yield problem("max_tokens: Input should be a valid integer");
   else if (most < 1) yield problem("max_tokens: Input should be greater than or equal to 1");
@@ -47,7 +52,7 @@ export function* anthropicProblems(body: Json): Generator<Problem> {
   if (!Array.isArray(messages)) yield problem("messages: Input should be a valid list");
   if (list(messages).length === 0) yield problem("messages: at least one message is required");
   for (const [i, message] of list(messages).entries())
-    yield* messageProblems(message, i, i === list(messages).length - 1);
+    yield* messageProblems(message, { i, isLast: i === list(messages).length - 1, own });
   if (record(list(messages)[0])["role"] !== "user") yield problem('messages: first message must use the "user" role');
   const all = list(messages).map((each) => record(each));
   yield* pairProblems(all);
@@ -64,7 +69,13 @@ function* systemProblems(system: unknown): Generator<Problem> {
     if (text(record(block)["text"]) === "") yield problem(`system.${i}: text content blocks must be non-empty`);
 }
 
-function* messageProblems(message: unknown, i: number, isLast: boolean): Generator<Problem> {
+interface MessagePlace {
+  readonly i: number;
+  readonly isLast: boolean;
+  readonly own: boolean;
+}
+
+function* messageProblems(message: unknown, { i, isLast, own }: MessagePlace): Generator<Problem> {
   if (!isRecord(message)) {
     yield problem(`messages.${i}: Input should be a valid dictionary or object to extract fields from`);
     return;
@@ -85,10 +96,35 @@ function* messageProblems(message: unknown, i: number, isLast: boolean): Generat
       yield problem(
         `messages.${i}: all messages must have non-empty content except for the optional final assistant message`,
       );
-  for (const [k, block] of list(content).entries()) yield* blockProblems(record(block), `messages.${i}.content.${k}`);
+  for (const [k, block] of list(content).entries())
+    yield* blockProblems(record(block), `messages.${i}.content.${k}`, own);
 }
 
-function* blockProblems(block: Json, at: string): Generator<Problem> {
+/** At most four, none on a thought, none on an empty text. */
+function* markProblems({ system, tools, messages }: Json): Generator<Problem> {
+  const said = list(messages).flatMap((each) => list(record(each)["content"]));
+  const marked = [...list(tools), ...list(system), ...said].filter((each) => isRecord(record(each)["cache_control"]));
+  if (marked.length > 4)
+    yield problem(`A maximum of 4 blocks with cache_control may be provided. Found ${marked.length}.`);
+  for (const block of marked)
+    if (record(block)["type"] === "text" && text(record(block)["text"]) === "")
+      yield problem("cache_control cannot be set for empty text blocks");
+}
+
+/** From 4.6 on, a reply cannot be begun for the model; before that, not with a blank at its end. */
+function* prefillProblems({ model, messages }: Json): Generator<Problem> {
+  const last = record(list(messages).at(-1));
+  if (last["role"] !== "assistant") return;
+  if (/^claude-(?:opus|sonnet|haiku)-(?:4-[6-9]|[5-9])/.test(text(model)))
+    yield problem(
+      "This model does not support assistant message prefill. The conversation must end with a user message.",
+    );
+  const { content } = last;
+  if (/\s$/.test(typeof content === "string" ? content : text(record(list(content).at(-1))["text"])))
+    yield problem("messages: final assistant content cannot end with trailing whitespace");
+}
+
+function* blockProblems(block: Json, at: string, own: boolean): Generator<Problem> {
   const type = text(block["type"]);
   const fields = BLOCK_FIELDS[type];
   if (fields === undefined) {
@@ -98,14 +134,17 @@ function* blockProblems(block: Json, at: string): Generator<Problem> {
     );
     return;
   }
-  for (const key of unknownKeys(block, fields)) yield problem(`${at}.${type}.${key}: Extra inputs are not permitted`);
+  if (own)
+    for (const key of unknownKeys(block, fields)) yield problem(`${at}.${type}.${key}: Extra inputs are not permitted`);
   if (type === "text" && text(block["text"]) === "") yield problem("messages: text content blocks must be non-empty");
-  if (type === "thinking" && block["signature"] !== signatureOf(text(block["thinking"])))
+  else if (type === "text" && text(block["text"]).trim() === "")
+    yield problem("messages: text content blocks must contain non-whitespace text");
+  if (own && type === "thinking" && block["signature"] !== signatureOf(text(block["thinking"])))
     yield problem(`${at}: Invalid \`signature\` in \`thinking\` block`);
   if (type === "tool_use") {
     for (const name of ["id", "name", "input"])
       if (block[name] === undefined) yield problem(`${at}.tool_use.${name}: Field required`);
-    if (!/^[a-zA-Z0-9_-]+$/.test(text(block["id"])))
+    if (own && !/^[a-zA-Z0-9_-]+$/.test(text(block["id"])))
       yield problem(`${at}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`);
     if (!isRecord(block["input"])) yield problem(`${at}.tool_use.input: Input should be a valid dictionary`);
   }

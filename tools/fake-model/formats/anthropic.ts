@@ -1,12 +1,22 @@
 /** Anthropic's messages. */
-import type { Reply } from "../reply.ts";
+import type { Reply, ReplyCall } from "../reply.ts";
 import { anthropicProblems, signatureOf } from "./anthropic-check.ts";
-import { contentText, event, list, record, text, withArguments } from "./format.ts";
-import type { Answering, Conversation, Format, Frame, Json, Problem, Refusal, Said, WireRequest } from "./format.ts";
+import { contentText, event, list, offered, record, text, withArguments } from "./format.ts";
+import type {
+  Answering,
+  CallPlace,
+  Conversation,
+  Format,
+  Frame,
+  Json,
+  Problem,
+  Refusal,
+  RefusalTrouble,
+  Said,
+  WireRequest,
+} from "./format.ts";
 
-type Trouble = Parameters<Format["refusal"]>[0];
-
-function rowOf(trouble: Trouble): readonly [status: number, type: string, message: string] {
+function rowOf(trouble: RefusalTrouble): readonly [status: number, type: string, message: string] {
   switch (trouble.kind) {
     case "no_key":
       return [401, "authentication_error", "x-api-key header is required"];
@@ -30,12 +40,18 @@ function rowOf(trouble: Trouble): readonly [status: number, type: string, messag
       return [503, "api_error", "Service unavailable"];
     case "overloaded":
       return [529, "overloaded_error", "Overloaded"];
+    case "no_credit":
+      return [
+        400,
+        "invalid_request_error",
+        "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.",
+      ];
     case "invalid":
       return [trouble.problem.status ?? 400, "invalid_request_error", trouble.problem.message];
   }
 }
 
-function refusal(trouble: Trouble): Refusal {
+export function anthropicRefusal(trouble: RefusalTrouble): Refusal {
   const [status, type, message] = rowOf(trouble);
   return { status, body: { type: "error", error: { type, message }, request_id: "req_011CSHoEeqs5C35K2UUqR7Fy" } };
 }
@@ -62,20 +78,27 @@ function conversation({ body }: WireRequest): Conversation {
     model: text(body["model"]),
     system: contentText(body["system"]),
     messages: list(body["messages"]).flatMap((each) => saidIn(record(each))),
-    tools: list(body["tools"]).map((tool) => text(record(tool)["name"])),
+    ...offered(
+      list(body["tools"])
+        .map((tool) => record(tool))
+        .map(({ name, input_schema: schema }) => ({ name, schema })),
+    ),
   };
 }
 
-function stopOf(reply: Reply): string {
-  if (reply.finish === "length") return "max_tokens";
-  return reply.calls.length > 0 ? "tool_use" : "end_turn";
+function stopOf({ odd, finish, calls }: Reply): Json {
+  if (odd.refusal !== undefined) return { stop_reason: "refusal" };
+  if (odd.finish_reason !== undefined)
+    return odd.finish_reason.value === undefined ? {} : { stop_reason: odd.finish_reason.value };
+  if (finish === "length") return { stop_reason: "max_tokens" };
+  return { stop_reason: calls.length > 0 || odd.ends_as_calls ? "tool_use" : "end_turn" };
 }
 
 function usageOf({ usage }: Reply, output_tokens: number): Json {
   return {
-    // Those from the cache are counted apart.
-    input_tokens: usage.input_tokens - usage.cached_input_tokens,
-    cache_creation_input_tokens: 0,
+    // Those from the cache, and for it, are counted apart.
+    input_tokens: Math.max(0, usage.input_tokens - usage.cached_input_tokens - usage.cache_write_tokens),
+    cache_creation_input_tokens: usage.cache_write_tokens,
     cache_read_input_tokens: usage.cached_input_tokens,
     output_tokens,
     service_tier: "standard",
@@ -88,15 +111,16 @@ interface Block {
   readonly deltas: readonly Json[];
 }
 
-function blocksOf(reply: Reply, pieces: Answering["pieces"]): Block[] {
+function blocksOf(reply: Reply, { pieces, request, model }: Answering, dialect: AnthropicDialect): Block[] {
   const blocks: Block[] = [];
+  const earlier = earlierCalls(request);
   if (reply.reasoning !== "")
     blocks.push({
       kind: "reasoning",
       begun: { type: "thinking", thinking: "", signature: "" },
       deltas: [
         ...pieces(reply.reasoning).map((thinking) => ({ type: "thinking_delta", thinking })),
-        { type: "signature_delta", signature: signatureOf(reply.reasoning) },
+        ...(dialect.signs ? [{ type: "signature_delta", signature: signatureOf(reply.reasoning) }] : []),
       ],
     });
   if (reply.text !== "")
@@ -105,22 +129,34 @@ function blocksOf(reply: Reply, pieces: Answering["pieces"]): Block[] {
       begun: { type: "text", text: "" },
       deltas: pieces(reply.text).map((piece) => ({ type: "text_delta", text: piece })),
     });
-  for (const call of reply.calls)
+  for (const [index, call] of reply.calls.entries())
     blocks.push({
       kind: "call",
-      begun: { type: "tool_use", id: call.id("toolu_01"), name: call.name, input: {} },
+      begun: {
+        type: "tool_use",
+        id: call.given_id ?? dialect.id(call, { index, earlier, model }),
+        name: call.name,
+        input: {},
+      },
       deltas: ["", ...pieces(call.arguments_text)].map((partial_json) => ({ type: "input_json_delta", partial_json })),
     });
   return blocks;
 }
 
-function contentOf(reply: Reply): Json[] {
+function contentOf(reply: Reply, { request, model }: Answering, dialect: AnthropicDialect): Json[] {
   const content: Json[] = [];
+  const earlier = earlierCalls(request);
   if (reply.reasoning !== "")
-    content.push({ type: "thinking", thinking: reply.reasoning, signature: signatureOf(reply.reasoning) });
+    content.push({
+      type: "thinking",
+      thinking: reply.reasoning,
+      signature: dialect.signs ? signatureOf(reply.reasoning) : "",
+    });
   if (reply.text !== "") content.push({ type: "text", text: reply.text });
-  for (const call of reply.calls)
-    content.push({ type: "tool_use", id: call.id("toolu_01"), name: call.name, input: parsed(call.arguments_text) });
+  for (const [index, call] of reply.calls.entries()) {
+    const id = call.given_id ?? dialect.id(call, { index, earlier, model });
+    content.push({ type: "tool_use", id, name: call.name, input: parsed(call.arguments_text) });
+  }
   return content;
 }
 
@@ -137,19 +173,19 @@ function messageOf(reply: Reply, { model }: Answering, fields: Json): Json {
   return { id: `msg_01${reply.id}`, type: "message", role: "assistant", model, stop_sequence: null, ...fields };
 }
 
-function whole(reply: Reply, answering: Answering): Json {
+function whole(reply: Reply, answering: Answering, dialect: AnthropicDialect): Json {
   const usage = usageOf(reply, reply.usage.output_tokens);
-  return messageOf(reply, answering, { content: contentOf(reply), stop_reason: stopOf(reply), usage });
+  return messageOf(reply, answering, { content: contentOf(reply, answering, dialect), ...stopOf(reply), usage });
 }
 
-function frames(reply: Reply, answering: Answering): Frame[] {
+function frames(reply: Reply, answering: Answering, dialect: AnthropicDialect): Frame[] {
   const frame = (kind: Frame["kind"], type: string, fields: Json = {}): Frame => ({
     kind,
     data: event({ type, ...fields }, type),
   });
   const message = messageOf(reply, answering, { content: [], stop_reason: null, usage: usageOf(reply, 1) });
   const made = [frame("open", "message_start", { message }), frame("open", "ping")];
-  for (const [index, { kind, begun, deltas }] of blocksOf(reply, answering.pieces).entries()) {
+  for (const [index, { kind, begun, deltas }] of blocksOf(reply, answering, dialect).entries()) {
     made.push(frame(kind, "content_block_start", { index, content_block: begun }));
     for (const delta of deltas) {
       const piece = frame(kind, "content_block_delta", { index, delta });
@@ -158,26 +194,56 @@ function frames(reply: Reply, answering: Answering): Frame[] {
     made.push(frame(kind, "content_block_stop", { index }));
   }
   const usage = usageOf(reply, reply.usage.output_tokens);
-  made.push(frame("close", "message_delta", { delta: { stop_reason: stopOf(reply), stop_sequence: null }, usage }));
-  made.push(frame("close", "message_stop"));
+  made.push(frame("close", "message_delta", { delta: { ...stopOf(reply), stop_sequence: null }, usage }));
+  if (!reply.odd.no_done) made.push(frame("close", "message_stop"));
   return made;
 }
 
-export const anthropic: Format = {
-  name: "anthropic",
+/** How a server that speaks the format differs from Anthropic's own. */
+export interface AnthropicDialect {
+  matches(path: string): boolean;
+  id(call: ReplyCall, place: CallPlace): string;
+  /** It signs what was thought, and looks at the signature again. */
+  readonly signs: boolean;
+  problems(request: WireRequest): Iterable<Problem>;
+  refusal(trouble: RefusalTrouble): Refusal;
+}
+
+function earlierCalls({ body }: WireRequest): number {
+  const blocks = list(body["messages"]).flatMap((each) => list(record(each)["content"]));
+  return blocks.filter((block) => record(block)["type"] === "tool_use").length;
+}
+
+export function makeAnthropic(dialect: AnthropicDialect): Format {
+  return {
+    name: "anthropic",
+    matches: (path) => dialect.matches(path),
+    key: ({ headers }) => {
+      const given = headers["x-api-key"];
+      // A client that was given a token instead of a key sends that one as the bearer.
+      return typeof given === "string" ? given : /^Bearer (.+)$/i.exec(headers.authorization ?? "")?.[1];
+    },
+    model: ({ body }) => text(body["model"]),
+    isStream: ({ body }) => body["stream"] === true,
+    streamType: () => "text/event-stream; charset=utf-8",
+    problems: (request) => dialect.problems(request),
+    conversation,
+    refusal: (trouble) => dialect.refusal(trouble),
+    whole: (reply, answering) => whole(reply, answering, dialect),
+    frames: (reply, answering) => frames(reply, answering, dialect),
+    errorFrame: () => ({
+      kind: "close",
+      data: event(record(dialect.refusal({ kind: "overloaded" }).body), "error"),
+    }),
+  };
+}
+
+export const ANTHROPIC_DIALECT: AnthropicDialect = {
   matches: (path) => path.endsWith("/messages"),
-  key: ({ headers }) => {
-    const given = headers["x-api-key"];
-    // A client that was given a token instead of a key sends that one as the bearer.
-    return typeof given === "string" ? given : /^Bearer (.+)$/i.exec(headers.authorization ?? "")?.[1];
-  },
-  model: ({ body }) => text(body["model"]),
-  isStream: ({ body }) => body["stream"] === true,
-  streamType: () => "text/event-stream; charset=utf-8",
+  id: (call) => call.id("toolu_01"),
+  signs: true,
   problems,
-  conversation,
-  refusal,
-  whole,
-  frames,
-  errorFrame: () => ({ kind: "close", data: event(refusal({ kind: "overloaded" }).body, "error") }),
+  refusal: anthropicRefusal,
 };
+
+export const anthropic = makeAnthropic(ANTHROPIC_DIALECT);

@@ -20,6 +20,8 @@ export interface Conversation {
   readonly messages: readonly Said[];
   /** The names of the tools on offer. */
   readonly tools: readonly string[];
+  /** The schemas of their arguments, by name. */
+  readonly schemas: Readonly<Record<string, Json>>;
 }
 
 export interface WireRequest {
@@ -46,11 +48,16 @@ export type Trouble =
   | { readonly kind: "unknown_model"; readonly model: string }
   | { readonly kind: "too_large"; readonly bytes: number; readonly limit: number }
   | { readonly kind: "too_long"; readonly tokens: number; readonly limit: number }
-  | { readonly kind: "rate_limited" | "server_error" | "unavailable" | "overloaded" };
+  | { readonly kind: "rate_limited" | "server_error" | "unavailable" | "overloaded" | "no_credit" };
+
+export type RefusalTrouble = Trouble | { readonly kind: "invalid"; readonly problem: Problem };
 
 export interface Refusal {
   readonly status: number;
-  readonly body: Json;
+  /** A string is sent as it is. */
+  readonly body: unknown;
+  /** JSON, unless it is said. */
+  readonly type?: string;
 }
 
 /** A piece of a stream. Faults are laid by its kind. */
@@ -59,6 +66,15 @@ export interface Frame {
   readonly data: string;
   /** Of one with arguments of a call in it: where a cut falls among them. */
   readonly inside?: number;
+}
+
+/** Where a call stands: some ids count. */
+export interface CallPlace {
+  /** Within the reply. */
+  readonly index: number;
+  /** Calls in the conversation before this reply. */
+  readonly earlier: number;
+  readonly model: string;
 }
 
 export interface Answering {
@@ -78,8 +94,10 @@ export interface Format {
   streamType(request: WireRequest): string;
   /** What the real server would refuse, the first thing first. */
   problems(request: WireRequest): Iterable<Problem>;
+  /** What it takes, though its model stops working: such as ids of calls that were rewritten. */
+  degraded?(request: WireRequest): Problem | undefined;
   conversation(request: WireRequest): Conversation;
-  refusal(trouble: Trouble | { readonly kind: "invalid"; readonly problem: Problem }): Refusal;
+  refusal(trouble: RefusalTrouble): Refusal;
   whole(reply: Reply, answering: Answering): Json;
   frames(reply: Reply, answering: Answering): readonly Frame[];
   /** How it says, in a stream that has begun, that it cannot go on. */
@@ -124,6 +142,16 @@ export function withArguments(frame: Frame, name?: string): Frame {
   const { data } = frame;
   const at = name === undefined ? data.length / 2 : data.indexOf(name) + name.length + 2;
   return { ...frame, inside: Buffer.byteLength(data.slice(0, at)) };
+}
+
+/** The names and the schemas of tools, as a conversation has them. */
+export function offered(
+  tools: readonly { readonly name: unknown; readonly schema: unknown }[],
+): Pick<Conversation, "tools" | "schemas"> {
+  return {
+    tools: tools.map(({ name }) => text(name)),
+    schemas: Object.fromEntries(tools.map(({ name, schema }) => [text(name), record(schema)])),
+  };
 }
 
 /** Words of one line: tables of fields read better so. */

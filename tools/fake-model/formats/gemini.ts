@@ -1,10 +1,18 @@
 /** Gemini's generateContent and streamGenerateContent. */
 import type { Reply } from "../reply.ts";
-import { contentText, list, record, text, withArguments } from "./format.ts";
-import type { Answering, Conversation, Format, Frame, Json, Refusal, Said, WireRequest } from "./format.ts";
+import { contentText, list, offered, record, text, withArguments } from "./format.ts";
+import type {
+  Answering,
+  Conversation,
+  Format,
+  Frame,
+  Json,
+  Refusal,
+  RefusalTrouble,
+  Said,
+  WireRequest,
+} from "./format.ts";
 import { geminiRequestProblems } from "./gemini-check.ts";
-
-type Trouble = Parameters<Format["refusal"]>[0];
 
 interface Row {
   readonly code: number;
@@ -13,7 +21,14 @@ interface Row {
   readonly details?: readonly Json[];
 }
 
-function rowOf(trouble: Trouble): Row {
+const NO_CREDIT: Row = {
+  code: 429,
+  status: "RESOURCE_EXHAUSTED",
+  message:
+    "Your prepayment credits are depleted. Please go to AI Studio at https://ai.studio/projects to manage your project and billing.",
+};
+
+function rowOf(trouble: RefusalTrouble): Row {
   const invalid = { code: 400, status: "INVALID_ARGUMENT" };
   switch (trouble.kind) {
     case "no_key":
@@ -61,6 +76,8 @@ function rowOf(trouble: Trouble): Row {
       return { code: 503, status: "UNAVAILABLE", message: "The service is currently unavailable." };
     case "overloaded":
       return { code: 529, status: "UNAVAILABLE", message: "The model is overloaded. Please try again later." };
+    case "no_credit":
+      return NO_CREDIT;
     case "invalid": {
       const { status = 400, message, details } = trouble.problem;
       return { code: status, status: "INVALID_ARGUMENT", message, ...(details === undefined ? {} : { details }) };
@@ -68,7 +85,7 @@ function rowOf(trouble: Trouble): Row {
   }
 }
 
-function refusal(trouble: Trouble): Refusal {
+function refusal(trouble: RefusalTrouble): Refusal {
   const error = rowOf(trouble);
   return { status: error.code, body: { error } };
 }
@@ -102,8 +119,10 @@ function conversation(request: WireRequest): Conversation {
     model: modelOf(request),
     system: contentText(record(body["systemInstruction"])["parts"]),
     messages: list(body["contents"]).flatMap((each) => saidIn(record(each))),
-    tools: list(body["tools"]).flatMap((tool) =>
-      list(record(tool)["functionDeclarations"]).map((each) => text(record(each)["name"])),
+    ...offered(
+      list(body["tools"])
+        .flatMap((tool) => list(record(tool)["functionDeclarations"]).map((each) => record(each)))
+        .map(({ name, parameters, parametersJsonSchema }) => ({ name, schema: parametersJsonSchema ?? parameters })),
     ),
   };
 }
@@ -138,9 +157,13 @@ function usageOf({ usage }: Reply): Json {
   };
 }
 
-function finishOf(reply: Reply, isBroken: boolean): string {
-  if (reply.finish === "length") return "MAX_TOKENS";
-  return isBroken ? "MALFORMED_FUNCTION_CALL" : "STOP";
+/** The field `finishReason`, or none. */
+function finishOf({ odd, finish }: Reply, isBroken: boolean): Json {
+  if (odd.refusal !== undefined) return { finishReason: "SAFETY", finishMessage: odd.refusal };
+  if (odd.finish_reason !== undefined)
+    return odd.finish_reason.value === undefined ? {} : { finishReason: odd.finish_reason.value };
+  if (finish === "length") return { finishReason: "MAX_TOKENS" };
+  return { finishReason: isBroken ? "MALFORMED_FUNCTION_CALL" : "STOP" };
 }
 
 function chunkOf(reply: Reply, model: string, candidate: Json): Json {
@@ -159,7 +182,7 @@ function whole(reply: Reply, { model }: Answering): Json {
     ...(reply.text === "" ? [] : [{ text: reply.text }]),
     ...parts,
   ];
-  return chunkOf(reply, model, { content: { parts: all, role: "model" }, finishReason: finishOf(reply, isBroken) });
+  return chunkOf(reply, model, { content: { parts: all, role: "model" }, ...finishOf(reply, isBroken) });
 }
 
 function frames(reply: Reply, { model, pieces, request }: Answering): Frame[] {
@@ -171,7 +194,7 @@ function frames(reply: Reply, { model, pieces, request }: Answering): Frame[] {
   for (const piece of pieces(reply.reasoning)) add("reasoning", { text: piece, thought: true });
   for (const piece of pieces(reply.text)) add("text", { text: piece });
   for (const part of parts) add("call", part);
-  const end = { content: { parts: [{ text: "" }], role: "model" }, finishReason: finishOf(reply, isBroken) };
+  const end = { content: { parts: [{ text: "" }], role: "model" }, ...finishOf(reply, isBroken) };
   chunks.push({ kind: "close", value: chunkOf(reply, model, end) });
   const last = chunks.length - 1;
   return chunks.map(({ kind, value }, i) => {

@@ -74,8 +74,9 @@ function* messageProblems(message: unknown, i: number, compatible: boolean): Gen
   }
   if (!compatible) for (const key of unknownKeys(message, fields)) yield unknownParameter(`messages[${i}].${key}`);
   yield* contentProblems(message, i);
-  if (role === "assistant" && message["tool_calls"] !== undefined) yield* callProblems(message["tool_calls"], i);
-  if (role === "tool") yield* idProblems(message["tool_call_id"], `messages[${i}].tool_call_id`, 40);
+  if (role === "assistant" && message["tool_calls"] !== undefined)
+    yield* callProblems(message["tool_calls"], i, mostOf(compatible));
+  if (role === "tool") yield* idProblems(message["tool_call_id"], `messages[${i}].tool_call_id`, mostOf(compatible));
   if (role !== "assistant" && content === undefined) yield missing(`messages[${i}].content`);
 }
 
@@ -92,13 +93,18 @@ function* contentProblems({ role, content, tool_calls, refusal }: Json, i: numbe
     if (typeof record(part)["type"] !== "string") yield missing(`messages[${i}].content[${k}].type`);
 }
 
-function* callProblems(calls: unknown, i: number): Generator<Problem> {
+/** OpenAI takes ids of 40 characters; some servers give longer ones themselves. */
+function mostOf(compatible: boolean): number {
+  return compatible ? 1000 : 40;
+}
+
+function* callProblems(calls: unknown, i: number, most: number): Generator<Problem> {
   const at = `messages[${i}].tool_calls`;
   if (!Array.isArray(calls)) yield wrongType(at, "an array of objects", calls);
   if (list(calls).length === 0) yield emptyArray(at);
   for (const [k, call] of list(calls).entries()) {
     const { id, type, function: asked } = record(call);
-    yield* idProblems(id, `${at}[${k}].id`, 40);
+    yield* idProblems(id, `${at}[${k}].id`, most);
     if (type !== "function") yield missing(`${at}[${k}].type`);
     if (typeof record(asked)["name"] !== "string") yield missing(`${at}[${k}].function.name`);
     const given = record(asked)["arguments"];

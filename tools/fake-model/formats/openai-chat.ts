@@ -1,12 +1,46 @@
-/** OpenAI's chat completions, and those of the many servers that took the format over (below `/compatible`). */
-import type { Reply } from "../reply.ts";
-import { contentText, event, list, record, text, withArguments } from "./format.ts";
-import type { Answering, Conversation, Format, Frame, Json, Said, WireRequest } from "./format.ts";
+/** Chat completions: OpenAI's, and those of the many servers that took the format over, each in its dialect. */
+import type { Reply, ReplyCall } from "../reply.ts";
+import { contentText, event, list, offered, record, text, withArguments } from "./format.ts";
+import type {
+  Answering,
+  CallPlace,
+  Conversation,
+  Format,
+  Frame,
+  Json,
+  Problem,
+  Refusal,
+  RefusalTrouble,
+  Said,
+  WireRequest,
+} from "./format.ts";
 import { chatProblems } from "./openai-chat-check.ts";
 import { openaiRefusal } from "./openai-errors.ts";
+import { thoughtFrames, thoughtsOf } from "./chat-thoughts.ts";
+import type { Thoughts } from "./chat-thoughts.ts";
 
-function isCompatible({ path }: WireRequest): boolean {
-  return path.startsWith("/compatible/");
+export interface ChatDialect {
+  matches(path: string): boolean;
+  id(call: ReplyCall, place: CallPlace): string;
+  readonly thoughts: Thoughts;
+  /** What ends a reply. */
+  readonly finish: { readonly stop: string; readonly calls: string; readonly length: string };
+  usage(reply: Reply): Json;
+  /** Where a stream has its usage: in a chunk of its own (where it was asked for, or always), or in the last one. */
+  readonly usageAt: "asked" | "always" | "last" | "choice" | "x_groq";
+  /** A call comes in one chunk. */
+  readonly wholeCalls?: true;
+  /** A comment that the stream begins with. */
+  readonly comment?: string;
+  /** Fields of its own in each answer. */
+  readonly head?: Json;
+  problems(request: WireRequest): Iterable<Problem>;
+  refusal(trouble: RefusalTrouble): Refusal;
+  /** In a stream that has begun. */
+  errorFrame?(): string;
+  /** Told of each reply with calls that is given out. */
+  onReply?(reply: Reply, calls: readonly Json[]): void;
+  degraded?(request: WireRequest): Problem | undefined;
 }
 
 function conversation({ body }: WireRequest): Conversation {
@@ -22,86 +56,183 @@ function conversation({ body }: WireRequest): Conversation {
     messages: messages
       .filter((each) => !isSystem(each))
       .map(({ role, content }) => ({ role: text(role) as Said["role"], text: contentText(content) })),
-    tools: list(body["tools"]).map((tool) => text(record(record(tool)["function"])["name"])),
+    ...offered(
+      list(body["tools"])
+        .map((tool) => record(record(tool)["function"]))
+        .map(({ name, parameters: schema }) => ({ name, schema })),
+    ),
   };
 }
 
-function finishOf(reply: Reply): string {
-  if (reply.finish === "length") return "length";
-  return reply.calls.length > 0 ? "tool_calls" : "stop";
+/** Calls in the conversation so far. */
+function earlierCalls({ body }: WireRequest): number {
+  return list(body["messages"]).reduce((sum: number, each) => sum + list(record(each)["tool_calls"]).length, 0);
 }
 
-function usageOf({ usage }: Reply): Json {
+/** The field `finish_reason`, or none. */
+function finishOf(reply: Reply, { finish }: ChatDialect): Json {
+  if (reply.odd.finish_reason !== undefined) {
+    const { value } = reply.odd.finish_reason;
+    return value === undefined ? {} : { finish_reason: value };
+  }
+  if (reply.finish === "length") return { finish_reason: finish.length };
+  return { finish_reason: reply.calls.length > 0 || reply.odd.ends_as_calls ? finish.calls : finish.stop };
+}
+
+/** The usage fields of a chat completion as OpenAI has them. */
+export function openaiUsage({ usage }: Reply): Json {
   return {
     prompt_tokens: usage.input_tokens,
     completion_tokens: usage.output_tokens,
     total_tokens: usage.input_tokens + usage.output_tokens,
-    prompt_tokens_details: { cached_tokens: usage.cached_input_tokens, audio_tokens: 0 },
+    prompt_tokens_details: {
+      cached_tokens: usage.cached_input_tokens,
+      ...(usage.cache_write_tokens > 0 ? { cache_write_tokens: usage.cache_write_tokens } : {}),
+      audio_tokens: 0,
+    },
     completion_tokens_details: { reasoning_tokens: usage.reasoning_tokens, audio_tokens: 0 },
   };
 }
 
-function headOf(reply: Reply, { model }: Answering, object: string): Json {
-  return { id: `chatcmpl-${reply.id}`, object, created: Math.floor(Date.now() / 1000), model, service_tier: "default" };
+function headOf(
+  reply: Reply,
+  { model }: Answering,
+  { object, dialect }: { object: string; dialect: ChatDialect },
+): Json {
+  const created = Math.floor(Date.now() / 1000);
+  return { id: `chatcmpl-${reply.id}`, object, created, model, ...dialect.head };
 }
 
-function whole(reply: Reply, answering: Answering): Json {
-  const calls = reply.calls.map(({ id, name, arguments_text }) => ({
-    id: id("call_"),
+function argumentsOf({ arguments_text }: ReplyCall, { odd }: Reply): unknown {
+  if (odd.arguments_object === undefined) return arguments_text;
+  try {
+    return JSON.parse(arguments_text);
+  } catch {
+    return arguments_text; // it cannot be an object
+  }
+}
+
+function callsOf(reply: Reply, { request, model }: Answering, dialect: ChatDialect): Json[] {
+  const earlier = earlierCalls(request);
+  const calls = reply.calls.map((call, index) => ({
+    id: call.given_id ?? dialect.id(call, { index, earlier, model }),
     type: "function",
-    function: { name, arguments: arguments_text },
+    function: { name: call.name, arguments: argumentsOf(call, reply) },
   }));
+  dialect.onReply?.(reply, calls);
+  return calls;
+}
+
+function whole(reply: Reply, answering: Answering, dialect: ChatDialect): Json {
+  const calls = callsOf(reply, answering, dialect);
+  const { content, fields } = thoughtsOf(reply, dialect.thoughts);
   const message = {
     role: "assistant",
-    content: reply.text === "" && calls.length > 0 ? null : reply.text,
-    // OpenAI itself keeps the reasoning of this format to itself.
-    ...(isCompatible(answering.request) && reply.reasoning !== "" ? { reasoning_content: reply.reasoning } : {}),
+    content: content === "" && calls.length > 0 ? null : reply.odd.refusal === undefined ? content : null,
+    ...fields,
     ...(calls.length > 0 ? { tool_calls: calls } : {}),
-    refusal: null,
-    annotations: [],
+    refusal: reply.odd.refusal ?? null,
   };
   return {
-    ...headOf(reply, answering, "chat.completion"),
-    choices: [{ index: 0, message, logprobs: null, finish_reason: finishOf(reply) }],
-    usage: usageOf(reply),
+    ...headOf(reply, answering, { object: "chat.completion", dialect }),
+    choices: [{ index: 0, message, logprobs: null, ...finishOf(reply, dialect) }],
+    ...(reply.odd.no_usage ? {} : { usage: dialect.usage(reply) }),
   };
 }
 
-function frames(reply: Reply, answering: Answering): Frame[] {
-  const { pieces, request } = answering;
-  const head = headOf(reply, answering, "chat.completion.chunk");
-  const frame = (kind: Frame["kind"], delta: Json, finish_reason: string | null = null): Frame => ({
-    kind,
-    data: event({ ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason }] }),
-  });
-  const made = [frame("open", { role: "assistant", content: "", refusal: null })];
-  if (isCompatible(request))
-    for (const piece of pieces(reply.reasoning)) made.push(frame("reasoning", { reasoning_content: piece }));
-  for (const piece of pieces(reply.text)) made.push(frame("text", { content: piece }));
-  for (const [index, call] of reply.calls.entries()) {
-    const first = { index, id: call.id("call_"), type: "function", function: { name: call.name, arguments: "" } };
-    made.push(frame("call", { tool_calls: [first] }));
-    for (const piece of pieces(call.arguments_text))
-      made.push(withArguments(frame("call", { tool_calls: [{ index, function: { arguments: piece } }] })));
+type MakeFrame = (kind: Frame["kind"], delta: Json, choice?: Json, chunk?: Json) => Frame;
+
+function* contentFrames(reply: Reply, answering: Answering, { dialect, frame }: Making): Generator<Frame> {
+  const { pieces } = answering;
+  for (const { kind, delta } of thoughtFrames(reply, dialect.thoughts, pieces)) yield frame(kind, delta);
+  for (const refusal of pieces(reply.odd.refusal ?? "")) yield frame("text", { refusal });
+  for (const [index, call] of callsOf(reply, answering, dialect).entries()) {
+    const { name, arguments: given } = record(call["function"]);
+    if (dialect.wholeCalls || typeof given !== "string") {
+      yield withArguments(frame("call", { tool_calls: [{ index, ...call }] }), '"arguments":');
+      continue;
+    }
+    yield frame("call", { tool_calls: [{ index, ...call, function: { name, arguments: "" } }] });
+    for (const piece of pieces(given))
+      yield withArguments(frame("call", { tool_calls: [{ index, function: { arguments: piece } }] }));
   }
-  made.push(frame("close", {}, finishOf(reply)));
-  if (record(request.body["stream_options"])["include_usage"] === true)
-    made.push({ kind: "close", data: event({ ...head, choices: [], usage: usageOf(reply) }) });
-  made.push({ kind: "close", data: event("[DONE]") });
+}
+
+interface Making {
+  readonly dialect: ChatDialect;
+  readonly frame: MakeFrame;
+}
+
+function frames(reply: Reply, answering: Answering, dialect: ChatDialect): Frame[] {
+  const { request } = answering;
+  const head = headOf(reply, answering, { object: "chat.completion.chunk", dialect });
+  const frame: MakeFrame = (kind, delta, choice = { finish_reason: null }, chunk = {}) => ({
+    kind,
+    data: event({ ...head, choices: [{ index: 0, delta, logprobs: null, ...choice }], ...chunk }),
+  });
+  const made: Frame[] = dialect.comment === undefined ? [] : [{ kind: "open", data: `: ${dialect.comment}\n\n` }];
+  made.push(frame("open", { role: "assistant", content: "", refusal: null }));
+  made.push(...contentFrames(reply, answering, { dialect, frame }));
+  made.push(...closingFrames(reply, request, { dialect, frame, head }));
+  if (!reply.odd.no_done) made.push({ kind: "close", data: event("[DONE]") });
   return made;
 }
 
-export const openaiChat: Format = {
-  name: "openai-chat",
+function closingFrames(reply: Reply, request: WireRequest, making: Making & { readonly head: Json }): Frame[] {
+  const { dialect, frame, head } = making;
+  const usage = dialect.usage(reply);
+  const { usageAt: at } = dialect;
+  const isTold = !reply.odd.no_usage;
+  const inChoice = isTold && at === "choice" ? { usage } : {};
+  const inChunk =
+    isTold && at === "last" ? { usage } : isTold && at === "x_groq" ? { x_groq: { id: `req_${reply.id}`, usage } } : {};
+  const last = frame("close", {}, { ...finishOf(reply, dialect), ...inChoice }, inChunk);
+  const isAsked = record(request.body["stream_options"])["include_usage"] === true;
+  if (!isTold || at === "last" || (at !== "always" && !isAsked)) return [last];
+  return [last, { kind: "close", data: event({ ...head, choices: [], usage }) }];
+}
+
+export function makeChat(dialect: ChatDialect): Format {
+  return {
+    name: "openai-chat",
+    matches: (path) => dialect.matches(path),
+    key: ({ headers }) => /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1],
+    model: ({ body }) => text(body["model"]),
+    isStream: ({ body }) => body["stream"] === true,
+    streamType: () => "text/event-stream; charset=utf-8",
+    problems: (request) => dialect.problems(request),
+    degraded: (request) => dialect.degraded?.(request),
+    conversation,
+    refusal: (trouble) => dialect.refusal(trouble),
+    whole: (reply, answering) => whole(reply, answering, dialect),
+    frames: (reply, answering) => frames(reply, answering, dialect),
+    errorFrame: () => ({
+      kind: "close",
+      data: dialect.errorFrame?.() ?? event(record(dialect.refusal({ kind: "server_error" }).body)),
+    }),
+  };
+}
+
+/** What most have in common. */
+export const OPENAI_DIALECT: ChatDialect = {
   matches: (path) => path.endsWith("/chat/completions"),
-  key: ({ headers }) => /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1],
-  model: ({ body }) => text(body["model"]),
-  isStream: ({ body }) => body["stream"] === true,
-  streamType: () => "text/event-stream; charset=utf-8",
-  problems: (request) => chatProblems(request.body, { compatible: isCompatible(request) }),
-  conversation,
+  id: (call) => call.id("call_"),
+  // OpenAI itself keeps the reasoning of this format to itself.
+  thoughts: "hidden",
+  finish: { stop: "stop", calls: "tool_calls", length: "length" },
+  usage: openaiUsage,
+  usageAt: "asked",
+  head: { service_tier: "default" },
+  problems: ({ body }) => chatProblems(body, { compatible: false }),
   refusal: openaiRefusal,
-  whole,
-  frames,
-  errorFrame: () => ({ kind: "close", data: event(openaiRefusal({ kind: "server_error" }).body) }),
 };
+
+/** Any server that took over the format: below `/compatible`. */
+export const compatibleChat = makeChat({
+  ...OPENAI_DIALECT,
+  matches: (path) => path.startsWith("/compatible/") && path.endsWith("/chat/completions"),
+  thoughts: "reasoning_content",
+  problems: ({ body }) => chatProblems(body, { compatible: true }),
+});
+
+export const openaiChat = makeChat(OPENAI_DIALECT);

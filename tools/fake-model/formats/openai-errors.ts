@@ -1,15 +1,13 @@
 /** How OpenAI says no, in both of its formats. */
 import { isRecord, list, record, text, unknownKeys, words } from "./format.ts";
-import type { Format, Json, Problem, Refusal } from "./format.ts";
+import type { Json, Problem, Refusal, RefusalTrouble } from "./format.ts";
 import { metaProblems, strictProblems } from "./json-schema.ts";
-
-type Trouble = Parameters<Format["refusal"]>[0];
 
 type ErrorRow = readonly [status: number, type: string, message: string, code?: string | null, param?: string | null];
 
 const INVALID = "invalid_request_error";
 
-function rowOf(trouble: Trouble): ErrorRow {
+function rowOf(trouble: RefusalTrouble): ErrorRow {
   switch (trouble.kind) {
     case "no_key":
       return [401, INVALID, NO_KEY];
@@ -40,6 +38,11 @@ function rowOf(trouble: Trouble): ErrorRow {
       return [503, "service_unavailable_error", "That model is currently overloaded with other requests."];
     case "overloaded":
       return [529, "overloaded_error", "Overloaded", "overloaded"];
+    case "no_credit": {
+      const message =
+        "You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.";
+      return [429, "insufficient_quota", message, "insufficient_quota"];
+    }
     case "invalid": {
       const { status = 400, message, param = null, code = null } = trouble.problem;
       return [status, INVALID, message, code, param];
@@ -55,7 +58,7 @@ function masked(key: string): string {
   return key.length <= 8 ? "*".repeat(key.length) : `${key.slice(0, 4)}${"*".repeat(key.length - 8)}${key.slice(-4)}`;
 }
 
-export function openaiRefusal(trouble: Trouble): Refusal {
+export function openaiRefusal(trouble: RefusalTrouble): Refusal {
   const [status, type, message, code = null, param = null] = rowOf(trouble);
   return { status, body: { error: { message, type, param, code } } };
 }

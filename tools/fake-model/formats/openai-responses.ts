@@ -1,6 +1,6 @@
 /** OpenAI's responses. */
 import type { Reply } from "../reply.ts";
-import { contentText, event, list, record, text, withArguments } from "./format.ts";
+import { contentText, event, list, offered, record, text, withArguments } from "./format.ts";
 import type { Answering, Conversation, Format, Frame, Json, Said, WireRequest } from "./format.ts";
 import { openaiRefusal } from "./openai-errors.ts";
 import { ENCRYPTED, resolved, responsesProblems } from "./openai-responses-check.ts";
@@ -39,7 +39,7 @@ function usageOf({ usage }: Reply): Json {
 }
 
 interface Item {
-  readonly kind: "reasoning" | "text" | "call";
+  readonly kind: "reasoning" | "text" | "refusal" | "call";
   readonly value: Json;
   /** Its text, and the names of the events that carry it. */
   readonly body: string;
@@ -58,13 +58,17 @@ function itemsOf(reply: Reply, { request }: Answering): Item[] {
       body: reply.reasoning,
     });
   }
+  const refusal = reply.odd.refusal;
   if (reply.text !== "" || reply.calls.length === 0) {
-    const content = [{ type: "output_text", text: reply.text, annotations: [], logprobs: [] }];
+    const content =
+      refusal === undefined
+        ? [{ type: "output_text", text: reply.text, annotations: [], logprobs: [] }]
+        : [{ type: "refusal", refusal }];
     const state = reply.calls.length > 0 ? "completed" : status;
     items.push({
-      kind: "text",
+      kind: refusal === undefined ? "text" : "refusal",
       value: { id: `msg_${reply.id}`, type: "message", status: state, role: "assistant", content },
-      body: reply.text,
+      body: refusal ?? reply.text,
     });
   }
   for (const [i, call] of reply.calls.entries()) {
@@ -128,13 +132,27 @@ function inside({ kind, value, body }: Item, { pieces }: Answering): readonly (r
       ["response.content_part.done", { ...place, part: { ...part, text: body } }],
     ];
   }
+  if (kind === "refusal") {
+    const place = { item_id, content_index: 0 };
+    return [
+      ["response.content_part.added", { ...place, part: { type: "refusal", refusal: "" } }],
+      ...deltas.map((delta) => ["response.refusal.delta", { ...place, delta }] as const),
+      ["response.refusal.done", { ...place, refusal: body }],
+      ["response.content_part.done", { ...place, part: { type: "refusal", refusal: body } }],
+    ];
+  }
   return [
     ...deltas.map((delta) => ["response.function_call_arguments.delta", { item_id, delta }] as const),
     ["response.function_call_arguments.done", { item_id, arguments: body }],
   ];
 }
 
-const EMPTY = { reasoning: { summary: [] }, text: { content: [] }, call: { arguments: "" } } as const;
+const EMPTY = {
+  reasoning: { summary: [] },
+  text: { content: [] },
+  refusal: { content: [] },
+  call: { arguments: "" },
+} as const;
 
 function frames(reply: Reply, answering: Answering): Frame[] {
   const made: Frame[] = [];
@@ -146,9 +164,10 @@ function frames(reply: Reply, answering: Answering): Frame[] {
   add("open", "response.in_progress", { response: envelope(reply, answering, "in_progress") });
   for (const [output_index, item] of itemsOf(reply, answering).entries()) {
     const begun = { ...item.value, ...EMPTY[item.kind], ...("status" in item.value ? { status: "in_progress" } : {}) };
-    add(item.kind, "response.output_item.added", { output_index, item: begun });
-    for (const [type, fields] of inside(item, answering)) add(item.kind, type, { output_index, ...fields });
-    add(item.kind, "response.output_item.done", { output_index, item: item.value });
+    const kind = item.kind === "refusal" ? "text" : item.kind;
+    add(kind, "response.output_item.added", { output_index, item: begun });
+    for (const [type, fields] of inside(item, answering)) add(kind, type, { output_index, ...fields });
+    add(kind, "response.output_item.done", { output_index, item: item.value });
   }
   const response = finished(reply, answering);
   add("close", `response.${text(response["status"])}`, { response });
@@ -181,7 +200,11 @@ export function makeOpenaiResponses(): Format {
         model: text(body["model"]),
         system: [text(body["instructions"]), ...system].filter((each) => each !== "").join("\n"),
         messages: merged(items.map((item) => said(item)).filter((each) => each !== undefined)),
-        tools: list(body["tools"]).map((tool) => text(record(tool)["name"])),
+        ...offered(
+          list(body["tools"])
+            .map((tool) => record(tool))
+            .map(({ name, parameters: schema }) => ({ name, schema })),
+        ),
       };
     },
     refusal: (trouble) =>

@@ -1,0 +1,55 @@
+/** The calls that a vendor gave out, to tell what comes back changed. */
+import { list, record, text } from "../formats/format.ts";
+import type { Json, Problem } from "../formats/format.ts";
+import type { Reply } from "../reply.ts";
+
+const MAX_CALLS = 10_000;
+
+export interface Issued {
+  add(reply: Reply, calls: readonly Json[]): void;
+  /** What was thought before a call; undefined where it gave out none with that id. */
+  reasoning(id: string): string | undefined;
+  /** The id of a call in the history that it gave out under another one. */
+  rewritten(body: Json): { readonly was: string; readonly is: string } | undefined;
+}
+
+export function createIssued(): Issued {
+  const byId = new Map<string, { readonly reasoning: string }>();
+  const byCall = new Map<string, Set<string>>();
+  const keyOf = (call: Json): string => {
+    const { name, arguments: given } = record(call["function"]);
+    return JSON.stringify([name, given]);
+  };
+  return {
+    add({ reasoning }, calls) {
+      for (const call of calls) {
+        const id = text(call["id"]);
+        byId.set(id, { reasoning });
+        byCall.set(keyOf(call), (byCall.get(keyOf(call)) ?? new Set()).add(id));
+      }
+      for (const id of byId.keys()) if (byId.size > MAX_CALLS) byId.delete(id);
+      for (const key of byCall.keys()) if (byCall.size > MAX_CALLS) byCall.delete(key);
+    },
+    reasoning: (id) => byId.get(id)?.reasoning,
+    rewritten(body) {
+      const calls = list(body["messages"]).flatMap((each) =>
+        list(record(each)["tool_calls"]).map((call) => record(call)),
+      );
+      for (const call of calls) {
+        const ids = byCall.get(keyOf(call));
+        const is = text(call["id"]);
+        if (ids !== undefined && !ids.has(is)) return { was: [...ids][0] ?? "", is };
+      }
+      return undefined;
+    },
+  };
+}
+
+/** Kimi's models count the calls by their ids: with others in the history they stop calling. */
+export function rewrittenIds(issued: Issued, body: Json): Problem | undefined {
+  const found = issued.rewritten(body);
+  if (found === undefined) return undefined;
+  return {
+    message: `The id of a call came back as "${found.is}", and was "${found.was}": the model stops calling tools`,
+  };
+}
