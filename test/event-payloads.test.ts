@@ -129,6 +129,22 @@ describe("a run", () => {
       expectListed(world.events);
     }
   });
+
+  test("whose model is out of credit, after an attempt that was billed", async () => {
+    const world = await makeWorld();
+    const runtime = await startRuntime(world);
+    const down: ModelProvider = {
+      name: "test:down",
+      complete: async (_, { onSpent }) => {
+        await onSpent?.({ input_tokens: 10, output_tokens: 0 });
+        throw new ToolError("ModelFailed", "no", { reason: "quota" });
+      },
+    };
+    const provider = { ...down, fallbacks: [calling([])] };
+    await runAgent({ runtime, provider, task: { text: "x" }, limits: LIMITS });
+    expect(world.events.map(({ type }) => type)).toContain("model.switched");
+    expectListed(world.events);
+  });
 });
 
 describe.each(STORE_KINDS)("a task of the service, on $name", (kind) => {

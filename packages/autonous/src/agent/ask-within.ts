@@ -1,6 +1,6 @@
 import { ToolError } from "@autonous/runtime";
 import { consult, NoReply } from "./consult.ts";
-import type { Consulted } from "./consult.ts";
+import type { Asking, Consulted } from "./consult.ts";
 import { estimatedTokens, limitsOf, nextRequest, windowUse, withLimits } from "./request.ts";
 import type { Run } from "./run.ts";
 import { fitWindow } from "./summary.ts";
@@ -20,7 +20,7 @@ interface Refused {
  * Asks for the next round. A request that was too long for the model is made smaller, as long as that is of use: by what
  * the server says about its size, else step by step. Throws `NoReply`.
  */
-export async function askWithin(run: Run, parent_id: string): Promise<Consulted> {
+export async function askWithin(run: Run, parent_id: string, asking: Asking): Promise<Consulted> {
   let last: Refused | undefined;
   for (let shrunk = 0; ; shrunk++) {
     if (last !== undefined && hasNoRoom(run)) throw tooLarge(run, last);
@@ -29,7 +29,7 @@ export async function askWithin(run: Run, parent_id: string): Promise<Consulted>
     const estimated = estimatedTokens(run, request);
     if (last !== undefined && (estimated >= last.estimated || shrunk > MOST_SHRUNK)) throw tooLarge(run, last);
     try {
-      const consulted = await consult(run, request);
+      const consulted = await consult(run, request, asking);
       run.window = withLimits(run, learnFromReply(limitsOf(run), estimated, consulted.reply.usage?.input_tokens));
       return consulted;
     } catch (error) {

@@ -1,5 +1,6 @@
 import type { ToolCallResult } from "@autonous/runtime";
 import type { AskedCall } from "./asked-calls.ts";
+import { enterCalls } from "./calls-under-way.ts";
 import { recordUnmade, resultOfEvent } from "./recorded-result.ts";
 import type { RecordedCall } from "./resume.ts";
 import type { Run } from "./run.ts";
@@ -45,9 +46,12 @@ async function makeCalls(run: Run, calls: readonly AskedCall[], parent_id: strin
   const { onProgress, callSignal } = run.options;
   const told = onProgress === undefined ? {} : { onProgress };
   const stops = callSignal === undefined ? [signal] : [signal, callSignal()];
-  const results = await run.meter.waiting((timeIsOver) =>
-    runtime.callAll(requests, { signal: AbortSignal.any([...stops, timeIsOver]), ...who, ...told }),
-  );
+  const leave = enterCalls(run, requests);
+  const results = await run.meter
+    .waiting((timeIsOver) =>
+      runtime.callAll(requests, { signal: AbortSignal.any([...stops, timeIsOver]), ...who, ...told }),
+    )
+    .finally(leave);
   return calls.map((call, index) => ({ call, result: need(results[index], call.tool_call_id) }));
 }
 

@@ -1,6 +1,7 @@
 import { ToolError } from "@autonous/runtime";
 import type { ErrorCode } from "@autonous/runtime";
-import type { ModelReply, ModelRequest, ModelUsage } from "../model/provider.ts";
+import type { CompleteOptions, ModelProvider, ModelReply, ModelRequest, SpentUsage } from "../model/provider.ts";
+import { bookFailed, charge } from "./bookings.ts";
 import { ChantWatch } from "./chanting.ts";
 import { LONGEST_MS } from "./meter.ts";
 import type { Run } from "./run.ts";
@@ -13,8 +14,10 @@ export interface Consulted {
   /** What the event about it holds beside the reply. */
   readonly about: {
     readonly finish: ModelReply["finish"];
+    /** The model that answered. */
+    readonly provider: string;
     /** `estimated`: the provider did not say. */
-    readonly usage: ModelUsage & { readonly estimated?: true };
+    readonly usage: SpentUsage;
     readonly cost: number | null;
     readonly latency_ms: number;
   };
@@ -22,11 +25,19 @@ export interface Consulted {
 
 /** There is no reply, and why. */
 export class NoReply extends Error {
-  readonly code: Extract<ErrorCode, "Cancelled" | "Timeout" | "ModelFailed">;
+  readonly code: Extract<ErrorCode, "Cancelled" | "Timeout" | "LimitReached" | "ModelFailed">;
+  /** Of several models: what each of them failed of, in words. `cause` is of one of them. */
+  readonly all: string | undefined;
 
-  constructor(code: NoReply["code"], cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause });
+  constructor(code: NoReply["code"], cause: unknown, all?: string) {
+    super(all ?? (cause instanceof Error ? cause.message : String(cause)), { cause });
     this.code = code;
+    this.all = all;
+  }
+
+  /** For whoever asked for something else than a round. */
+  asError(what: string, redact: (text: string) => string): ToolError {
+    return new ToolError(this.code, `${what}: ${redact(this.message)}`, {}, this);
   }
 
   /** The request was more than the model takes. */
@@ -35,34 +46,60 @@ export class NoReply extends Error {
   }
 }
 
-/**
- * Asks the model, for as long as the run may still work, and counts and charges what it used. Throws `NoReply` where the
- * provider gives none.
- */
-export async function consult(run: Run, request: ModelRequest): Promise<Consulted> {
-  const askedMs = run.now();
-  const { reply, isChant } = await complete(run, request);
-  return { reply, isChant, about: await account(run, { request, reply, askedMs }) };
+/** How a model is asked. */
+export interface Asking {
+  /** `event_id` of the turn that it is asked for. */
+  readonly parent_id: string | null;
+  /** How long to try: after that another model is asked. */
+  readonly patience_ms?: number;
 }
 
-async function complete(run: Run, request: ModelRequest): Promise<Pick<Consulted, "reply" | "isChant">> {
+/**
+ * Asks the model in use, for as long as the run may still work, and counts and charges what it used: attempts that
+ * failed too, on record before the next one. Throws `NoReply` where the provider gives no reply, or a limit is reached.
+ */
+export async function consult(run: Run, request: ModelRequest, asking: Asking): Promise<Consulted> {
   const { provider } = run;
+  const askedMs = run.now();
+  const { reply, isChant, spent } = await complete(run, { request, provider, ...asking });
+  const usage = reply.usage ?? spent ?? estimateUsage(request, reply, provider);
+  const cost = await charge(run, { provider, usage });
+  const about = { finish: reply.finish, provider: provider.name, usage, cost, latency_ms: run.now() - askedMs };
+  return { reply, isChant, about };
+}
+
+interface Asked extends Asking {
+  readonly request: ModelRequest;
+  readonly provider: ModelProvider;
+}
+
+interface Completed extends Pick<Consulted, "reply" | "isChant"> {
+  /** Of a reply that was stopped: what the provider says that it used. */
+  readonly spent?: SpentUsage;
+}
+
+async function complete(run: Run, { request, provider, ...asking }: Asked): Promise<Completed> {
+  const { purpose = "round" } = request;
   const { onDelta, onRetry } = run.options;
   const late = AbortSignal.timeout(Math.max(1, Math.min(run.meter.remainingMs, LONGEST_MS)));
   const chanted = new AbortController();
+  const books = keepBooks(run, { provider, purpose, parent_id: asking.parent_id, isOver: chanted.signal });
   let watch = new ChantWatch();
   let said = "";
   try {
     run.signal.throwIfAborted();
     const reply = await provider.complete(request, {
-      signal: AbortSignal.any([run.signal, late, chanted.signal]),
+      signal: AbortSignal.any([run.signal, late, chanted.signal, books.signal]),
+      ...(asking.patience_ms === undefined ? {} : { patience_ms: asking.patience_ms }),
+      onSpent: books.onSpent,
       onRetry: (retry) => {
-        watch = new ChantWatch(); // what came of the attempt that failed is not gone on with
+        books.beforeRetry();
+        watch = new ChantWatch(); // the reply of the failed attempt is dropped
         said = "";
         onRetry?.(retry);
       },
       onDelta: (delta) => {
-        if (request.purpose !== "summary") onDelta?.(delta);
+        if (purpose === "round") onDelta?.(delta);
         if (delta.kind !== "text") return;
         said += delta.text;
         if (watch.push(delta.text)) chanted.abort();
@@ -71,32 +108,70 @@ async function complete(run: Run, request: ModelRequest): Promise<Pick<Consulted
     return { reply, isChant: chanted.signal.aborted }; // the end of it may have come with the chant
   } catch (error) {
     if (run.signal.aborted) throw new NoReply("Cancelled", error);
+    if (books.limit !== undefined) throw books.limit;
     if (late.aborted) throw new NoReply("Timeout", error);
     if (!chanted.signal.aborted) throw new NoReply("ModelFailed", error);
-    return { reply: { kind: "plain", text: said, finish: "stop" }, isChant: true };
+    const spent = books.spentAtLast === undefined ? {} : { spent: books.spentAtLast };
+    return { reply: { kind: "plain", text: said, finish: "stop" }, isChant: true, ...spent };
   }
 }
 
-interface Asked {
-  readonly request: ModelRequest;
-  readonly reply: ModelReply;
-  readonly askedMs: number;
+interface Books {
+  readonly onSpent: NonNullable<CompleteOptions["onSpent"]>;
+  /** Throws where what is paid so far, with the attempt that failed once more, is more than a limit allows. */
+  beforeRetry(): void;
+  /** Aborted when a limit is reached: the provider ends then, whatever it makes of what was thrown. */
+  readonly signal: AbortSignal;
+  readonly limit: NoReply | undefined;
+  /** Of an attempt that was stopped on purpose: it is booked with what came of it. */
+  readonly spentAtLast: SpentUsage | undefined;
+}
+
+interface BooksOptions extends Pick<Asked, "provider" | "parent_id"> {
+  readonly purpose: NonNullable<ModelRequest["purpose"]>;
+  /** Aborted: what is told from now on belongs to the reply. */
+  readonly isOver: AbortSignal;
+}
+
+/** Books attempts that failed, and ends the asking when a limit is reached. */
+function keepBooks(run: Run, { provider, parent_id, purpose, isOver }: BooksOptions): Books {
+  const over = new AbortController();
+  let limit: NoReply | undefined;
+  let last: SpentUsage | undefined;
+  const end = (message: string): never => {
+    limit = new NoReply("LimitReached", message);
+    over.abort(limit);
+    throw limit;
+  };
+  return {
+    signal: over.signal,
+    get limit() {
+      return limit;
+    },
+    get spentAtLast() {
+      return isOver.aborted ? last : undefined;
+    },
+    async onSpent(usage) {
+      last = usage;
+      if (isOver.aborted) return;
+      await bookFailed(run, { provider, usage, parent_id, purpose });
+      const reached = run.meter.reached(0, provider);
+      if (reached?.code === "LimitReached") end(reached.message);
+    },
+    beforeRetry() {
+      const exceeded = last && run.meter.exceededBy(last, provider);
+      last = undefined;
+      if (exceeded?.code === "LimitReached") end(exceeded.message);
+    },
+  };
 }
 
 /** Limits and quotas have to hold where a provider says nothing: then what it must have been is counted. */
-async function account(run: Run, { request, reply, askedMs }: Asked): Promise<Consulted["about"]> {
-  const usage = reply.usage ?? {
-    input_tokens: requestTokens(request, run.provider.protocol ?? "plain"),
-    output_tokens:
-      estimateTokens(reply.text) + (reply.kind === "native" ? estimateTokens(JSON.stringify(reply.calls)) : 0),
-    estimated: true as const,
+function estimateUsage(request: ModelRequest, reply: ModelReply, { protocol = "plain" }: ModelProvider): SpentUsage {
+  const calls = reply.kind === "native" ? estimateTokens(JSON.stringify(reply.calls)) : 0;
+  return {
+    input_tokens: requestTokens(request, protocol),
+    output_tokens: estimateTokens(reply.text) + calls,
+    estimated: true,
   };
-  const cost = run.meter.costOf(usage, run.provider);
-  run.meter.count(usage, cost);
-  const { chat, user } = run.options.task;
-  const who = { ...(chat === undefined ? {} : { chat }), ...(user === undefined ? {} : { user }) };
-  const tokens = usage.input_tokens + usage.output_tokens;
-  if (tokens > 0) await run.options.runtime.charge({ tokens }, who);
-  run.options.onUsage?.(run.meter.totals);
-  return { finish: reply.finish, usage, cost, latency_ms: run.now() - askedMs };
 }

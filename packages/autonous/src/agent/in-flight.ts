@@ -1,6 +1,6 @@
 import type { ModelProvider } from "../model/provider.ts";
 
-/** The same provider, asked at most so many things at once; the rest wait in the order in which they came. */
+/** The same provider, asked at most this many things at once; the rest wait in the order in which they came. So are its fallbacks, each. */
 export function limitInFlight(provider: ModelProvider, most: number): ModelProvider {
   let inFlight = 0;
   const waiting: (() => void)[] = [];
@@ -31,8 +31,10 @@ export function limitInFlight(provider: ModelProvider, most: number): ModelProvi
     else next();
   }
 
+  const { fallbacks } = provider;
   return {
     ...provider,
+    ...(fallbacks === undefined ? {} : { fallbacks: fallbacks.map((each) => limitInFlight(each, most)) }),
     complete: async (request, options) => {
       await enter(options.signal);
       try {

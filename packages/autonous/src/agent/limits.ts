@@ -6,7 +6,7 @@ export interface AgentLimits {
   readonly max_turns: number;
   /** Time that the run works. Waiting for a person does not count (spec 3). */
   readonly max_wall_time_seconds?: number;
-  /** Input and output of the model. */
+  /** Input and output of the model, failed attempts too. What it read from its cache counts by its share of the price. */
   readonly max_tokens?: number;
   /** In hundredths of the currency of the price table. */
   readonly max_cost_cents?: number;
@@ -16,7 +16,10 @@ export interface AgentLimits {
 export interface Used {
   readonly turns: number;
   readonly worked_ms: number;
+  /** As they are billed. */
   readonly tokens: number;
+  /** Tokens that do not count, since reading them from the provider's cache cost less. */
+  readonly uncounted?: number;
   /** Undefined: nobody can say, for the model has no price. */
   readonly cost: number | undefined;
 }
@@ -43,19 +46,42 @@ export interface ReachedLimit {
   readonly message: string;
 }
 
-/** Why there is no other turn, where a limit says so. A limit, or a use, that is no number lets nothing through. */
+/** Why the model is not asked again, where a limit says so. A limit, or a use, that is not a number lets nothing through. */
 export function reachedLimit(limits: AgentLimits, used: Used): ReachedLimit | undefined {
   const row = LIMITS.find(({ limit, used: of }) => {
     const most = limits[limit];
     return most !== undefined && !(of(used) < most);
   });
+  return row && { code: row.code, message: `${stoppedBy(row, limits)}, and ${usedText(row, used)}` };
+}
+
+/** Why a failed attempt is not repeated: with what it takes, more would be used than a limit allows. */
+export function exceededBy(
+  limits: AgentLimits,
+  used: Used,
+  attempt: Pick<Used, "tokens" | "cost">,
+): ReachedLimit | undefined {
+  const then = { ...used, tokens: used.tokens + attempt.tokens, cost: (used.cost ?? NaN) + (attempt.cost ?? NaN) };
+  const row = LIMITS.find(({ limit, used: of }) => {
+    const most = limits[limit];
+    return most !== undefined && !(of(then) <= most);
+  });
   if (row === undefined) return undefined;
-  const { limit, setting, code } = row;
+  const more = row.used(then) - row.used(used);
+  const next = Number.isNaN(more) ? "" : `; the model did not answer, and asking again takes about ${round(more)} more`;
+  return { code: row.code, message: `${stoppedBy(row, limits)}, and ${usedText(row, used)}${next}` };
+}
+
+function stoppedBy({ limit, setting }: LimitRow, limits: AgentLimits): string {
+  return `Stopped: the limit ${limit} (${setting}) is ${limits[limit]}`;
+}
+
+function usedText(row: LimitRow, used: Used): string {
   const amount = row.used(used);
-  const found = Number.isNaN(amount)
-    ? "what is used is not known: the model has no price"
-    : `${round(amount)} are used`;
-  return { code, message: `Stopped: the limit ${limit} (${setting}) is ${limits[limit]}, and ${found}` };
+  if (Number.isNaN(amount)) return "what is used is not known: the model has no price";
+  const { uncounted = 0 } = used;
+  const cached = row.limit === "max_tokens" && uncounted > 0;
+  return `${round(amount)} are used${cached ? ` (cache reads count by their price: ${uncounted} tokens fewer)` : ""}`;
 }
 
 /** How long the run may work from now on. */

@@ -4,6 +4,7 @@ import { resultText } from "../model/result-text.ts";
 import type { AskedCall } from "./asked-calls.ts";
 import { settleCalls } from "./calls.ts";
 import { writeCorrection, writeNoProgress } from "./instructions.ts";
+import { recallBilled } from "./bookings.ts";
 import { askModel, recallRound } from "./model-round.ts";
 import { describeCycle } from "./no-progress.ts";
 import type { Cycle } from "./no-progress.ts";
@@ -31,6 +32,7 @@ export async function runAgent(options: AgentOptions): Promise<AgentOutcome> {
   if (run.record.ended !== undefined) return recordedOutcome(run.record.ended);
   const agent_id = run.record.started?.event_id ?? (await startAgent(run));
   await recallEarlier(run);
+  for (const event of run.record.billed) recallBilled(run, event);
   let end: End | undefined;
   while (end === undefined) end = reasonToStop(run) ?? (await takeTurn(run, agent_id));
   return await finish(run, agent_id, end);
@@ -54,6 +56,7 @@ async function recallEarlier(run: Run): Promise<void> {
     const round = recallRound(run, turn);
     if (round !== undefined) await follow(run, { event_id: turn.started.event_id, round, isFromRecord: true });
   }
+  run.provider = run.models[0] ?? run.provider;
   run.invalidInARow = 0;
   run.done.length = 0;
   run.files_changed.clear();
@@ -101,7 +104,11 @@ async function follow(run: Run, { event_id, round, isFromRecord }: Turn): Promis
 
 function failedBy(run: Run, { code, message, reason }: Extract<Round, { readonly kind: "failed" }>): End {
   const why = reason === undefined ? {} : { reason };
-  return { code, message: code === "Timeout" ? `${message}. ${doneSoFar(run)}` : message, ...why };
+  return {
+    code,
+    message: code === "Timeout" || code === "LimitReached" ? `${message}. ${doneSoFar(run)}` : message,
+    ...why,
+  };
 }
 
 /** Tells the model what its call gave. Gives the cycle that the call closes, where it does. */

@@ -1,7 +1,8 @@
 import type { RuntimeEvent } from "@autonous/runtime";
 import type { ModelProvider, ModelUsage } from "../model/provider.ts";
-import type { AgentLimits, ReachedLimit } from "./limits.ts";
-import { reachedLimit, remainingMs } from "./limits.ts";
+import { billedTokens } from "../model/prices.ts";
+import type { AgentLimits, ReachedLimit, Used } from "./limits.ts";
+import { exceededBy, reachedLimit, remainingMs } from "./limits.ts";
 import type { AgentOptions } from "./run.ts";
 import { waitedMs } from "./wall-time.ts";
 
@@ -30,6 +31,8 @@ export class Meter {
   #waitedMs = 0;
   #lastSeq = 0;
   #totals: Totals = NOTHING;
+  /** Tokens as they count against the limit. */
+  #billed = 0;
 
   constructor(options: AgentOptions, earlierMs: number) {
     this.#options = options;
@@ -50,9 +53,10 @@ export class Meter {
     return this.#options.limits;
   }
 
-  /** What a model round has used, as its record has it. */
-  count(usage: ModelUsage, cost: number | null): void {
+  /** What a model has used, as its record has it. */
+  count(usage: ModelUsage, cost: number | null, model: string): void {
     const before = this.#totals;
+    this.#billed += this.billed(usage, model);
     this.#totals = {
       input_tokens: before.input_tokens + usage.input_tokens,
       output_tokens: before.output_tokens + usage.output_tokens,
@@ -67,9 +71,15 @@ export class Meter {
     return this.#options.costOf?.(usage, name) ?? null;
   }
 
-  /** An attempt after one that failed is counted anew. */
+  /** Tokens as they count against limits and quotas. */
+  billed(usage: ModelUsage, model: string): number {
+    return this.#options.billedTokens?.(usage, model) ?? billedTokens(model, usage);
+  }
+
+  /** An attempt after one that failed is counted from zero. */
   reset(): void {
     this.#totals = NOTHING;
+    this.#billed = 0;
   }
 
   seen(seq: number | undefined): void {
@@ -127,10 +137,27 @@ export class Meter {
   }
 
   reached(turns: number, provider: ModelProvider): ReachedLimit | undefined {
+    return reachedLimit(this.#limits, this.#used(turns, provider));
+  }
+
+  /** Why an attempt that used this much is not repeated. What it put into the provider's cache is read from there then. */
+  exceededBy(usage: ModelUsage, provider: ModelProvider): ReachedLimit | undefined {
+    const { input_tokens, cached_input_tokens = 0, cache_write_tokens = 0 } = usage;
+    const again = { input_tokens, output_tokens: 0, cached_input_tokens: cached_input_tokens + cache_write_tokens };
+    const attempt = { tokens: this.billed(again, provider.name), cost: this.costOf(again, provider) ?? undefined };
+    return exceededBy(this.#limits, this.#used(0, provider), attempt);
+  }
+
+  /** Whether a limit on the cost can be kept with the model. */
+  canPay(provider: ModelProvider): boolean {
+    return this.#limits.max_cost_cents === undefined || this.costOf(NOTHING, provider) !== null;
+  }
+
+  #used(turns: number, provider: ModelProvider): Used {
     const { input_tokens, output_tokens, cost } = this.#totals;
-    const isPriced = this.#limits.max_cost_cents === undefined || this.costOf(NOTHING, provider) !== null;
-    const used = { turns, worked_ms: this.#workedMs, tokens: input_tokens + output_tokens };
-    return reachedLimit(this.#limits, { ...used, cost: isPriced && cost !== null ? cost : undefined });
+    const uncounted = input_tokens + output_tokens - this.#billed;
+    const known = this.canPay(provider) && cost !== null ? cost : undefined;
+    return { turns, worked_ms: this.#workedMs, tokens: this.#billed, uncounted, cost: known };
   }
 
   /** How long the run may work from now on. */

@@ -2,6 +2,7 @@ import type { ModelUsage } from "../model/provider.ts";
 import { failureReason } from "../model/failure.ts";
 import { NoReply } from "./consult.ts";
 import type { Consulted } from "./consult.ts";
+import { recallSwitch, withFallback } from "./fallback.ts";
 import { placesOf } from "./context-window.ts";
 import type { WindowState } from "./context-window.ts";
 import { readRecord, readReply, recordedRound } from "./reply.ts";
@@ -16,7 +17,7 @@ export async function askModel(run: Run, parent_id: string): Promise<Round> {
   const askedMs = run.now();
   let consulted: Consulted;
   try {
-    consulted = await askWithin(run, parent_id);
+    consulted = await withFallback(run, parent_id, (asking) => askWithin(run, parent_id, asking));
   } catch (error) {
     if (!(error instanceof NoReply)) throw error;
     const failure = failedRound(run, error);
@@ -31,13 +32,13 @@ export async function askModel(run: Run, parent_id: string): Promise<Round> {
 }
 
 /** Goes over a round that is on record: what it used is counted, what the model saw is what it sees from now on. */
-export function recallRound(run: Run, { summary, model }: Pick<RecordedTurn, "summary" | "model">): Round | undefined {
-  for (const event of [summary, model]) {
-    if (event === undefined) continue;
-    const { usage, cost, window, text } = event.payload as unknown as RecordedWindow;
-    if (usage) run.meter.count(usage, cost ?? null);
+export function recallRound(run: Run, { asked, model }: Pick<RecordedTurn, "asked" | "model">): Round | undefined {
+  for (const event of asked) {
+    if (event.type === "model.switched") recallSwitch(run, event);
+    const { kind, usage, cost, provider, window, text } = event.payload as unknown as RecordedWindow;
+    if (usage) run.meter.count(usage, cost ?? null, provider ?? run.provider.name);
     if (window === undefined) continue;
-    const said = event === summary ? text : run.window.summary;
+    const said = kind === "summary" ? text : run.window.summary;
     run.window = { ...window, task: run.window.task, ...(said === undefined ? {} : { summary: said }) };
   }
   return model && recordedRound(model);
@@ -45,6 +46,9 @@ export function recallRound(run: Run, { summary, model }: Pick<RecordedTurn, "su
 
 /** Our own events, as far as every round has it. */
 interface RecordedWindow {
+  readonly kind?: string;
+  /** Not in records of earlier versions. */
+  readonly provider?: string;
   readonly usage?: ModelUsage | null;
   readonly cost?: number | null;
   readonly window?: Omit<WindowState, "summary">;
@@ -60,12 +64,13 @@ function chant(run: Run, text: string): ReadReply {
   return readRecord({ kind: "invalid", transport: "plain", text: kept, message, redacted: !text.startsWith(kept) });
 }
 
-function failedRound(run: Run, { code, message, cause }: NoReply): Round & { readonly kind: "failed" } {
+function failedRound(run: Run, { code, message, cause, all }: NoReply): Round & { readonly kind: "failed" } {
   const { name } = run.provider;
   const told = {
     Cancelled: "The run was cancelled while the model was asked",
     Timeout: `${run.meter.reached(0, run.provider)?.message ?? "Stopped: the time of the run is over"}; the model was still being asked`,
-    ModelFailed: run.redact(`The model "${name}" did not answer: ${message}`),
+    LimitReached: message,
+    ModelFailed: run.redact(all ?? `The model "${name}" did not answer: ${message}`),
   };
   const reason = code === "ModelFailed" ? failureReason(cause) : undefined;
   return { kind: "failed", code, message: told[code], ...(reason === undefined ? {} : { reason }) };

@@ -12,7 +12,8 @@ export async function finish(run: Run, parent_id: string, end: End): Promise<Age
   const { messages, window: shown } = run;
   const { task: _task, ...window } = shown;
   const context = contextUse(run);
-  if (end === "parked") return { outcome: "parked", answer: "", ...counts, messages, window, context };
+  const inUse = run.provider === run.models[0] ? {} : { model: run.provider.name };
+  if (end === "parked") return { outcome: "parked", answer: "", ...counts, ...inUse, messages, window, context };
   if ("answer" in end) {
     await run.write({ type: "agent.completed", parent_id, payload: { answer: end.answer, ...counts } });
     const said = { role: "assistant", text: end.answer } as const;
@@ -20,6 +21,7 @@ export async function finish(run: Run, parent_id: string, end: End): Promise<Age
       outcome: "completed",
       answer: end.answer,
       ...counts,
+      ...inUse,
       messages: messages.at(-1)?.role === "assistant" ? messages : [...messages, said],
       window,
       context,
@@ -31,7 +33,7 @@ export async function finish(run: Run, parent_id: string, end: End): Promise<Age
     parent_id,
     payload: { ...end, ...counts, done: run.done, files_changed },
   });
-  return { ...failedOutcome({ ...end, ...counts }), messages, window, context };
+  return { ...failedOutcome({ ...end, ...counts }), ...inUse, messages, window, context };
 }
 
 interface Failure extends AgentError {

@@ -3,8 +3,8 @@ import { workedMs } from "./wall-time.ts";
 
 interface Turn {
   readonly started: RuntimeEvent;
-  /** `model.completed` of what was said before it in short, where that was asked for. */
-  summary?: RuntimeEvent;
+  /** Summaries, the round itself, and each switch to another model, in their order. */
+  readonly asked: RuntimeEvent[];
   /** `model.completed` or `model.failed` of the round itself. */
   model?: RuntimeEvent;
   completed?: RuntimeEvent;
@@ -16,7 +16,7 @@ interface Call {
   ended?: RuntimeEvent;
 }
 
-export type RecordedTurn = Readonly<Turn>;
+export type RecordedTurn = Readonly<Omit<Turn, "asked">> & { readonly asked: readonly RuntimeEvent[] };
 export type RecordedCall = Readonly<Call>;
 
 /** How far a task has come, as the journal has it. The loop goes over it again and does none of it twice. */
@@ -29,6 +29,8 @@ export interface AgentRecord {
   readonly ended?: RuntimeEvent;
   /** The turns of attempts that failed before it. */
   readonly earlier: readonly RecordedTurn[];
+  /** `model.billed`: what was paid beside its rounds. */
+  readonly billed: readonly RuntimeEvent[];
   /** Every call of the task, by its `tool_call_id`. */
   readonly calls: ReadonlyMap<string, RecordedCall>;
   /** How long the attempt has been worked on. */
@@ -39,6 +41,7 @@ interface Draft {
   started?: RuntimeEvent;
   turns: Turn[];
   ended?: RuntimeEvent;
+  billed: RuntimeEvent[];
   readonly earlier: Turn[];
   readonly calls: Map<string, Call>;
   /** All events of the attempt. */
@@ -52,9 +55,11 @@ const PLACES: Partial<Record<EventType, (draft: Draft, event: RuntimeEvent) => v
   "task.started":         tryAgain,
   "task.retry_scheduled": tryAgain,
   "agent.started":        (draft, event) => { draft.started = event; draft.timeline = [event]; },
-  "turn.started":         (draft, event) => { draft.turns.push({ started: event }); },
-  "model.completed":      (draft, event) => { turnOf(draft, event)[isSummary(event) ? "summary" : "model"] = event; },
-  "model.failed":         (draft, event) => { turnOf(draft, event).model = event; },
+  "turn.started":         (draft, event) => { draft.turns.push({ started: event, asked: [] }); },
+  "model.completed":      noteAsked,
+  "model.failed":         noteAsked,
+  "model.switched":       noteAsked,
+  "model.billed":         (draft, event) => { draft.billed.push(event); },
   "turn.completed":       (draft, event) => { turnOf(draft, event).completed = event; },
   "tool_call.started":    (draft, event) => { callOf(draft, event).started = event; },
   "tool_call.completed":  (draft, event) => { callOf(draft, event).ended = event; },
@@ -65,7 +70,7 @@ const PLACES: Partial<Record<EventType, (draft: Draft, event: RuntimeEvent) => v
 
 /** Reads how far a task has come in this run. */
 export async function readRecord(journal: Journal, task_id: string): Promise<AgentRecord> {
-  const draft: Draft = { turns: [], earlier: [], calls: new Map(), timeline: [] };
+  const draft: Draft = { turns: [], billed: [], earlier: [], calls: new Map(), timeline: [] };
   for await (const event of journal.read()) {
     if (event.task_id !== task_id) continue;
     draft.timeline.push(event);
@@ -75,8 +80,10 @@ export async function readRecord(journal: Journal, task_id: string): Promise<Age
   return { ...record, worked_ms: draft.started === undefined ? 0 : workedMs(timeline) };
 }
 
-function isSummary({ payload }: RuntimeEvent): boolean {
-  return payload["kind"] === "summary";
+function noteAsked(draft: Draft, event: RuntimeEvent): void {
+  const turn = turnOf(draft, event);
+  turn.asked.push(event);
+  if (event.type !== "model.switched" && event.payload["kind"] !== "summary") turn.model = event;
 }
 
 /** An attempt that failed is over, and what was said in it is kept. One that was broken off, or completed, stays. */
@@ -84,6 +91,7 @@ function tryAgain(draft: Draft): void {
   if (draft.ended?.type !== "agent.failed") return;
   draft.earlier.push(...draft.turns);
   draft.turns = [];
+  draft.billed = [];
   draft.timeline = [];
   delete draft.started;
   delete draft.ended;

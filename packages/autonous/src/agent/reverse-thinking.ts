@@ -1,7 +1,11 @@
 import { reverseThinking } from "@autonous/runtime";
 import type { OnReverseThinking } from "@autonous/runtime";
 import { readJsonObject } from "../model/json-reply.ts";
-import type { ModelProvider } from "../model/provider.ts";
+import type { ModelProvider, ModelReply, ModelRequest } from "../model/provider.ts";
+import { recordBilled } from "./bookings.ts";
+import { callUnderWay } from "./calls-under-way.ts";
+import { consult, NoReply } from "./consult.ts";
+import { withFallback } from "./fallback.ts";
 
 interface ThinkerOptions {
   readonly provider: ModelProvider;
@@ -17,22 +21,35 @@ Answer with one JSON object and nothing else:
 
 /**
  * Challenges calls by asking the model about each, apart from what was said in the task. A model that gives no usable
- * verdict stops the call: the gate takes nothing else for one.
+ * verdict stops the call: the gate takes nothing else for one. A call of a run is paid by the run.
  */
 export function createReverseThinker({ provider, redactValue, signal }: ThinkerOptions): OnReverseThinking {
-  return async ({ tool, version, args }) => {
+  return async ({ tool_call_id, tool, version, args }) => {
     const text = JSON.stringify({ tool, version, arguments: redactValue(args).value });
-    const { text: reply, finish } = await provider.complete(
-      {
-        purpose: "reverse_thinking",
-        system: INSTRUCTIONS,
-        messages: [{ role: "user", text: `The action: ${text}` }],
-        rounds: 0,
-        tools: [],
-      },
-      { signal },
-    );
-    if (finish === "length") throw new Error("The model's verdict was cut off");
-    return reverseThinking.parse(readJsonObject(reply));
+    const request: ModelRequest = {
+      purpose: "reverse_thinking",
+      system: INSTRUCTIONS,
+      messages: [{ role: "user", text: `The action: ${text}` }],
+      rounds: 0,
+      tools: [],
+    };
+    const reply = (await askInRun(tool_call_id, request)) ?? (await provider.complete(request, { signal }));
+    if (reply.finish === "length") throw new Error("The model's verdict was cut off");
+    return reverseThinking.parse(readJsonObject(reply.text));
   };
+}
+
+/** Undefined where the call belongs to no run of this process. */
+async function askInRun(tool_call_id: string, request: ModelRequest): Promise<ModelReply | undefined> {
+  const call = callUnderWay(tool_call_id);
+  if (call === undefined) return undefined;
+  const { run, parent_id } = call;
+  try {
+    const { reply, about } = await withFallback(run, parent_id, (asking) => consult(run, request, asking));
+    const { provider, usage, cost } = about;
+    await recordBilled(run, { parent_id, purpose: "reverse_thinking", outcome: "answered", provider, usage, cost });
+    return reply;
+  } catch (error) {
+    throw error instanceof NoReply ? error.asError("The model gave no verdict", run.redact) : error;
+  }
 }

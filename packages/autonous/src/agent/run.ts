@@ -64,6 +64,8 @@ export interface AgentOptions {
   readonly first_tools?: readonly string[];
   /** What a round of the model of that name cost. Undefined, or left out: nobody knows. */
   readonly costOf?: (usage: ModelUsage, model: string) => number | undefined;
+  /** Tokens as they count against limits and quotas. Default: cache reads count by list prices, or a tenth. */
+  readonly billedTokens?: (usage: ModelUsage, model: string) => number;
   /** The whole result of a call that ended before, where somebody kept it. Without it the event has to do. */
   readonly storedResult?: (tool_call_id: string) => Promise<ToolCallResult | undefined>;
   /** Told when asking the model gives way to making calls, and the other way round. */
@@ -99,6 +101,8 @@ export interface AgentOutcome {
   readonly turns: number;
   readonly calls: number;
   readonly usage: Totals;
+  /** The model in use at the end, where that is not the first of the list. */
+  readonly model?: string;
   /** All that was said, the history before it too: the history of what is said next. */
   readonly messages?: readonly Message[];
   /** How the model saw them at last. */
@@ -110,8 +114,10 @@ export interface AgentOutcome {
 /** What the loop knows while it runs: the record of before, and what came of it since. */
 export interface Run {
   readonly options: Omit<AgentOptions, "provider">;
-  /** The model in use. */
+  /** The model in use: one of `models`. */
   provider: ModelProvider;
+  /** In the order in which they are asked where one is down. */
+  readonly models: readonly ModelProvider[];
   readonly signal: AbortSignal;
   readonly record: AgentRecord;
   readonly trace_id: string;
@@ -165,6 +171,7 @@ export async function openRun(options: AgentOptions): Promise<Run> {
   return {
     options: { ...options, runtime },
     provider: options.provider,
+    models: [options.provider, ...(options.provider.fallbacks ?? [])],
     signal: options.signal ?? new AbortController().signal,
     record,
     trace_id,

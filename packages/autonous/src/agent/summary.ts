@@ -2,6 +2,8 @@ import { ToolError } from "@autonous/runtime";
 import { readJsonObject } from "../model/json-reply.ts";
 import type { Message } from "../model/provider.ts";
 import { consult, NoReply } from "./consult.ts";
+import type { Asking } from "./consult.ts";
+import { withFallback } from "./fallback.ts";
 import { nextStride, placesOf, showWindow, squeezeWindow, withSummary } from "./context-window.ts";
 import type { HistoryWindow } from "./context-window.ts";
 import { transcriptOf } from "./excerpts.ts";
@@ -25,10 +27,12 @@ export async function fitWindow(run: Run, parent_id: string): Promise<void> {
     run.window = squeezeWindow(state, run.messages, messageBudget(run));
     return;
   }
-  const { text, about } = await sumUp(run, from);
+  const { provider } = run;
+  const { text, about } = await sumUp(run, from, parent_id);
   run.window = squeezeWindow(withSummary(state, from, text), run.messages, messageBudget(run));
   const payload = { kind: "summary", text, window: placesOf(run.window), ...about };
   await run.write({ type: "model.completed", parent_id, payload });
+  if (run.provider !== provider) await fitWindow(run, parent_id); // another model may take less
 }
 
 interface Summary {
@@ -37,9 +41,9 @@ interface Summary {
 }
 
 /** A model that cannot sum up is no reason to stop: what was done is known without it. */
-async function sumUp(run: Run, from: number): Promise<Summary> {
+async function sumUp(run: Run, from: number, parent_id: string): Promise<Summary> {
   try {
-    const { text, about } = await askForSummary(run, from);
+    const { text, about } = await withFallback(run, parent_id, (asking) => askForSummary(run, from, asking));
     return { text: text === "" ? withoutModel(run) : text, about };
   } catch (error) {
     if (!(error instanceof NoReply) || error.code !== "ModelFailed") throw error;
@@ -51,10 +55,10 @@ async function sumUp(run: Run, from: number): Promise<Summary> {
 const SHOWN_SHARES = [0.4, 0.2, 0.05] as const;
 
 /** Throws `NoReply`. */
-async function askForSummary(run: Run, from: number): Promise<Summary> {
+async function askForSummary(run: Run, from: number, asking: Asking): Promise<Summary> {
   for (const [tries, share] of SHOWN_SHARES.entries()) {
     try {
-      return await askOnce(run, from, share);
+      return await askOnce(run, { from, share, asking });
     } catch (error) {
       const isLast = tries === SHOWN_SHARES.length - 1;
       if (isLast || !(error instanceof NoReply) || !error.isTooLong) throw error;
@@ -63,7 +67,13 @@ async function askForSummary(run: Run, from: number): Promise<Summary> {
   throw new Error("No share of the window was tried for a summary");
 }
 
-async function askOnce(run: Run, from: number, share: number): Promise<Summary> {
+interface SummaryRequest {
+  readonly from: number;
+  readonly share: number;
+  readonly asking: Asking;
+}
+
+async function askOnce(run: Run, { from, share, asking }: SummaryRequest): Promise<Summary> {
   const { window } = run;
   const task = run.messages[window.task]?.text ?? "";
   const before = window.summary === undefined ? "" : `What was summed up before:\n${window.summary}\n\n`;
@@ -74,7 +84,7 @@ async function askOnce(run: Run, from: number, share: number): Promise<Summary> 
     text: `${goal}${before}What was said and done:\n${transcript}`.toWellFormed(),
   };
   const about = { purpose: "summary", system: INSTRUCTIONS, messages: [asked], rounds: run.rounds, tools: [] } as const;
-  const { reply, about: counted } = await consult(run, about);
+  const { reply, about: counted } = await consult(run, about, asking);
   return { text: run.redact(spoken(reply.text)).trim(), about: counted };
 }
 
@@ -96,15 +106,15 @@ export async function compactHistory(options: AgentOptions): Promise<CompactedHi
   const tokens_before = sumTokens(showWindow(run.window, run.messages.slice(0, from)));
   let summed: Summary;
   try {
-    summed = await askForSummary(run, from);
+    summed = await withFallback(run, null, (asking) => askForSummary(run, from, asking));
   } catch (error) {
     if (!(error instanceof NoReply)) throw error;
-    throw new ToolError(error.code, `Cannot summarise the conversation: ${run.redact(error.message)}`, {}, error);
+    throw error.asError("Cannot summarise the conversation", run.redact);
   }
   const { text, about } = summed;
   if (text === "") throw new ToolError("ModelFailed", "Cannot summarise the conversation: the model's reply is empty");
   run.window = withSummary({ ...run.window, whole_from: from }, from, text);
-  const payload = { kind: "summary", text, window: placesOf(run.window), provider: run.provider.name, ...about };
+  const payload = { kind: "summary", text, window: placesOf(run.window), ...about };
   await run.write({ type: "model.completed", parent_id: null, payload });
   const { task: _task, ...window } = run.window;
   return { window, summary: text, tokens_before, tokens_after: sumTokens(showWindow(run.window, [])) };

@@ -1,5 +1,5 @@
 import { makeId, makeTraceId, runPath, ToolError } from "@autonous/runtime";
-import type { CallError, Runtime, RuntimeEvent, RuntimeOptions, ToolCallResult } from "@autonous/runtime";
+import type { CallError, EventType, Runtime, RuntimeEvent, RuntimeOptions, ToolCallResult } from "@autonous/runtime";
 import { runAgent } from "../agent/loop.ts";
 import { compactHistory } from "../agent/summary.ts";
 import type { CompactedHistory } from "../agent/summary.ts";
@@ -59,6 +59,9 @@ export interface AgentSession {
   close(): Promise<void>;
 }
 
+/** No more comes of the reply that is shown as it comes. */
+const ENDS_REPLY: ReadonlySet<EventType> = new Set(["model.completed", "model.failed", "model.switched"]);
+
 /** Two of them within this time stop more than one. */
 const TWICE_MS = 2000;
 
@@ -79,7 +82,7 @@ export async function openSession(input: CommandInput, options: SessionOptions):
     state.note(event, result);
     if (result !== undefined) results.keep(result);
     traces?.observe(event);
-    if (event.type === "model.completed" || event.type === "model.failed") preview.end();
+    if (ENDS_REPLY.has(event.type)) preview.end();
     if (print.json) print.document(event);
     else view.event(event, result);
   };
@@ -223,7 +226,7 @@ class SessionState {
   note({ type, payload }: RuntimeEvent, result: ToolCallResult | undefined): void {
     if (type === "tool_call.started") this.#running.add(payload["tool_call_id"]);
     const { estimated } = Object(payload["usage"]) as { readonly estimated?: unknown };
-    if (type === "model.completed") this.#isEstimated ||= estimated === true;
+    if (type === "model.completed" || type === "model.billed") this.#isEstimated ||= estimated === true;
     if (result === undefined) return;
     this.#running.delete(result.tool_call_id);
     if (result.error?.code === "ApprovalRequired") this.#unasked.push(result.error);

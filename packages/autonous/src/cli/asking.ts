@@ -4,14 +4,14 @@ import { settingsForModel } from "../config/model-table.ts";
 import { createProvider } from "../model/choose.ts";
 import { findByModel } from "../model/model-settings.ts";
 import type { ModelSettings } from "../model/model-settings.ts";
-import { costOf } from "../model/prices.ts";
+import { billedTokens, costOf } from "../model/prices.ts";
 import type { ModelProvider } from "../model/provider.ts";
 import type { Workplace } from "./open-runtime.ts";
 import { readProject } from "./project-text.ts";
 
-type Asking = Pick<AgentOptions, "costOf" | "project">;
+type Asking = Pick<AgentOptions, "billedTokens" | "costOf" | "project">;
 
-/** The provider of a model, asked as the configuration says for it. */
+/** The provider of a model, or of a list of them, each asked as the configuration says for it. */
 export async function providerOf(
   configuration: Configuration,
   model: string = configuration.settings.model,
@@ -29,6 +29,7 @@ export async function readAsking(place: Workplace, skill?: string): Promise<Aski
   const { prices } = place.configuration;
   return {
     costOf: (usage, model) => costOf(model, usage, prices),
+    billedTokens: (usage, model) => billedTokens(model, usage, prices),
     project: { ...(await readProject(place)), ...(skill === undefined ? {} : { skill }) },
   };
 }

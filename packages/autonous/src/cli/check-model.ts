@@ -14,19 +14,24 @@ import type { Workplace } from "./open-runtime.ts";
 export async function checkModel({ configuration, state_dir }: Workplace): Promise<CheckResult> {
   try {
     const provider = await providerOf(configuration);
-    const price =
-      provider.wants_all_tools === true ? [] : [sourceText(priceSource(provider.name, configuration.prices))];
+    const models = [provider, ...(provider.fallbacks ?? [])].map((each) => aboutModel(configuration, each).join("; "));
     const breakers = await breakersOfService(state_dir);
     const isOpen = breakers?.some(({ state }) => state !== "closed") === true;
     const circuits = breakers?.length === 0 ? ["no circuit of the service is open"] : (breakers ?? []).map(inState);
     return {
       check: "model",
       outcome: isOpen ? "warning" : "ok",
-      message: [provider.name, ...price, ...askedWith(configuration, provider), ...circuits].join("; "),
+      message: [models.join("; fallback: "), ...circuits].join("; "),
     };
   } catch (error) {
     return { check: "model", outcome: "failed", message: (error as Error).message };
   }
+}
+
+function aboutModel(configuration: Configuration, provider: ModelProvider): readonly string[] {
+  const { name, wants_all_tools } = provider;
+  const price = wants_all_tools === true ? [] : [sourceText(priceSource(name, configuration.prices))];
+  return [name, ...price, ...askedWith(configuration, provider)];
 }
 
 /** Settings of the model that somebody has set. */

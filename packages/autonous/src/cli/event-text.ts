@@ -1,6 +1,7 @@
 import type { AuditRecord, EventNode, EventType, RuntimeEvent } from "@autonous/runtime";
 import { argumentsText, callText, farText, problemOf } from "../channels/terminal/event-words.ts";
 import { skillWords } from "../store/skill-words.ts";
+import { switchWords } from "../store/switch-words.ts";
 import { cutTo } from "../channels/terminal/width.ts";
 
 const DETAIL_LENGTH = 100;
@@ -19,6 +20,8 @@ const DETAILS: Readonly<Partial<Record<EventType, (payload: Payload) => string>>
   "turn.started":        ({ turn }) => String(turn),
   "turn.completed":      ({ turn }) => String(turn),
   "model.completed":     modelText,
+  "model.switched":      switchWords,
+  "model.billed":        billedText,
   "tool_call.started":   callText,
   "skill.activated":     (payload) => `${String(payload["skill"])} · ${skillWords(payload)}`,
   "tool_call.completed": ({ tool_name, latency_ms }) => `${String(tool_name)} · ${String(latency_ms)} ms`,
@@ -60,6 +63,12 @@ function modelText({ kind, calls, progress, answer, message }: Payload): string 
   if (kind === "invalid") return `cannot be used: ${String(message)}`;
   const names = Array.isArray(calls) ? calls.map((call) => String((call as { name?: unknown }).name)) : [];
   return `asks for ${names.join(", ")}${progress === "" ? "" : `: ${String(progress)}`}`;
+}
+
+function billedText({ provider, purpose, outcome, usage }: Payload): string {
+  const { input_tokens, output_tokens } = Object(usage) as Readonly<Record<string, unknown>>;
+  const what = `${String(purpose).replace("_", " ")}${outcome === "failed" ? ", failed attempt" : ""}`;
+  return `${String(provider)}: ${what}: ${String(input_tokens)} tokens in and ${String(output_tokens)} out`;
 }
 
 function oneLine(text: string): string {

@@ -64,7 +64,7 @@ async function readSession(state_dir: string, run_id: string, changedMs: number)
 }
 
 /** Calls, which are most of a record, need not be parsed. */
-const WANTED = ['"type":"agent.started"', '"type":"model.completed"'] as const;
+const WANTED = ['"type":"agent.started"', '"type":"model.completed"', '"type":"model.billed"'] as const;
 
 async function* wantedEvents(state_dir: string, run_id: string): AsyncIterable<RuntimeEvent> {
   for await (const lines of readLines(runFile(state_dir, run_id)))

@@ -3,6 +3,7 @@ import { createDirectProvider } from "./direct.ts";
 import { readAccess } from "./keys.ts";
 import type { AccessName } from "./keys.ts";
 import type { AiSdkOptions } from "./ai-sdk.ts";
+import { splitModels, withoutPassword } from "./model-list.ts";
 import type { ModelSettings } from "./model-settings.ts";
 import type { ModelProvider } from "./provider.ts";
 import { loadScriptProvider } from "./script.ts";
@@ -34,14 +35,48 @@ const SERVED: readonly ServedRow[] = [
   { form: "compatible-plain:<model>@<url>", pattern: /^compatible-plain:(\S+)@(https?:\/\/\S+)$/i, create: (named) => createRemote(named, { kind: "compatible",  access: "compatible", protocol: "plain" }) },
 ];
 
+type SettingsOf = (model: string) => ModelSettings;
+
 /**
- * The provider that a setting names, with its key from the environment, asked as `settingsOf` says for its name. Throws `InvalidArguments` on a setting, a script
- * or a key that cannot be used; asks nobody yet.
+ * The provider that a setting names, with its key from the environment, asked as `settingsOf` says for its name. Of a list
+ * the first one, with the others as its `fallbacks`. Throws `InvalidArguments` on a setting, a script or a key that cannot
+ * be used, of any of them; asks nobody yet.
  */
 export async function createProvider(
   setting: string,
   environment: NodeJS.ProcessEnv = process.env,
-  settingsOf: (model: string) => ModelSettings = () => ({}),
+  settingsOf: SettingsOf = () => ({}),
+): Promise<ModelProvider> {
+  const [only = "", ...others] = splitModels(setting);
+  const create = (model: string): Promise<ModelProvider> => createOne(model, environment, settingsOf);
+  if (others.length === 0) return await create(only);
+  const tried = await Promise.allSettled([only, ...others].map(create));
+  const problems = tried.flatMap((each, index) => (each.status === "rejected" ? [{ index, error: each.reason }] : []));
+  if (problems.length > 0) throw unusable([only, ...others], problems);
+  const [first, ...fallbacks] = tried.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+  if (first === undefined) throw new Error("A list of models has a first one");
+  return { ...first, fallbacks };
+}
+
+/** Which models of a list cannot be used, and why. What is not about a setting is thrown as it is. */
+function unusable(
+  models: readonly string[],
+  problems: readonly { readonly index: number; readonly error: unknown }[],
+): unknown {
+  const bug = problems.find(({ error }) => !(error instanceof ToolError));
+  if (bug !== undefined) return bug.error;
+  const told = problems.map(({ index, error }) => {
+    const name = withoutPassword(models[index] ?? "");
+    return `model ${index + 1} of ${models.length}, "${name}": ${(error as ToolError).message}`;
+  });
+  const hint = "Fix these models, or take them out of the list.";
+  return new ToolError("InvalidArguments", `Cannot use the list of models: ${told.join("; ")}`, { hint });
+}
+
+async function createOne(
+  setting: string,
+  environment: NodeJS.ProcessEnv,
+  settingsOf: SettingsOf,
 ): Promise<ModelProvider> {
   for (const { pattern, create } of SERVED) {
     const match = pattern.exec(setting);
@@ -52,7 +87,7 @@ export async function createProvider(
     return context_tokens === undefined ? provider : { ...provider, context_tokens };
   }
   const forms = SERVED.map(({ form }) => form).join(", ");
-  const message = `Cannot use the model "${withoutPassword(setting)}": AUTONOUS_MODEL is one of ${forms}`;
+  const message = `Cannot use the model "${withoutPassword(setting)}": AUTONOUS_MODEL is one of ${forms}, or several of them separated by commas`;
   throw new ToolError("InvalidArguments", message, {
     setting: withoutPassword(setting),
     hint: "Set AUTONOUS_MODEL, or --model, to one of these.",
@@ -72,8 +107,4 @@ async function createRemote(
   const reached = readAccess(access, environment, server);
   const { createAiSdkProvider } = await import("./ai-sdk.ts");
   return createAiSdkProvider({ name: setting, model, access: reached, settings, ...how });
-}
-
-function withoutPassword(setting: string): string {
-  return setting.replaceAll(/\/\/[^/@\s]*@/g, "//***@");
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { costOf } from "./prices.ts";
+import { billedTokens, costOf } from "./prices.ts";
 
 const TABLE = {
   "claude-x": {
@@ -34,4 +34,27 @@ for (const { model, usage, cost } of COSTS) {
     if (cost === undefined) expect(is).toBeUndefined();
     else expect(is).toBeCloseTo(cost, 12);
   });
+}
+
+// oxfmt-ignore
+const COUNTED = [
+  { title: "all of it where nothing was cached",           model: "anthropic:claude-x",        usage: { input_tokens: 1000, output_tokens: 10 },                                                      tokens: 1010 },
+  { title: "cache reads by the user's price",              model: "anthropic:claude-x",        usage: { input_tokens: 1000, output_tokens: 10, cached_input_tokens: 900 },                            tokens: 200 },
+  { title: "cache writes in full",                         model: "anthropic:claude-x",        usage: { input_tokens: 1000, output_tokens: 10, cached_input_tokens: 500, cache_write_tokens: 500 },   tokens: 560 },
+  { title: "cache reads by the list price",                model: "anthropic:claude-sonnet-5-5", usage: { input_tokens: 1000, output_tokens: 0, cached_input_tokens: 1000 },                          tokens: 50 },
+  { title: "a tenth where the price has none for reads",   model: "openai:gpt-x",              usage: { input_tokens: 1000, output_tokens: 0, cached_input_tokens: 1000 },                            tokens: 100 },
+  { title: "a tenth where there is no price",              model: "compatible:m@http://h/v1",  usage: { input_tokens: 1000, output_tokens: 5, cached_input_tokens: 995 },                             tokens: 110 },
+  { title: "no more than the input as cached",             model: "compatible:m@http://h/v1",  usage: { input_tokens: 10, output_tokens: 0, cached_input_tokens: 1_000_000 },                         tokens: 1 },
+  { title: "reads that cost more than other input once",   model: "compatible:dear",           usage: { input_tokens: 1000, output_tokens: 0, cached_input_tokens: 1000 },                            tokens: 1000 },
+  { title: "a tenth where all is free",                    model: "compatible:free",           usage: { input_tokens: 1000, output_tokens: 0, cached_input_tokens: 1000 },                            tokens: 100 },
+] as const;
+
+const MORE = {
+  ...TABLE,
+  dear: { input_per_million: 1, output_per_million: 1, cached_input_per_million: 2 },
+  free: { input_per_million: 0, output_per_million: 0, cached_input_per_million: 0 },
+};
+
+for (const { title, model, usage, tokens } of COUNTED) {
+  test(`against limits count: ${title}`, () => expect(billedTokens(model, usage, MORE)).toBe(tokens));
 }

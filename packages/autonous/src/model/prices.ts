@@ -19,9 +19,9 @@ export type PriceSource = { readonly from: "table" } | { readonly from: "list"; 
 
 /** What a round cost; undefined where neither the table nor the list of prices knows the model. */
 export function costOf(model: string, usage: ModelUsage, table: Prices, now = Date.now()): number | undefined {
-  const row = findByModel(table, model) ?? listPriceOf(model, { input_tokens: usage.input_tokens, now })?.price;
+  const row = priceOf(model, usage, table, now);
   if (row === undefined) return undefined;
-  const cached = Math.min(usage.cached_input_tokens ?? 0, usage.input_tokens);
+  const cached = cachedOf(usage);
   const written = Math.min(usage.cache_write_tokens ?? 0, usage.input_tokens - cached);
   const whole =
     (usage.input_tokens - cached - written) * row.input_per_million +
@@ -29,6 +29,35 @@ export function costOf(model: string, usage: ModelUsage, table: Prices, now = Da
     written * (row.cache_write_per_million ?? row.input_per_million) +
     usage.output_tokens * row.output_per_million;
   return whole / 1_000_000;
+}
+
+/** The price of a request of that size. */
+function priceOf(
+  model: string,
+  { input_tokens }: Pick<ModelUsage, "input_tokens">,
+  table: Prices,
+  now: number,
+): Price | undefined {
+  return findByModel(table, model) ?? listPriceOf(model, { input_tokens, now })?.price;
+}
+
+function cachedOf({ input_tokens, cached_input_tokens = 0 }: ModelUsage): number {
+  return Math.min(cached_input_tokens, input_tokens);
+}
+
+/** What reading from the cache costs as a share of other input, where no price says so: most providers ask for a tenth. */
+const CACHED_SHARE = 0.1;
+
+/**
+ * Tokens as they count against `max_tokens` and quotas: all of them, but what was read from the provider's cache only by
+ * its share of the price. A whole number, rounded up.
+ */
+export function billedTokens(model: string, usage: ModelUsage, table: Prices = {}, now = Date.now()): number {
+  const { input_per_million = 0, cached_input_per_million } = priceOf(model, usage, table, now) ?? {};
+  const isKnown = cached_input_per_million !== undefined && input_per_million > 0;
+  const share = isKnown ? Math.min(1, cached_input_per_million / input_per_million) : CACHED_SHARE;
+  const cached = cachedOf(usage);
+  return Math.ceil(usage.input_tokens - cached + cached * share) + usage.output_tokens;
 }
 
 /** Undefined: the model has no price. */

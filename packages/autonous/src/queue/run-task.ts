@@ -22,7 +22,7 @@ export interface RunTaskOptions {
   readonly provider: ModelProvider;
   readonly limits: TaskLimits;
   /** How the model is asked: what fits, what it costs, what the workspace says about itself. */
-  readonly readAsking?: () => Promise<Pick<AgentOptions, "context_tokens" | "costOf" | "project">>;
+  readonly readAsking?: () => Promise<Pick<AgentOptions, "billedTokens" | "context_tokens" | "costOf" | "project">>;
   readonly clock: () => number;
 }
 

@@ -566,18 +566,23 @@ function storeContract(kind: (typeof STORE_KINDS)[number]): void {
         const { store } = await scratch();
         const lease = await begin(store);
         const about = { tool_call_id: "call_1", tool_name: "ls" };
-        await store
-          .journal(lease.task.run_id, lease)
-          .append([
-            draftFor(lease, "model.completed"),
-            draftFor(lease, "tool_call.started", about),
-            draftFor(lease, "tool_call.failed", { ...about, error: "NotFound" }),
-            draftFor(lease, "model.failed", { code: "ModelFailed", message: "overloaded" }),
-          ]);
+        await store.journal(lease.task.run_id, lease).append([
+          draftFor(lease, "model.completed"),
+          draftFor(lease, "tool_call.started", about),
+          draftFor(lease, "tool_call.failed", { ...about, error: "NotFound" }),
+          draftFor(lease, "model.switched", {
+            from: "a:x",
+            to: "b:y",
+            reason: "connection",
+            message: "ECONNREFUSED",
+          }),
+          draftFor(lease, "model.failed", { code: "ModelFailed", message: "overloaded" }),
+        ]);
         const details = await store.tasks.get(lease.task.task_id);
         expect(details?.audit.slice(1).map(({ phase, message: text }) => `${phase}: ${text}`)).toEqual([
           "model: the model answered",
           "tool: ls failed: NotFound",
+          "model: Falling back to b:y: a:x cannot be reached (ECONNREFUSED)",
           "model: the model did not answer: overloaded",
         ]);
       });

@@ -1,5 +1,6 @@
 import type { EventType, RuntimeEvent } from "@autonous/runtime";
 import type { Queries } from "./database.ts";
+import { switchWords } from "./switch-words.ts";
 
 type Phase = "ingress" | "model" | "tool" | "reply" | "done" | "failed";
 
@@ -16,6 +17,7 @@ export const LINES: Partial<Record<EventType, AuditLine>> = {
   "task.queued":          { phase: "ingress", message: (payload) => payload["by"] === undefined ? `taken from ${said(payload, "source")}` : `put back by ${said(payload, "by")}` },
   "model.completed":      { phase: "model",   message: () => "the model answered" },
   "model.failed":         { phase: "model",   message: (payload) => `the model did not answer: ${said(payload, "message")}` },
+  "model.switched":       { phase: "model",   message: switchWords },
   "tool_call.completed":  { phase: "tool",    message: (payload) => `${said(payload, "tool_name")} succeeded` },
   "tool_call.failed":     { phase: "tool",    message: (payload) => `${said(payload, "tool_name")} failed: ${said(payload, "error")}` },
   "reply.sent":           { phase: "reply",   message: (payload) => `${payload["file"] === undefined ? "" : `"${fileName(payload["file"])}" `}sent by ${said(payload, "channel")}` },

@@ -112,6 +112,10 @@ test("the model's tokens, cost and failures are counted under its name", () => {
     event("model.completed", 0, { usage, cost: 0.5, latency_ms: 1500 }),
     event("model.failed", 0, { code: "ModelFailed", reason: "overloaded", latency_ms: 10 }),
     event("model.failed", 0, { code: "Cancelled", latency_ms: 10 }),
+    event("model.billed", 0, { provider: "anthropic:some", usage: { input_tokens: 50, output_tokens: 0 }, cost: 0.25 }),
+    event("model.switched", 0, { from: "anthropic:some", to: "openai:other", reason: "quota", message: "m" }),
+    event("model.completed", 0, { provider: "openai:other", usage, cost: 0.125 }),
+    event("model.failed", 0, { code: "Timeout", latency_ms: 10 }),
     event("agent.failed", 0),
     event("model.completed", 0, { usage: null, cost: null }),
   );
@@ -120,10 +124,15 @@ test("the model's tokens, cost and failures are counted under its name", () => {
     'autonous_model_requests_total{model="anthropic:some",outcome="overloaded"} 1',
     'autonous_model_requests_total{model="anthropic:some",outcome="Cancelled"} 1',
     'autonous_model_requests_total{model="unknown",outcome="ok"} 1',
-    'autonous_model_tokens_total{model="anthropic:some",direction="in"} 100',
+    'autonous_model_tokens_total{model="anthropic:some",direction="in"} 150',
     'autonous_model_tokens_total{model="anthropic:some",direction="out"} 7',
     'autonous_model_tokens_total{model="anthropic:some",direction="cached"} 60',
-    'autonous_model_cost_total{model="anthropic:some"} 0.5',
+    'autonous_model_cost_total{model="anthropic:some"} 0.75',
+    'autonous_model_requests_total{model="anthropic:some",outcome="quota"} 1',
+    'autonous_model_requests_total{model="openai:other",outcome="ok"} 1',
+    'autonous_model_requests_total{model="openai:other",outcome="Timeout"} 1',
+    'autonous_model_tokens_total{model="openai:other",direction="in"} 100',
+    'autonous_model_cost_total{model="openai:other"} 0.125',
   ])
     expect({ line, told: has(line) }).toEqual({ line, told: true });
 });

@@ -90,9 +90,11 @@ export class EventMetrics {
 
   #model({ type, run_id, payload }: RuntimeEvent): void {
     const registry = this.#registry;
-    const model = this.#models.get(run_id) ?? "unknown"; // its run began before this process did
+    // Without either, its run began before this process did.
+    const model = textOf(payload["provider"] ?? payload["from"] ?? this.#models.get(run_id));
+    if (type === "model.switched") remember(this.#models, run_id, textOf(payload["to"]));
     const outcome = type === "model.completed" ? "ok" : textOf(payload["reason"] ?? payload["code"]);
-    registry.add("autonous_model_requests_total", { model, outcome });
+    if (type !== "model.billed") registry.add("autonous_model_requests_total", { model, outcome });
     const { latency_ms, cost } = payload;
     if (typeof latency_ms === "number")
       registry.observe("autonous_model_request_duration_seconds", { model }, latency_ms / 1000);

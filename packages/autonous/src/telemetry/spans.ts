@@ -76,7 +76,7 @@ export class SpanMaker {
   async #modelSpan(event: RuntimeEvent): Promise<EventSpan> {
     const agent = await this.#agentAbove(event);
     const { payload } = event;
-    const model = modelOf(agent?.provider);
+    const model = modelOf(textOf(payload["provider"]) ?? agent?.provider);
     const endMs = Date.parse(event.ts);
     const latencyMs = typeof payload["latency_ms"] === "number" ? payload["latency_ms"] : 0;
     const finish = payload["finish"];

@@ -2,6 +2,7 @@ import { makeVisible } from "@autonous/runtime";
 import type { EventType, RuntimeEvent } from "@autonous/runtime";
 import { isObject, parseKept } from "../../store/kept-json.ts";
 import type { Store } from "../../store/store.ts";
+import { switchWords } from "../../store/switch-words.ts";
 import { callText, farText } from "../terminal/event-words.ts";
 import type { TelegramClient } from "./client.ts";
 import { chatOf } from "./incoming.ts";
@@ -28,6 +29,8 @@ interface Shown {
   readonly task_id: string;
   readonly since: number;
   turn: number;
+  /** That another model is asked, and why. */
+  fallback: string;
   call: string;
   call_id: unknown;
   /** How far the call says it is. */
@@ -51,6 +54,7 @@ const CHANGES: Readonly<Partial<Record<EventType, Change>>> = {
   "task.started":        () => undefined,
   "task.resumed":        () => undefined,
   "turn.started":        (shown, { turn }) => { shown.turn = Number(turn); },
+  "model.switched":      (shown, payload) => { shown.fallback = short(switchWords(payload), CALL_LENGTH); },
   "tool_call.started":   (shown, payload) => showCall(shown, payload["tool_call_id"], short(callText(payload), CALL_LENGTH)),
   "progress":            (shown, payload) => { if (payload["tool_call_id"] === shown.call_id) shown.far = short(farText(payload), CALL_LENGTH); },
   "tool_call.completed": (shown) => showCall(shown, undefined, ""),
@@ -123,7 +127,7 @@ export class Progress {
   #begin(chat: number, task_id: string): Shown {
     const known = this.#shown.get(chat);
     if (known?.task_id === task_id) return known;
-    const fresh = { turn: 0, call: "", call_id: undefined, far: "", text: "", nextAt: 0, typingAt: 0 };
+    const fresh = { turn: 0, fallback: "", call: "", call_id: undefined, far: "", text: "", nextAt: 0, typingAt: 0 };
     const shown = { task_id, since: this.#options.clock(), ...fresh };
     this.#shown.set(chat, known?.message_id === undefined ? shown : { ...shown, message_id: known.message_id });
     return this.#shown.get(chat) ?? shown;
@@ -200,9 +204,9 @@ export class Progress {
   }
 }
 
-function textOf({ turn, call, far }: Shown): string {
+function textOf({ turn, fallback, call, far }: Shown): string {
   const head = turn > 1 ? `Working, turn ${turn}` : "Working";
-  return [head, call, far].filter((part) => part !== "").join("\n");
+  return [head, fallback, call, far].filter((part) => part !== "").join("\n");
 }
 
 function short(text: string, length: number): string {

@@ -46,6 +46,8 @@ const SHOWN = [
   { title: "not the answer",             event: event("model.completed", { kind: "final", answer: "42" }),        shows: [] },
   { title: "a model that failed",        event: event("model.failed", { code: "ModelFailed", message: "no answer" }), shows: ["  the model failed", "    no answer"] },
   { title: "no failure of a model that was stopped", event: event("model.failed", { code: "Cancelled", message: "m" }), shows: [] },
+  { title: "that another model is asked", event: event("model.switched", { from: "anthropic:a", to: "openai:b", reason: "quota", message: "400 no \u001bcredit" }), shows: ["  Falling back to openai:b: anthropic:a is out of credit (400 no \\ecredit)"] },
+  { title: "nothing of what was paid besides", event: event("model.billed", { usage: { input_tokens: 1, output_tokens: 1 } }), shows: [] },
   { title: "a call that went well",      event: event("tool_call.completed", CALL),                               shows: ['  ok 12 ms  edit a.txt'] },
   { title: "where a file is that was attached", event: event("tool_call.completed", { ...CALL, attachments: [{ artifact: "artifacts/00-a.txt", name: "a\u001b.txt", caption: "see" }] }), shows: ['  ok 12 ms  edit a.txt', "    attached a\\e.txt (see): /state/runs/run_1/artifacts/00-a.txt"] },
   { title: "a call that failed",         event: event("tool_call.failed", { ...CALL, error: { code: "NoMatch", message: "not there" } }), shows: ['  failed 12 ms  edit a.txt', "    NoMatch: not there"] },

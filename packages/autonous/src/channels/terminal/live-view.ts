@@ -6,6 +6,7 @@ import { callWords, problemOf } from "./event-words.ts";
 import { noteLines } from "./note-lines.ts";
 import { outputLines } from "./output-lines.ts";
 import { skillWords } from "../../store/skill-words.ts";
+import { switchWords } from "../../store/switch-words.ts";
 import { createProgressView } from "./progress-view.ts";
 import type { Layout } from "./plain-layout.ts";
 import type { Screen } from "./screen.ts";
@@ -52,7 +53,7 @@ export function createLiveView(screen: Screen, options: LiveViewOptions = {}): L
 
   /** What was seen as it came is not shown again. */
   function settle({ type, payload }: RuntimeEvent): boolean {
-    if (type === "model.failed") stream.drop();
+    if (type === "model.failed" || type === "model.switched") stream.drop();
     if (type !== "model.completed") return false;
     const isFinal = payload["kind"] === "final";
     const isShown = stream.settle(textOr(payload[isFinal ? "answer" : "progress"], ""));
@@ -112,6 +113,7 @@ const LIVE: Readonly<Partial<Record<EventType, (payload: Payload, context: LiveC
   "turn.started":        ({ turn }, { screen }) => [line(screen, "bold", `turn ${String(turn)}`)],
   "model.completed":     modelLines,
   "model.failed":        modelFailedLines,
+  "model.switched":      (payload, { screen }) => paragraph(screen, switchWords(payload), { indent: "  ", style: "yellow" }),
   "tool_call.completed": completedLines,
   "tool_call.failed":    failedLines,
   "approval_granted":    grantedLines,

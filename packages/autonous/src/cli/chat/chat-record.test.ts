@@ -51,14 +51,17 @@ test("use is counted for each model, and a round without a price makes the cost 
       round("b", { usage: { ...usage, estimated: true }, cost: null }),
       round("c", { kind: "summary", provider: "anthropic:x", usage, cost: 1 }),
       round("b", { usage: null }),
+      { ...round("b", { provider: "openai:z", usage, cost: 0.125 }), type: "model.billed" },
+      round("b", { provider: "openai:z", usage, cost: 0.125 }),
     ]),
   );
   expect(messages).toBe(2);
   expect(models).toMatchObject([
     { model: "anthropic:x", rounds: 3, input_tokens: 30, cached_input_tokens: 12, cost: 1.75, estimated: false },
     { model: "compatible:y", rounds: 1, cost: null, estimated: true },
+    { model: "openai:z", rounds: 1, input_tokens: 20, cost: 0.25 },
   ]);
-  expect(totalUse(models)).toMatchObject({ rounds: 4, input_tokens: 40, output_tokens: 8, cost: null });
+  expect(totalUse(models)).toMatchObject({ rounds: 5, input_tokens: 60, output_tokens: 12, cost: null });
   expect(totalUse([])).toMatchObject({ rounds: 0, cost: 0 });
 });
 

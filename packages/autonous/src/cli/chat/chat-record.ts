@@ -64,6 +64,7 @@ export async function readChatRecord(events: AsyncIterable<RuntimeEvent>): Promi
 const PLACES: Readonly<Record<string, (draft: Draft, event: RuntimeEvent) => void>> = {
   "agent.started":       noteStart,
   "model.completed":     noteUse,
+  "model.billed":        noteUse,
   "tool_call.completed": noteChange,
   "tool_call.failed":    noteChange,
   "undo.applied":        noteUndo,
@@ -88,14 +89,14 @@ interface RecordedRound {
   readonly provider?: string;
 }
 
-function noteUse({ providers, models }: Draft, { task_id, payload }: RuntimeEvent): void {
+function noteUse({ providers, models }: Draft, { type, task_id, payload }: RuntimeEvent): void {
   const { usage, cost = null, provider } = payload as RecordedRound;
   if (!usage) return;
   const model = provider ?? providers.get(task_id ?? "") ?? "?";
   const before = models.get(model);
   models.set(model, {
     model,
-    rounds: (before?.rounds ?? 0) + 1,
+    rounds: (before?.rounds ?? 0) + (type === "model.completed" ? 1 : 0),
     input_tokens: (before?.input_tokens ?? 0) + usage.input_tokens,
     output_tokens: (before?.output_tokens ?? 0) + usage.output_tokens,
     cached_input_tokens: (before?.cached_input_tokens ?? 0) + (usage.cached_input_tokens ?? 0),

@@ -72,7 +72,7 @@ export async function say(chat: Chat, text: string): Promise<void> {
   await report(asked, session, print);
   if (print.json) return;
   const { profile } = place.configuration.policy;
-  print.note(statusLine({ ...asked, model: session.provider.name, profile }, print.noteWidth));
+  print.note(statusLine({ model: session.provider.name, ...asked, profile }, print.noteWidth));
 }
 
 function remember(chat: Chat, { messages, window, outcome, error }: Asked): void {

@@ -13,8 +13,10 @@ export async function changeModel(chat: Chat, name: string): Promise<void> {
   if (name !== "") {
     session.provider = await providerOf(place.configuration, name);
   }
-  if (print.json) return print.document({ ok: true, model: session.provider.name });
-  print.note(`${session.provider.name} answers`);
+  const { name: model, fallbacks = [] } = session.provider;
+  const others = fallbacks.map((each) => each.name);
+  if (print.json) return print.document({ ok: true, model, ...(others.length === 0 ? {} : { fallbacks: others }) });
+  print.note(`${model} answers${others.length === 0 ? "" : `; where it is down: ${others.join(", ")}`}`);
 }
 
 export async function showTools({ session, print }: Chat): Promise<void> {

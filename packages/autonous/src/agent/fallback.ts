@@ -1,0 +1,92 @@
+import type { RuntimeEvent } from "@autonous/runtime";
+import { failureReason, REASONS } from "../model/failure.ts";
+import type { FailureReason } from "../model/failure.ts";
+import type { ModelProvider } from "../model/provider.ts";
+import { NoReply } from "./consult.ts";
+import type { Asking } from "./consult.ts";
+import type { Run } from "./run.ts";
+
+/** How long a model is tried where there is another one: it may be down for an hour, or ask to be left alone for one. */
+const PATIENCE_MS = 60_000;
+
+interface FailedModel {
+  readonly provider: ModelProvider;
+  readonly error: NoReply;
+  readonly reason: FailureReason | undefined;
+}
+
+/**
+ * Asks the model in use, and where it is down or out of credit the next of the list, each at most once. The run stays
+ * with the one that answers. Each switch is on record before the next model is asked. Throws `NoReply`.
+ */
+export async function withFallback<T>(
+  run: Run,
+  parent_id: string | null,
+  ask: (asking: Asking) => Promise<T>,
+): Promise<T> {
+  const failed: FailedModel[] = [];
+  const untried = new Set(run.models.filter((each) => run.meter.canPay(each)));
+  for (;;) {
+    const { provider } = run;
+    untried.delete(provider);
+    try {
+      return await ask({ parent_id, ...(untried.size === 0 ? {} : { patience_ms: PATIENCE_MS }) });
+    } catch (error) {
+      const failure = error instanceof NoReply ? failureOf(provider, error) : undefined;
+      if (failure === undefined) throw error;
+      failed.push(failure);
+      const next = nextOf(run, untried);
+      if (next === undefined) throw summarise(failed, run);
+      const reached = run.meter.reached(0, next);
+      if (reached !== undefined) throw new NoReply("LimitReached", reached.message);
+      await switchModel(run, { parent_id, failure, next });
+    }
+  }
+}
+
+/** Undefined where another model is not to be asked. */
+function failureOf(provider: ModelProvider, error: NoReply): FailedModel | undefined {
+  if (error.code !== "ModelFailed") return undefined;
+  const reason = failureReason(error.cause);
+  return reason !== undefined && !REASONS[reason].fall_back ? undefined : { provider, error, reason };
+}
+
+/** The next one in the list after the model in use; after the last one comes the first. */
+function nextOf({ models, provider }: Run, untried: ReadonlySet<ModelProvider>): ModelProvider | undefined {
+  const at = models.indexOf(provider);
+  return [...models.slice(at), ...models.slice(0, at)].find((each) => untried.has(each));
+}
+
+interface Switch {
+  readonly parent_id: string | null;
+  readonly failure: FailedModel;
+  readonly next: ModelProvider;
+}
+
+async function switchModel(run: Run, { parent_id, failure, next }: Switch): Promise<void> {
+  const { provider, reason, error } = failure;
+  if (run.provider !== provider) return; // another call of the round met the same failure and has switched
+  const why = { ...(reason === undefined ? {} : { reason }), message: run.redact(error.message) };
+  await run.write({ type: "model.switched", parent_id, payload: { from: provider.name, to: next.name, ...why } });
+  run.provider = next;
+}
+
+/** Goes over a switch that is on record. A model that is no longer in the list is not used. */
+export function recallSwitch(run: Run, { payload }: RuntimeEvent): void {
+  const next = run.models.find(({ name }) => name === payload["to"]);
+  if (next !== undefined) run.provider = next;
+}
+
+/** All of them, as one failure: of a kind that a later try may help with, where one of them is. */
+function summarise(failed: readonly FailedModel[], run: Run): NoReply {
+  const [only] = failed;
+  const unpaid = run.models.filter((each) => !run.meter.canPay(each)).map(({ name }) => name);
+  if (only !== undefined && failed.length + unpaid.length === 1) return only.error;
+  const passing = failed.find(({ reason }) => reason === undefined || REASONS[reason].retry);
+  const { error } = passing ?? failed.find(({ reason }) => reason === "breaker_open") ?? failed.at(-1) ?? {};
+  const told = [
+    ...failed.map(({ provider, error: { message } }) => `"${provider.name}": ${message}`),
+    ...unpaid.map((name) => `"${name}": not asked, since it has no price and the cost is limited`),
+  ];
+  return new NoReply("ModelFailed", error?.cause, `None of the ${told.length} models answered. ${told.join("; ")}`);
+}

@@ -1,0 +1,40 @@
+import { ToolError } from "@autonous/runtime";
+
+/** How each model of a list begins. */
+const KINDS = ["script", "anthropic", "openai", "openai-chat", "google", "compatible", "compatible-plain"] as const;
+
+/**
+ * A comma begins the next model where one follows: names, addresses and files may hold commas themselves. `direct` is
+ * found too, to be refused.
+ */
+const NEXT = new RegExp(`,\\s*(?=(?:${KINDS.join("|")}):|direct\\s*(?:,|$))`, "i");
+/** What looks like a model of a provider that there is not, in the place of one. */
+const UNKNOWN = /,\s*[a-z][\w.-]*:(?!\/\/)/i;
+
+/** The models that a setting names, the first one first. Throws `InvalidArguments` on a list that cannot be used. */
+export function splitModels(setting: string): readonly string[] {
+  const parts = setting.split(NEXT);
+  const models = parts.length === 1 ? parts : parts.map((each) => each.trim());
+  const problem = problemOf(models);
+  if (problem === undefined) return models;
+  throw new ToolError("InvalidArguments", `Cannot use the list of models "${withoutPassword(setting)}": ${problem}`, {
+    hint: "Separate models by commas, such as: anthropic:<model>, openai:<model>, compatible:<model>@<url>.",
+  });
+}
+
+function problemOf(models: readonly string[]): string | undefined {
+  const isFile = (model: string): boolean => model.startsWith("script:");
+  const isOpen = (model: string): boolean => /^,|,\s*$/.test(model) || (model === "" && models.length > 1);
+  if (models.some((each) => !isFile(each) && isOpen(each))) return "a comma has no model beside it";
+  const unknown = models.find((each) => !isFile(each) && UNKNOWN.test(each));
+  if (unknown !== undefined)
+    return `"${withoutPassword(UNKNOWN.exec(unknown)?.[0].slice(1).trim() ?? "")}" begins no model`;
+  if (models.length > 1 && models.includes("direct")) return '"direct" is not a model, so it cannot stand in for one';
+  const twice = models.find((each, index) => models.indexOf(each) !== index);
+  return twice === undefined ? undefined : `"${withoutPassword(twice)}" is listed twice`;
+}
+
+/** For messages: an address may carry a password, or a key. */
+export function withoutPassword(setting: string): string {
+  return setting.replaceAll(/\/\/[^/@\s]*@/g, "//***@").replaceAll(/[?#][^\s,]+/g, "?***");
+}

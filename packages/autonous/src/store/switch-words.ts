@@ -1,0 +1,22 @@
+import type { RuntimeEvent } from "@autonous/runtime";
+
+/** What is wrong with a model, for people. The reasons are those of `model/failure.ts`. */
+// oxfmt-ignore
+const WRONG: Readonly<Record<string, string>> = {
+  quota:        "is out of credit",
+  key_refused:  "refuses the key",
+  not_found:    "was not found",
+  rate_limited: "is rate-limited",
+  server_error: "is down",
+  connection:   "cannot be reached",
+  timeout:      "does not answer in time",
+  cut_off:      "breaks off its replies",
+  redirected:   "redirects to another server",
+  breaker_open: "failed repeatedly",
+};
+
+/** `Falling back to openai:x: anthropic:y is out of credit (400 …)`. */
+export function switchWords({ from, to, reason, message }: RuntimeEvent["payload"]): string {
+  const wrong = WRONG[String(reason)] ?? "did not answer";
+  return `Falling back to ${String(to)}: ${String(from)} ${wrong} (${String(message)})`;
+}
