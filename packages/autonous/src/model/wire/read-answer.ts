@@ -12,7 +12,7 @@ import { EventParser } from "./server-sent-events.ts";
 import type { ServerEvent } from "./server-sent-events.ts";
 
 /** The wire formats that are read. */
-export const READERS = {
+const READERS = {
   chat: ChatAnswer,
   responses: ResponsesAnswer,
   messages: AnthropicAnswer,
