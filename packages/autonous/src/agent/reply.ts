@@ -5,6 +5,7 @@ import { parseReply } from "../model/json-reply.ts";
 import { asRecorded, meantCall, readCall, redactCall } from "./asked-calls.ts";
 import type { AskedCall, WantedCall } from "./asked-calls.ts";
 import type { Message, ModelReply } from "../model/provider.ts";
+import { MOST_CHARACTERS } from "../model/wire/received.ts";
 import type { Run } from "./run.ts";
 
 type AssistantMessage = Extract<Message, { readonly role: "assistant" }>;
@@ -100,8 +101,6 @@ export function readRecord(record: RoundRecord): ReadReply {
 }
 
 const MESSAGE_CHARACTERS = 4096;
-/** More than any model writes in one reply; what is longer is neither recorded nor run. */
-const MOST_CHARACTERS = 1024 * 1024;
 const MOST_CALLS = 200;
 
 /** What of a reply is beyond all bounds. */

@@ -143,7 +143,7 @@ const WHOLE: readonly WholeCase[] = [
 for (const { kind, title, body, text = "", calls = [], reasoning = "", finish = "stop" } of WHOLE) {
   for (const end of ["cleanly", "never"] as const) {
     test(`${kind}: one JSON with ${title} (ends ${end}) is the answer, with its usage`, async () => {
-      const pieces = [...JSON.stringify(body, undefined, 2)];
+      const pieces = JSON.stringify(body, undefined, 2).split("");
       const server = await startModelServer([raw(pieces, { type: "application/json", end })]);
       const { reply, asked, error, shown } = await askOnce(server, connectTo(server, kind));
       expect(error?.message).toBeUndefined();
