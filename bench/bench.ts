@@ -6,6 +6,7 @@ import { benchChanges, benchRead } from "./files.ts";
 import { benchLs } from "./ls.ts";
 import { benchModel } from "./model.ts";
 import { scratch } from "./place.ts";
+import { benchPromptCache } from "./prompt-cache.ts";
 import { benchQueue } from "./queue.ts";
 import { benchRecord } from "./record.ts";
 import { benchReplay } from "./replay.ts";
@@ -21,6 +22,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void> | void>> = {
   record: benchRecord,
   replay: benchReplay,
   model: benchModel,
+  "prompt-cache": benchPromptCache,
   queue: benchQueue,
   "cold-start": benchColdStart,
 };

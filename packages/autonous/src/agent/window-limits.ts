@@ -57,7 +57,7 @@ function rounded(ratio: number): number {
 
 /** After a refusal: what fits, and how the server counts, as far as it says so. Afterwards the same request counts as too large. */
 export function learnFromOverflow(known: ModelLimits, estimated: number, numbers: OverflowNumbers): ModelLimits {
-  const { limit, input, reply } = checked(numbers);
+  const { limit, input, reply } = checked(numbers, estimated);
   const before = ratioOf(known);
   if (limit === undefined) {
     const ratio = ratioFrom(estimated, input) ?? before;
@@ -75,19 +75,24 @@ export function learnFromOverflow(known: ModelLimits, estimated: number, numbers
   return { ratio, context_tokens: limit, ...(reply === undefined ? {} : { reply_tokens: reply }), ...searched };
 }
 
-/** What makes sense of the numbers: a request that is refused as too large is larger than what fits. */
-function checked({ limit_tokens, sent_tokens, reply_tokens }: OverflowNumbers): {
+interface CheckedNumbers {
   readonly limit?: number;
   readonly input?: number;
   readonly reply?: number;
-} {
+}
+
+/**
+ * Numbers that make sense: a request that is refused as too large is larger than what fits. Where far less was sent than
+ * is estimated here, something else was counted, such as messages.
+ */
+function checked({ limit_tokens, sent_tokens, reply_tokens }: OverflowNumbers, estimated: number): CheckedNumbers {
   const isLimit = limit_tokens !== undefined && limit_tokens >= LEAST_LIMIT && limit_tokens <= MOST_LIMIT;
-  const isSent = sent_tokens !== undefined && sent_tokens > 0 && sent_tokens <= MOST_LIMIT;
-  const reply =
-    reply_tokens !== undefined && reply_tokens > 0 && isSent && reply_tokens < sent_tokens ? reply_tokens : undefined;
-  const input = isSent ? { input: sent_tokens - (reply ?? 0) } : {};
-  if (!isLimit || (isSent && sent_tokens <= limit_tokens)) return input;
-  return { ...input, limit: limit_tokens, ...(reply === undefined || reply >= limit_tokens ? {} : { reply }) };
+  if (sent_tokens === undefined) return isLimit ? { limit: limit_tokens } : {};
+  const isReply = reply_tokens !== undefined && reply_tokens > 0 && reply_tokens < sent_tokens;
+  const input = sent_tokens - (isReply ? reply_tokens : 0);
+  if (input < estimated * LEAST_RATIO || sent_tokens > MOST_LIMIT) return {};
+  if (!isLimit || sent_tokens <= limit_tokens) return { input };
+  return { input, limit: limit_tokens, ...(isReply && reply_tokens < limit_tokens ? { reply: reply_tokens } : {}) };
 }
 
 /** Of what is known neither to fit nor not to: how far the next request goes. */
