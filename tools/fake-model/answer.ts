@@ -32,6 +32,7 @@ export async function answer(state: State, given: Answer): Promise<void> {
   const context: QuirkContext = {
     conversation: format.conversation(wire),
     refusal: (trouble) => format.refusal(trouble),
+    vendor: seen.vendor,
     tokens: tokensOf(seen.bytes),
   };
   const early = quirkOf(fault?.kind, format)?.answer;

@@ -27,6 +27,8 @@ export interface Oddities {
   readonly no_usage?: true;
   /** The parts of the content are a list, as Mistral's models that think have it. */
   readonly content_parts?: true;
+  /** Pieces of calls do not say which call they belong to. */
+  readonly no_index?: true;
   /** No `[DONE]`, or what stands for it, at the end of the stream. */
   readonly no_done?: true;
 }

@@ -195,6 +195,11 @@ const REFUSED: readonly { format: FormatKey; title: string; place: string; value
   { format: "anthropic", title: "a text before the results", place: "messages.2.content", value: [{ type: "text", text: "so:" }, toolResult("t1"), toolResult("t2")], says: /`tool_use` ids were found without `tool_result` blocks immediately after: t1, t2/ },
   { format: "anthropic", title: "a result without its call", place: "messages.2.content.0.tool_use_id", value: "t9", says: /^messages\.2\.content\.0: unexpected `tool_use_id` found in `tool_result` blocks: t9\./ },
   { format: "anthropic", title: "a result given twice",      place: "messages.2.content.1.tool_use_id", value: "t1", says: /Found multiple `tool_result` blocks with id: t1/ },
+  { format: "anthropic", title: "five cache marks",          place: "system", value: Array.from({ length: 5 }, (_, i) => ({ type: "text", text: `${i}`, cache_control: { type: "ephemeral" } })), says: /^A maximum of 4 blocks with cache_control may be provided\. Found 5\.$/ },
+  { format: "anthropic", title: "four cache marks",          place: "system", value: Array.from({ length: 4 }, (_, i) => ({ type: "text", text: `${i}`, cache_control: { type: "ephemeral" } })), status: 200, says: /^$/ },
+  { format: "anthropic", title: "a blank text",              place: "messages.2.content.2.text", value: " \n", says: /^messages: text content blocks must contain non-whitespace text$/ },
+  { format: "anthropic", title: "a reply begun with a blank at its end", place: "messages", value: [USER, { role: "assistant", content: "So " }], says: /cannot end with trailing whitespace/ },
+  { format: "anthropic", title: "a reply begun for it",      place: "messages", value: [USER, { role: "assistant", content: "So" }], status: 200, says: /^$/ },
   { format: "anthropic", title: "a thought that was altered", place: "messages.1.content", value: [{ type: "thinking", thinking: "x", signature: "y" }, toolUse("t1"), toolUse("t2")], says: /Invalid `signature` in `thinking` block/ },
   { format: "anthropic", title: "calls whose thoughts were lost", place: "thinking", value: { type: "enabled", budget_tokens: 500 }, says: /Expected `thinking` or `redacted_thinking`, but found `tool_use`/ },
   { format: "anthropic", title: "more to think than to say", place: "thinking", value: { type: "enabled", budget_tokens: 2000 }, says: /`max_tokens` must be greater than `thinking\.budget_tokens`/ },
@@ -236,8 +241,10 @@ test("Gemini of the third generation wants its signatures back", async () => {
     status: 400,
     says: expect.stringContaining("missing a thought_signature"),
   });
-  const signed = changed("gemini", "contents.1.parts.0.thoughtSignature", "x");
-  expect(await post("gemini", signed, { path })).toMatchObject({ status: 200 });
+  const signed = (signature: string): Body => changed("gemini", "contents.1.parts.0.thoughtSignature", signature);
+  expect(await post("gemini", signed("x"), { path })).toMatchObject({ says: "Thought signature is not valid." });
+  for (const taken of [`Cl${"a".repeat(24)}`, "skip_thought_signature_validator"])
+    expect(await post("gemini", signed(taken), { path })).toMatchObject({ status: 200 });
 });
 
 test("a compatible server overlooks fields, and nothing else", async () => {

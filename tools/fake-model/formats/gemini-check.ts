@@ -111,6 +111,9 @@ function* orderProblems(contents: readonly Json[]): Generator<Problem> {
     yield { message: "Please ensure that single turn requests end with a user role or the role field is empty." };
 }
 
+/** As it is given out, or one of the two words that Google documents for calls that another model made. */
+const SIGNATURE = /^(?:Cl[A-Za-z0-9]{24}|skip_thought_signature_validator|context_engineering_is_the_way_to_go)$/;
+
 /** From the third generation on, the first call of each step of the turn that is under way must bring its signature back. */
 function* signatureProblems(contents: readonly Json[]): Generator<Problem> {
   const isUserText = (content: Json): boolean =>
@@ -120,7 +123,10 @@ function* signatureProblems(contents: readonly Json[]): Generator<Problem> {
     if (i < begin) continue;
     const k = list(content["parts"]).findIndex((part) => record(part)["functionCall"] !== undefined);
     const part = record(list(content["parts"])[k]);
-    if (k !== -1 && (part["thoughtSignature"] ?? part["thought_signature"]) === undefined)
+    const signature = part["thoughtSignature"] ?? part["thought_signature"];
+    if (k !== -1 && signature !== undefined && !SIGNATURE.test(text(signature)))
+      yield { message: "Thought signature is not valid." };
+    if (k !== -1 && signature === undefined)
       yield {
         message: `Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call \`default_api:${text(record(part["functionCall"])["name"])}\`, position ${i + 1}.`,
       };

@@ -148,8 +148,9 @@ function* contentFrames(reply: Reply, answering: Answering, { dialect, frame }: 
   for (const refusal of pieces(reply.odd.refusal ?? "")) yield frame("text", { refusal });
   for (const [index, call] of callsOf(reply, answering, dialect).entries()) {
     const { name, arguments: given } = record(call["function"]);
-    if (dialect.wholeCalls || typeof given !== "string") {
-      yield withArguments(frame("call", { tool_calls: [{ index, ...call }] }), '"arguments":');
+    if (dialect.wholeCalls || reply.odd.no_index || typeof given !== "string") {
+      const place = reply.odd.no_index ? {} : { index };
+      yield withArguments(frame("call", { tool_calls: [{ ...place, ...call }] }), '"arguments":');
       continue;
     }
     yield frame("call", { tool_calls: [{ index, ...call, function: { name, arguments: "" } }] });

@@ -9,6 +9,8 @@ export interface QuirkContext {
   readonly conversation: Conversation;
   /** In the vendor's words and shape. */
   refusal(trouble: RefusalTrouble): Refusal;
+  /** Below whose path it came. */
+  readonly vendor: string | undefined;
   /** What the request counts for. */
   readonly tokens: number;
 }

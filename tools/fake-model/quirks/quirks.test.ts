@@ -1,6 +1,9 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { FormatName } from "../formats/format.ts";
 import { startFakeModel } from "../server.ts";
+import { VENDOR_NAMES } from "../vendors/vendors.ts";
 import { QUIRK_NAMES, QUIRKS, quirksOf } from "./quirks.ts";
 import type { QuirkName } from "./quirks.ts";
 
@@ -100,6 +103,11 @@ for (const target of FORMATS) {
     }
   });
 }
+
+test("the document lists every vendor and every quirk", () => {
+  const page = readFileSync(join(import.meta.dirname, "../../../docs/fake-model.md"), "utf8");
+  expect([...VENDOR_NAMES, ...QUIRK_NAMES].filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
 
 test("every quirk says what it is, and a quirk of another format is refused aloud", async () => {
   for (const name of QUIRK_NAMES) expect(QUIRKS[name].about.length).toBeGreaterThan(10);

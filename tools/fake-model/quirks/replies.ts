@@ -90,6 +90,8 @@ export const REPLIES = {
   id_empty:             { client: "uses it", formats: CHAT_ALIKE, about: "calls with an empty id", change: (reply) => changeCalls(reply, () => ({ given_id: "", id: () => "" })) },
   id_repeated:          { client: "uses it", formats: CHAT_ALIKE, about: "every call has the same id, in every reply", change: (reply) => changeCalls(reply, () => ({ given_id: "call_0", id: () => "call_0" })) },
 
+  index_missing:        { client: "uses it", formats: CHAT, about: "Gemini behind chat completions: calls without an index", change: (reply) => ({ ...reply, odd: { no_index: true } }) },
+
   refusal:              { client: "shows the refusal", about: "the model refuses, in the vendor's own field or event", change: (reply) => ({ ...withoutCalls(reply, ""), reasoning: "", odd: { refusal: "I'm sorry, but I can't help with that." } }) },
   malformed_function_call: { client: "tells the model", formats: ["gemini"], about: "Gemini: MALFORMED_FUNCTION_CALL", change: (reply) => ({ ...withoutCalls(reply, ""), odd: { finish_reason: { value: "MALFORMED_FUNCTION_CALL" } } }) },
   huge_answer:          { client: "uses it", about: "an answer of 10 MB", change: (reply) => withoutCalls(reply, `${reply.text} `.repeat(Math.ceil(HUGE_BYTES / (reply.text.length + 1)))) },
