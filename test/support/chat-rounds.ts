@@ -42,6 +42,8 @@ export interface Rounds {
   /** What was said before. Default: a question. */
   readonly before?: readonly Message[];
   readonly system?: string;
+  /** What the server answers before these, without a round of its own. */
+  readonly first?: readonly Answer[];
 }
 
 interface Played {
@@ -53,7 +55,7 @@ interface Played {
 /** Asks once for each answer, and makes the calls of each reply, as the loop does, with everything as the record has it. */
 export async function playRounds(answers: readonly Answer[], how: Rounds): Promise<Played> {
   const { path, model = "m", kind = "compatible", settings = {}, system = "Be brief." } = how;
-  const server = await startModelServer(answers);
+  const server = await startModelServer([...(how.first ?? []), ...answers]);
   const url = `${server.url}/${path}`;
   const setting = kind.startsWith("compatible") ? `${kind}:${model}@${url}` : `${kind}:${model}`;
   const provider = await createProvider(setting, how.environment?.(url) ?? {}, () => settings);

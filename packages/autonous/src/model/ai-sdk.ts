@@ -1,4 +1,4 @@
-import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { redact } from "@autonous/runtime";
 import { KINDS } from "./ai-sdk-models.ts";
 import type { KindRow, ModelKind } from "./ai-sdk-models.ts";
@@ -13,7 +13,11 @@ import type { Failure } from "./failure.ts";
 import { createGuardedFetch, REPLY_TIMES } from "./guarded-fetch.ts";
 import type { ReplyTimes } from "./guarded-fetch.ts";
 import type { Access } from "./keys.ts";
+import { claudeRow } from "./claude-models.ts";
 import type { ModelSettings } from "./model-settings.ts";
+import { askFitting, inputTokens, replyTokens, wantsNewName } from "./output-limits.ts";
+import { beginsWithThought, callOptions, planReply } from "./reply-settings.ts";
+import type { ReplyPlan } from "./reply-settings.ts";
 import { makePlainPrompt } from "./plain-messages.ts";
 import type { CompleteOptions, ModelProvider, ModelReply, ModelRequest } from "./provider.ts";
 import { readFailure } from "./read-failure.ts";
@@ -48,6 +52,9 @@ interface Asked {
   readonly options: CompleteOptions;
   readonly received: Received;
   readonly habits: Habits;
+  readonly plan: ReplyPlan;
+  /** The longest reply that is asked for. Undefined: the server's own default. */
+  readonly max_tokens: number | undefined;
 }
 
 /** What was found out about a server. */
@@ -80,18 +87,22 @@ export function createAiSdkProvider(given: AiSdkOptions): ModelProvider {
   const habits: Habits = { unfinished: 0 };
   // A server of one's own decides for itself how much of a model's window it gives.
   const context_tokens = kind === "compatible" ? undefined : contextTokens(model);
+  const { settings = {} } = given;
+  const plan = planReply({ kind, model, settings, vendors: vendorsOf({ kind, model, base_url: access.base_url }) });
+  const window = settings.context_tokens ?? context_tokens;
   return {
     name,
     protocol,
     ...(context_tokens === undefined ? {} : { context_tokens }),
-    ...(given.settings?.max_output_tokens === undefined ? {} : { max_output_tokens: given.settings.max_output_tokens }),
+    ...(settings.max_output_tokens === undefined ? {} : { max_output_tokens: settings.max_output_tokens }),
     ...(protocol === "native" && "takesImages" in KINDS[kind] ? { takes_images: true } : {}),
     complete: async (request, options) => {
       let received = new Received();
-      const attempt = async (): Promise<ModelReply> => {
-        received = new Received();
-        return await passBreaker(breaker, given, { request, options, received, habits });
-      };
+      const attempt = async (): Promise<ModelReply> =>
+        await askFitting(fittingReply(given, { plan, window, request }), async (max_tokens) => {
+          received = new Received();
+          return await passBreaker(breaker, given, { request, options, received, habits, plan, max_tokens });
+        });
       return await withRetries(attempt, {
         limits: withPatience(retry, options),
         clock,
@@ -113,6 +124,22 @@ export function createAiSdkProvider(given: AiSdkOptions): ModelProvider {
       });
     },
   };
+}
+
+interface Planned {
+  readonly plan: ReplyPlan;
+  readonly window: number | undefined;
+  readonly request: ModelRequest;
+}
+
+function fittingReply(
+  { access, model, clock = Date.now }: AiSdkOptions,
+  { plan: { max_tokens }, window, request }: Planned,
+): Parameters<typeof askFitting>[0] {
+  const of = { base_url: access.base_url, model };
+  const input = (): number => inputTokens(request);
+  const first = max_tokens === undefined ? undefined : replyTokens(of, { max_tokens, window, input });
+  return { of, first, read: (error) => readFailure(error, clock()) };
 }
 
 function shorten(text: string): string {
@@ -194,8 +221,9 @@ interface Line {
   readonly signal: AbortSignal;
 }
 
-async function askNatively(line: Line, { request, options }: Asked): Promise<ModelReply> {
-  const { given, row, vendors, language, signal } = line;
+async function askNatively(line: Line, asked: Asked): Promise<ModelReply> {
+  const { given, row, vendors, language } = line;
+  const { request, options } = asked;
   const { name: maker, kind, model } = given;
   const cacheMark = kind === "compatible" ? chatCacheMark(vendors, model) : row.cacheMark;
   const { prompt, tools, names } = makePrompt(request, {
@@ -206,22 +234,29 @@ async function askNatively(line: Line, { request, options }: Asked): Promise<Mod
   });
   const offered = tools.length === 0 ? {} : { tools };
   const sent = kind === "compatible" ? markParts(prompt) : prompt;
-  const { stream } = await language.doStream({ prompt: sent, ...offered, ...commonOptions(row, signal) });
+  const { stream } = await language.doStream({ prompt: sent, ...offered, ...commonOptions(line, asked, sent) });
   return { ...(await readReply(stream, { maker, names, ...shown(options) })), maker };
 }
 
-async function askInWords({ given, row, language, signal }: Line, { request, options }: Asked): Promise<ModelReply> {
-  const { stream } = await language.doStream({ prompt: makePlainPrompt(request), ...commonOptions(row, signal) });
+async function askInWords(line: Line, asked: Asked): Promise<ModelReply> {
+  const { given, language } = line;
+  const prompt = makePlainPrompt(asked.request);
+  const { stream } = await language.doStream({ prompt, ...commonOptions(line, asked, prompt) });
   const names = mapToolNames([]);
-  const { text, finish } = await readReply(stream, { maker: given.name, names, ...shown(options) });
+  const { text, finish } = await readReply(stream, { maker: given.name, names, ...shown(asked.options) });
   return { kind: "plain", text, finish };
 }
 
 function commonOptions(
-  { providerOptions }: KindRow,
-  abortSignal: AbortSignal,
+  { given, row, signal: abortSignal }: Line,
+  { plan, max_tokens }: Asked,
+  prompt: LanguageModelV4Prompt,
 ): Omit<LanguageModelV4CallOptions, "prompt"> {
-  return { abortSignal, ...(providerOptions === undefined ? {} : { providerOptions }) };
+  const { kind, model, access } = given;
+  const isNewName = wantsNewName({ base_url: access.base_url, model });
+  const always = row.providerOptions;
+  const mayThink = claudeRow(model) === undefined || beginsWithThought(prompt);
+  return { abortSignal, ...callOptions(plan, { kind, model, max_tokens, isNewName, always, mayThink }) };
 }
 
 function shown({ onDelta }: CompleteOptions): Pick<CompleteOptions, "onDelta"> {

@@ -2,8 +2,8 @@ import type { LanguageModelV4, LanguageModelV4Prompt, SharedV4ProviderOptions } 
 import { ChatReasoningReader } from "./chat-reasoning.ts";
 import type { Vendors } from "./vendors.ts";
 
-/** The name under which members of messages and of the request are given to the library. */
-const NAME = "compatible";
+/** The name under which members of the request are given to the library. */
+export const CHAT = "compatible";
 /** The name under which the library looks for members of messages. */
 const MEMBERS = "openaiCompatible";
 
@@ -19,7 +19,7 @@ interface Served {
 export async function createCompatible({ model, key, base_url, fetch, vendors }: Served): Promise<LanguageModelV4> {
   const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
   const provider = createOpenAICompatible({
-    name: NAME,
+    name: CHAT,
     baseURL: base_url,
     ...(key === undefined ? {} : { apiKey: key }),
     fetch,
@@ -44,7 +44,7 @@ export function chatMembers(members: SharedV4ProviderOptions[string]): SharedV4P
 
 /** Members of the request beside the standard's. `reasoningEffort` is the library's name for `reasoning_effort`. */
 export function chatOptions(options: SharedV4ProviderOptions[string]): SharedV4ProviderOptions {
-  return { [NAME]: options };
+  return { [CHAT]: options };
 }
 
 /** Claude keeps nothing in its cache without marks, whoever serves it. Gateways name it `anthropic/claude-…`. */

@@ -1,0 +1,36 @@
+import type { Effort } from "./model-settings.ts";
+
+/** What is known of a family of Claude. */
+export interface ClaudeRow {
+  /** The longest reply that it gives. */
+  readonly reply: number;
+  readonly efforts: readonly Effort[];
+  /** `budget`: so many tokens. `either`: a budget, or by itself. `adaptive`: by itself only. */
+  readonly thinks: "never" | "budget" | "either" | "adaptive";
+  /** Its thinking cannot be turned off. */
+  readonly staysOn?: true;
+}
+
+const ALL: readonly Effort[] = ["low", "medium", "high", "xhigh", "max"];
+
+/** The first row that fits counts. */
+// oxfmt-ignore
+const CLAUDES: readonly (ClaudeRow & { readonly model: RegExp })[] = [
+  { model: /claude-(?:sonnet|opus)-5-5|claude-fable-5/,         reply: 128_000, efforts: ALL,                              thinks: "adaptive", staysOn: true },
+  { model: /claude-haiku-5-5/,                                  reply: 128_000, efforts: ALL,                              thinks: "adaptive" },
+  { model: /claude-(?:opus-5|sonnet-5|opus-4-[78])/,            reply: 128_000, efforts: ALL,                              thinks: "either" },
+  { model: /claude-(?:sonnet|opus)-4-6/,                        reply: 128_000, efforts: ["low", "medium", "high", "max"], thinks: "either" },
+  { model: /claude-opus-4-5/,                                   reply: 64_000,  efforts: ["low", "medium", "high"],        thinks: "budget" },
+  { model: /claude-(?:sonnet|haiku)-4-5|claude-sonnet-4(?!-\d(?!\d))/, reply: 64_000,  efforts: [],                        thinks: "budget" },
+  { model: /claude-opus-4-1|claude-opus-4(?!-\d(?!\d))/,        reply: 32_000,  efforts: [],                               thinks: "budget" },
+  { model: /claude-3-7/,                                        reply: 64_000,  efforts: [],                               thinks: "budget" },
+  { model: /claude-3-5/,                                        reply: 8192,    efforts: [],                               thinks: "never" },
+  { model: /claude-(?:instant|v?2(?![0-9])|3(?![0-9]))/,        reply: 4096,    efforts: [],                               thinks: "never" },
+  { model: /claude-/,                                           reply: 128_000, efforts: ALL,                              thinks: "either" },
+];
+
+/** Undefined of models that are not Claude. Gateways write `anthropic/claude-sonnet-4.5` and `us.anthropic.claude-…`. */
+export function claudeRow(model: string): ClaudeRow | undefined {
+  const name = model.toLowerCase().replaceAll(/[.@]/g, "-");
+  return CLAUDES.find((row) => row.model.test(name));
+}

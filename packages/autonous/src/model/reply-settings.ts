@@ -1,0 +1,203 @@
+import type {
+  JSONObject,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Prompt,
+  SharedV4ProviderOptions,
+} from "@ai-sdk/provider";
+import { ToolError } from "@autonous/runtime";
+import { chatThinking } from "./chat-thinking.ts";
+import { claudeRow } from "./claude-models.ts";
+import type { ClaudeRow } from "./claude-models.ts";
+import { CHAT, chatOptions } from "./compatible-chat.ts";
+import type { Effort, ModelSettings } from "./model-settings.ts";
+import type { Vendors } from "./vendors.ts";
+
+export interface AskedModel {
+  readonly kind: string;
+  readonly vendors: Vendors;
+  readonly model: string;
+  readonly settings: ModelSettings;
+}
+
+/** How a model is asked beside its prompt. */
+export interface ReplyPlan {
+  /** The longest reply, thinking included. Undefined: the server's own default. */
+  readonly max_tokens?: number;
+  /** Of it: for thinking, in Anthropic's format. */
+  readonly budget_tokens?: number;
+  readonly reasoning?: LanguageModelV4CallOptions["reasoning"];
+  readonly providerOptions: SharedV4ProviderOptions;
+}
+
+/** Longer than most replies ever are, of models whose longest nobody knows. */
+const LONG_REPLY = 32_000;
+/** Models in Anthropic's format that are not Claude. */
+const OTHER_MODELS: ClaudeRow = {
+  reply: LONG_REPLY,
+  efforts: ["low", "medium", "high", "xhigh", "max"],
+  thinks: "budget",
+};
+/** Anthropic refuses less. */
+const LEAST_BUDGET = 1024;
+/** Where thinking is turned on for a model that wants a number. */
+const USUAL_BUDGET = 16_000;
+
+/** Servers whose own default is a few thousand tokens, which cuts thinking and long files. */
+const SHORT_BY_DEFAULT: ReadonlySet<string> = new Set(["deepseek", "kimi", "fireworks"]);
+
+/** What the settings of a model say in a request. Throws `InvalidArguments` where the model is known not to take them. */
+export function planReply(asked: AskedModel): ReplyPlan {
+  const { settings } = asked;
+  const { max_output_tokens: max, thinking } = settings;
+  if (typeof thinking === "number" && max !== undefined && thinking >= max)
+    throw refuse(asked, `a thinking budget of ${thinking} leaves nothing of max_output_tokens ${max} for the reply`);
+  const plan = (PLANS[asked.kind] ?? planChat)(asked);
+  const most = max ?? plan.max_tokens;
+  return most === undefined ? plan : { ...plan, max_tokens: most };
+}
+
+const PLANS: Readonly<Record<string, (asked: AskedModel) => ReplyPlan>> = {
+  anthropic: planAnthropic,
+  openai: planOpenai,
+  "openai-chat": planOpenai,
+  google: planGoogle,
+};
+
+function planAnthropic(asked: AskedModel): ReplyPlan {
+  const { model, settings } = asked;
+  const { effort, thinking = "auto", max_output_tokens } = settings;
+  const row = claudeRow(model);
+  const { reply, efforts, thinks, staysOn } = row ?? OTHER_MODELS;
+  if (effort !== undefined && !efforts.includes(effort)) {
+    const taken = efforts.length === 0 ? "it takes none" : `it takes ${efforts.join(", ")}`;
+    throw refuse(asked, `effort "${effort}" is not one of this model's (${taken})`);
+  }
+  if (thinking === "off" && staysOn === true)
+    throw refuse(asked, "thinking cannot be turned off; lower the effort instead");
+  if (thinking !== "auto" && thinking !== "off" && thinks === "never") throw refuse(asked, "this model does not think");
+  if (typeof thinking === "number" && thinks === "adaptive")
+    throw refuse(asked, "it decides by itself how long it thinks; set effort instead of a thinking budget");
+  if (typeof thinking === "number" && row !== undefined && thinking < LEAST_BUDGET)
+    throw refuse(asked, `a thinking budget of ${thinking} is less than ${LEAST_BUDGET}, the least that it takes`);
+  const most = max_output_tokens ?? reply;
+  const isAdaptive = thinking === "on" && thinks !== "budget";
+  const budget = thinking === "on" ? Math.min(USUAL_BUDGET, Math.floor(most / 2)) : thinking;
+  const budget_tokens = typeof budget === "number" && !isAdaptive ? budget : undefined;
+  const type = thinking === "off" ? "disabled" : isAdaptive ? "adaptive" : "enabled";
+  const told: JSONObject = {
+    ...(thinking === "auto"
+      ? {}
+      : { thinking: { type, ...(budget_tokens === undefined ? {} : { budgetTokens: budget_tokens }) } }),
+    ...(effort === undefined ? {} : { effort }),
+  };
+  const budgeted = budget_tokens === undefined ? {} : { budget_tokens };
+  return { max_tokens: reply, ...budgeted, providerOptions: { anthropic: told } };
+}
+
+/** Efforts that families of OpenAI take; of others it is left to the server. `none` turns thinking off. */
+// oxfmt-ignore
+const OPENAI_EFFORTS: readonly { readonly model: RegExp; readonly efforts: readonly (Effort | "none")[] }[] = [
+  { model: /^(?:gpt-[34]|chatgpt)/,                      efforts: [] },
+  { model: /^o\d(?:-|$)/,                                efforts: ["low", "medium", "high"] },
+  { model: /^gpt-5(?:-(?:mini|nano|codex))?(?:-\d|$)/,   efforts: ["minimal", "low", "medium", "high"] },
+  { model: /^gpt-6-(?:sol|luna)$/,                       efforts: ["none", "low", "medium", "high", "xhigh", "max"] },
+  { model: /^gpt-6/,                                     efforts: ["low", "medium", "high", "xhigh", "max"] },
+];
+
+function planOpenai(asked: AskedModel): ReplyPlan {
+  const { model, settings } = asked;
+  const { thinking = "auto", effort } = settings;
+  if (typeof thinking === "number") throw refuse(asked, "it takes no thinking budget; set effort instead");
+  if (thinking === "off" && effort !== undefined) throw refuse(asked, `thinking is off, and effort is "${effort}"`);
+  const told = thinking === "off" ? "none" : effort;
+  if (told === undefined) return { providerOptions: {} };
+  const known = OPENAI_EFFORTS.find((row) => row.model.test(model))?.efforts;
+  if (known !== undefined && !known.includes(told)) {
+    const what = told === "none" ? "thinking cannot be turned off" : `effort "${told}" is not one of this model's`;
+    throw refuse(asked, `${what} (it takes ${known.length === 0 ? "no effort" : known.join(", ")})`);
+  }
+  // By a name that it does not know, the library takes a model for one that does not think, and says nothing.
+  const forced = /^(?:o\d|gpt-\d)/.test(model) ? {} : { forceReasoning: true, systemMessageMode: "system" };
+  // Else the library asks for a summary too, which OpenAI gives to verified organisations only.
+  return { providerOptions: { openai: { reasoningEffort: told, reasoningSummary: null, ...forced } } };
+}
+
+function planGoogle(asked: AskedModel): ReplyPlan {
+  const { model, settings } = asked;
+  const { thinking = "auto", effort } = settings;
+  if (thinking === "off" && /gemini-2\.5-pro/.test(model))
+    throw refuse(asked, "thinking cannot be turned off; set a budget of at least 128");
+  if (thinking === "off" && effort !== undefined) throw refuse(asked, `thinking is off, and effort is "${effort}"`);
+  if (typeof thinking === "number")
+    return { providerOptions: { google: { thinkingConfig: { thinkingBudget: thinking } } } };
+  const reasoning = thinking === "off" ? "none" : effort;
+  // It has no level above "high".
+  const level = reasoning === "max" ? "xhigh" : reasoning;
+  const dynamic = thinking === "on" && effort === undefined && /gemini-2\.5/.test(model);
+  return {
+    ...(level === undefined ? {} : { reasoning: level }),
+    providerOptions: dynamic ? { google: { thinkingConfig: { thinkingBudget: -1 } } } : {},
+  };
+}
+
+function planChat(asked: AskedModel): ReplyPlan {
+  const { vendors, settings } = asked;
+  if (settings.thinking === "off" && settings.effort !== undefined)
+    throw refuse(asked, `thinking is off, and effort is "${settings.effort}"`);
+  const told = chatThinking(vendors, settings);
+  if ("problem" in told) throw refuse(asked, told.problem);
+  const isShort = SHORT_BY_DEFAULT.has(vendors.server) && !asked.model.startsWith("moonshot-v1");
+  return { ...(isShort ? { max_tokens: LONG_REPLY } : {}), providerOptions: chatOptions(told.options) };
+}
+
+type CallOptions = Pick<LanguageModelV4CallOptions, "maxOutputTokens" | "reasoning" | "providerOptions">;
+
+interface Sent {
+  readonly kind: string;
+  readonly model: string;
+  readonly max_tokens: number | undefined;
+  /** The limit goes under its newer name, which OpenAI's own models insist on. */
+  readonly isNewName: boolean;
+  /** What the kind sends along with every request. */
+  readonly always: SharedV4ProviderOptions | undefined;
+  /** Where the format takes a thinking budget: the request may be thought about. */
+  readonly mayThink: boolean;
+}
+
+/** A plan in the library's words. */
+export function callOptions({ budget_tokens, reasoning, providerOptions }: ReplyPlan, sent: Sent): CallOptions {
+  const { kind, model, max_tokens, isNewName, always = {}, mayThink } = sent;
+  const names = new Set([...Object.keys(always), ...Object.keys(providerOptions)]);
+  const merged = Object.fromEntries([...names].map((name) => [name, { ...always[name], ...providerOptions[name] }]));
+  const think = reasoning === undefined ? {} : { reasoning };
+  if (kind === "compatible" && max_tokens !== undefined && (isNewName || NEW_NAME.test(model))) {
+    const limited = chatOptions({ ...merged[CHAT], max_completion_tokens: max_tokens });
+    return { ...think, providerOptions: { ...merged, ...limited } };
+  }
+  if (budget_tokens === undefined || max_tokens === undefined)
+    return { ...think, ...(max_tokens === undefined ? {} : { maxOutputTokens: max_tokens }), providerOptions: merged };
+  // A limit that the server named may be less than what was to be thought; the library adds the two.
+  const budget = Math.min(budget_tokens, max_tokens - LEAST_BUDGET);
+  if (!mayThink || budget < LEAST_BUDGET) {
+    const { thinking: _, ...rest } = merged["anthropic"] ?? {};
+    return { maxOutputTokens: max_tokens, providerOptions: { ...merged, anthropic: rest } };
+  }
+  const anthropic = { ...merged["anthropic"], thinking: { type: "enabled", budgetTokens: budget } };
+  return { maxOutputTokens: max_tokens - budget, providerOptions: { ...merged, anthropic } };
+}
+
+/** Claude with a thinking budget wants the reply whose calls are answered to begin with its thoughts. */
+export function beginsWithThought(prompt: LanguageModelV4Prompt): boolean {
+  if (prompt.at(-1)?.role !== "tool") return true;
+  const last = prompt.findLast(({ role }) => role === "assistant");
+  return last?.role === "assistant" && last.content[0]?.type === "reasoning";
+}
+
+const NEW_NAME = /^(?:openai\/)?(?:o\d(?:-|$)|gpt-[5-9])/;
+
+function refuse({ kind, model }: AskedModel, why: string): ToolError {
+  return new ToolError("InvalidArguments", `Cannot ask the ${kind} model "${model}" as it is set: ${why}`, {
+    model,
+    hint: "Change max_output_tokens, thinking or effort of this model (settings, or models in the configuration).",
+  });
+}
