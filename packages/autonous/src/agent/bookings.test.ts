@@ -1,10 +1,15 @@
 import { defineTool } from "@autonous/runtime";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { makeWorld, openJournal, startRuntime } from "../../../../test/support/agent-world.ts";
 import type { Death, World } from "../../../../test/support/agent-world.ts";
+import { startFakeModel } from "../../../../tools/fake-model/server.ts";
+import type { FakeModel, FakeModelOptions } from "../../../../tools/fake-model/server.ts";
+import { createAiSdkProvider } from "../model/ai-sdk.ts";
+import { CircuitBreaker } from "../model/circuit-breaker.ts";
 import { modelFailed } from "../model/failure.ts";
 import type { CompleteOptions, ModelProvider, ModelReply, ModelRequest, SpentUsage } from "../model/provider.ts";
+import { RETRY } from "../model/retry.ts";
 import { runAgent } from "./loop.ts";
 import { createReverseThinker } from "./reverse-thinking.ts";
 import type { AgentOptions, AgentOutcome } from "./run.ts";
@@ -224,4 +229,42 @@ test("a verdict on a call is paid by the run, with its failed attempts", async (
     { purpose: "reverse_thinking", outcome: "failed", usage: { input_tokens: 40 } },
     { purpose: "reverse_thinking", outcome: "answered", usage: USAGE },
   ]);
+});
+
+async function claude(options: FakeModelOptions): Promise<{ provider: ModelProvider; server: FakeModel }> {
+  const server = await startFakeModel(options);
+  onTestFinished(() => server.close());
+  const breaker = new CircuitBreaker("m", { threshold: 50, cooldown_ms: 1, longest_ms: 1, clock: Date.now });
+  const access = { base_url: `${server.url}/anthropic/v1`, key: "sk-ant-test" };
+  const about = { name: "anthropic:claude-x", kind: "anthropic", model: "claude-x", access } as const;
+  return { server, provider: createAiSdkProvider({ ...about, breaker, retry: { ...RETRY, base_ms: 1 } }) };
+}
+
+const SCRIPT = {
+  rounds: [{ text: "I look at it.", calls: [{ name: "look", arguments: { mark: "1" } }] }, { text: "done" }],
+};
+const BREAKS = ["cut_before_content", "cut_after_content", "cut_in_call", "error_in_stream", "server_error"] as const;
+
+for (const kind of BREAKS) {
+  test(`attempts that end by "${kind}" are booked with the input that Anthropic bills`, async () => {
+    const { provider, server } = await claude({ script: SCRIPT, faults: [{ kind, round: 1, times: 2 }] });
+    const { outcome } = await start(provider);
+    const { input_tokens, cached_input_tokens } = server.billed;
+    expect(server.requests).toHaveLength(4);
+    expect(outcome).toMatchObject({ outcome: "completed", usage: { input_tokens, cached_input_tokens } });
+  });
+}
+
+test("an attempt that the user cancels is booked with the input that Anthropic bills", async () => {
+  const { provider, server } = await claude({
+    script: SCRIPT,
+    faults: [{ kind: "slow_drip", ms: 50 }],
+    piece_characters: 2,
+  });
+  const stop = new AbortController();
+  const { outcome, world } = await start(provider, { signal: stop.signal, onDelta: () => stop.abort() });
+  expect(outcome).toMatchObject({ outcome: "cancelled", error: { code: "Cancelled" } });
+  expect(outcome.usage.input_tokens).toBeGreaterThan(100);
+  expect(outcome.usage.input_tokens).toBe(server.billed.input_tokens);
+  expect(billed(world)).toHaveLength(1);
 });

@@ -76,10 +76,10 @@ export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOp
     try {
       return await attempt();
     } catch (error) {
+      await options.onFailed?.(); // one that was stopped was billed too
       signal.throwIfAborted();
       failure = options.read(error);
     }
-    await options.onFailed?.();
     if (failure.most_attempts !== undefined) odd += 1;
     const plan = planRetry(failure, { attempts, odd, elapsed_ms: clock() - startMs, random: random() }, limits);
     if ("stop" in plan) throw options.giveUp(failure, { attempts, stop: plan.stop });
