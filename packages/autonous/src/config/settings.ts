@@ -51,7 +51,7 @@ const DAY_SECONDS = 86_400;
 const MEBIBYTE = 1_048_576;
 
 /** How hard a model works on a reply, the least first. Each provider takes some of them. */
-export const EFFORTS = ["minimal", "low", "medium", "high", "xhigh", "max"] as const;
+const EFFORTS = ["minimal", "low", "medium", "high", "xhigh", "max"] as const;
 /** Whether a model thinks before it answers; `auto` leaves it to the model. */
 const THINKING = ["auto", "off", "on"] as const;
 

@@ -1,5 +1,5 @@
 /** `auto`: as the model does by itself. A number: at most so many tokens. */
-export type Thinking = "auto" | "off" | "on" | number;
+type Thinking = "auto" | "off" | "on" | number;
 export type Effort = "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 
 /** How one model is asked. What is left out is the model's, or the provider's, own default. */
