@@ -73,7 +73,7 @@ function makeNumbers(): () => number {
 const WORDS =
   "const window value return import export function line of a file error at test path 42 0x1f { } ( ) ;".split(" ");
 
-function textOf(seed: number, length: number): string {
+export function textOf(seed: number, length: number): string {
   const words: string[] = [];
   for (let at = 0, chars = 0; chars < length; at++) {
     const word = WORDS[(seed * 31 + at * 7 + ((at * at) % 13)) % WORDS.length] ?? "";
@@ -83,7 +83,7 @@ function textOf(seed: number, length: number): string {
   return words.join(" ").slice(0, length);
 }
 
-const page = defineTool({
+export const page = defineTool({
   name: "page",
   version: "1.0.0",
   description: "Give a page of text.",

@@ -24,7 +24,9 @@ export async function askWithin(run: Run, parent_id: string, asking: Asking): Pr
   let last: Refused | undefined;
   for (let shrunk = 0; ; shrunk++) {
     if (last !== undefined && hasNoRoom(run)) throw tooLarge(run, last);
+    const { provider } = run;
     await fitWindow(run, parent_id);
+    if (run.provider !== provider) last = undefined; // it was another model that refused
     const request = nextRequest(run);
     const estimated = estimatedTokens(run, request);
     if (last !== undefined && (estimated >= last.estimated || shrunk > MOST_SHRUNK)) throw tooLarge(run, last);

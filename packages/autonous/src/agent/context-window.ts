@@ -1,5 +1,5 @@
 import type { Message } from "../model/provider.ts";
-import { excerptOf } from "./excerpts.ts";
+import { cutText, excerptOf } from "./excerpts.ts";
 import { sumTokens } from "./tokens.ts";
 import type { ModelLimits } from "./window-limits.ts";
 
@@ -117,10 +117,12 @@ function roundStarts(messages: readonly Message[]): readonly number[] {
 
 /** The history as the model sees it. */
 export function showWindow(state: WindowState, messages: readonly Message[]): readonly Message[] {
-  const { from, summary } = state;
+  const { from, summary, squeezed } = state;
   const rest = messages.slice(from).map((message, index) => shownAs(state, message, from + index));
   if (summary === undefined) return rest;
-  const said = `What was said and done so far, in short:\n${summary}`;
+  const limit = (squeezed?.said ?? Number.POSITIVE_INFINITY) * SUMMARY_SQUEEZED;
+  const short = summary.length <= limit ? summary : cutText(summary, limit);
+  const said = `What was said and done so far, in short:\n${short}`;
   const task = shownTask(state);
   const asked = task === undefined ? undefined : messages[task];
   if (asked === undefined || task === undefined) return [{ role: "user", text: said }, ...rest];
@@ -165,6 +167,9 @@ function keptOf(before: WindowState, after: WindowState, messages: readonly Mess
     );
   return boundary > 0 && isSame ? { kept: boundary } : {};
 }
+
+/** A summary stands for many messages: it keeps more of its text than one of them. */
+const SUMMARY_SQUEEZED = 4;
 
 /** How short texts become, step by step, before a window is sent that is too large all the same: results first. */
 const SQUEEZES: readonly Omit<Squeezed, "before">[] = [

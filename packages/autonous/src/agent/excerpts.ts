@@ -29,7 +29,8 @@ function howToSee(message: Message): string {
   return ref === undefined ? "; make the call again to see it" : `; the whole is kept as ${ref}`;
 }
 
-function cutText(text: string, limit: number, how = ""): string {
+/** The beginning and the end of a text, never longer than the text. */
+export function cutText(text: string, limit: number, how = ""): string {
   const head = text.slice(0, Math.floor(limit / 2));
   const tail = text.slice(-Math.floor(limit / 4));
   const gap = `[${text.length - head.length - tail.length} characters are left out here${how}]`;
@@ -43,7 +44,17 @@ function cutReply(message: AssistantMessage, limit: number): Message {
     message.text.length <= limit ? message.text : (cutJson(message.text, limit) ?? cutText(message.text, limit));
   const calls = message.calls?.map((call) => cutCall(call, limit));
   const isSame = text === message.text && (calls ?? []).every((call, index) => call === message.calls?.[index]);
-  return isSame ? message : { ...message, text, ...(calls === undefined ? {} : { calls }) };
+  const said = isSame ? message : { ...message, text, ...(calls === undefined ? {} : { calls }) };
+  return withoutHugeParts(said, limit);
+}
+
+/** Reasoning cannot be cut: it goes back unchanged or not at all. Times the limit: far more than is worth its place. */
+const MOST_PARTS = 100;
+
+function withoutHugeParts(message: AssistantMessage, limit: number): Message {
+  const { provider_parts, ...rest } = message;
+  if (provider_parts === undefined || JSON.stringify(provider_parts).length <= limit * MOST_PARTS) return message;
+  return rest;
 }
 
 /** A reply in the plain protocol stays JSON, with its long texts cut. */

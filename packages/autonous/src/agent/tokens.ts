@@ -4,7 +4,7 @@ import type { Message, ModelProvider, ModelRequest } from "../model/provider.ts"
  * Bytes a token. Prose has about 4, code 3 to 3.5, other scripts about 3: counted so, a text has rather fewer tokens
  * than is said here. What is denser still is met by the provider's own refusal.
  */
-const BYTES_PER_TOKEN = 3;
+export const BYTES_PER_TOKEN = 3;
 /** What each message costs beside its text. */
 const MESSAGE_TOKENS = 8;
 

@@ -78,8 +78,38 @@ const REPLIES = [
 
 for (const { title, known, estimated, counted, learned } of REPLIES)
   test(`a reply ${title}`, () => {
-    expect(learnFromReply(known, estimated, counted)).toEqual(learned);
+    const { last, ...limits } = learnFromReply(known, estimated, counted);
+    expect(limits).toEqual(learned);
+    expect(last).toEqual(counted === undefined || counted < 500 ? undefined : { estimated, counted });
   });
+
+test("a server whose count stops growing with the requests cuts them off: that is what fits", () => {
+  const sizes = [3_000, 3_600, 4_300, 5_000, 5_600, 6_200];
+  let known: ModelLimits = {};
+  const limits = sizes.map((size) => (known = learnFromReply(known, size, Math.min(4_095, size))));
+  expect(limits.map(({ context_tokens }) => context_tokens)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    4_095,
+    4_095,
+  ]);
+});
+
+test("a count that is always the same and small, or that falls with a stride, says nothing about what fits", () => {
+  for (const counts of [
+    [1_500, 1_500, 1_500, 1_500],
+    [3_000, 2_100, 2_300, 2_100],
+  ]) {
+    const sizes = [2_500, 2_600, 2_700, 2_800];
+    const learned = counts.reduce<ModelLimits>(
+      (known, counted, at) => learnFromReply(known, counts[0] === 3_000 ? counted : (sizes[at] ?? 0), counted),
+      {},
+    );
+    expect(learned.context_tokens).toBeUndefined();
+  }
+});
 
 // oxfmt-ignore
 const ROOMS = [

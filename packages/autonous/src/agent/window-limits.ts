@@ -10,6 +10,15 @@ export interface ModelLimits {
   readonly taken?: number;
   /** The smallest that it has refused without saying how much fits. */
   readonly refused?: number;
+  /** The last reply's request, as estimated here and as the server counted it. */
+  readonly last?: CountedRequest;
+}
+
+interface CountedRequest {
+  readonly estimated: number;
+  readonly counted: number;
+  /** How often in a row a larger request was counted as no more. */
+  readonly stuck?: number;
 }
 
 /** The numbers that a server names when a request does not fit. Untrusted. */
@@ -34,14 +43,37 @@ export function ratioOf({ ratio = 1 }: ModelLimits): number {
 }
 
 /** After a reply: how its server counted the request. Recorded with the round, so that a resumed run knows the same. */
-export function learnFromReply(known: ModelLimits, estimated: number, input_tokens: number | undefined): ModelLimits {
-  const ratio = ratioFrom(estimated, input_tokens) ?? known.ratio;
-  const size = Math.ceil(estimated * (ratio ?? 1));
-  const taken = Math.max(known.taken ?? 0, size);
-  const { refused, ...rest } = known;
+export function learnFromReply(known: ModelLimits, estimated: number, counted: number | undefined): ModelLimits {
+  const reading = ratioFrom(estimated, counted);
+  const stuck = reading === undefined ? {} : stuckOf(known, { estimated, counted: counted ?? 0 });
+  if (stuck.stuck === STUCK) {
+    return { context_tokens: Math.min(known.context_tokens ?? Number.POSITIVE_INFINITY, known.last?.counted ?? 0) };
+  }
+  const last = reading === undefined || counted === undefined ? {} : { last: { estimated, counted, ...stuck } };
+  const ratio = stuck.stuck === undefined ? (reading ?? known.ratio) : known.ratio;
+  const taken = Math.max(known.taken ?? 0, Math.ceil(estimated * (ratio ?? 1)));
+  const { refused, last: _before, ...rest } = known;
   // It takes more than it once refused: that was for another reason, or the count was wrong.
   const isRefused = refused !== undefined && refused > taken;
-  return { ...rest, ...(ratio === undefined ? {} : { ratio }), taken, ...(isRefused ? { refused } : {}) };
+  return {
+    ...rest,
+    ...(ratio === undefined ? {} : { ratio }),
+    taken,
+    ...(isRefused ? { refused } : {}),
+    ...last,
+  };
+}
+
+/** Some servers cut off in silence what does not fit (Ollama): their count no longer grows with the request. */
+const STUCK = 2;
+const GROWN = 1.02;
+/** Smaller counts are made up, as by servers that always say the same. */
+const LEAST_STUCK = 2_000;
+
+function stuckOf({ last }: ModelLimits, { estimated, counted }: CountedRequest): { readonly stuck?: number } {
+  if (last === undefined || counted < LEAST_STUCK) return {};
+  const isStuck = estimated > last.estimated * GROWN && counted <= last.counted;
+  return isStuck ? { stuck: (last.stuck ?? 0) + 1 } : {};
 }
 
 function ratioFrom(estimated: number, counted: number | undefined): number | undefined {

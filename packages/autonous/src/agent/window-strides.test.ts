@@ -199,6 +199,30 @@ test("a summary that is itself too long for the model is asked for with less, an
   }
 });
 
+test("a summary is bounded, whatever the model writes", async () => {
+  const inner = counting(60, { limit: 1e9 });
+  const provider: ModelProvider = {
+    ...inner,
+    complete: async (request, options) => {
+      const reply = await inner.complete(request, options);
+      return request.purpose === "summary" ? { ...reply, text: `In short: ${"much ".repeat(100_000)}` } : reply;
+    },
+  };
+  const lived = await live({ provider, options: { context_tokens: 20_000 } });
+  expect(lived.outcome).toMatchObject({ outcome: "completed", turns: 60 });
+  for (const { payload } of summaries(lived)) expect(String(payload["text"]).length).toBeLessThan(20_000 * 0.2 * 3);
+  expect(summaries(lived).length).toBeLessThan(8);
+  for (const request of rounds(lived)) expect(requestTokens(request, "native")).toBeLessThan(20_000);
+});
+
+test("a window that is too small for summaries does without, and asks for none", async () => {
+  const lived = await live({ provider: counting(20, { limit: 1e9 }), options: { context_tokens: 5_000 } });
+  expect(lived.outcome).toMatchObject({ outcome: "completed", turns: 20 });
+  expect(lived.requests.filter(({ purpose }) => purpose === "summary")).toEqual([]);
+  expect(summaries(lived)[0]?.payload).toMatchObject({ usage: null, problem: /too few for a summary/ });
+  for (const { messages } of rounds(lived)) expect(messages[0]?.text).toMatch(/^Look at it/);
+});
+
 test("a task that goes on with a smaller model fits that one, and what the larger one said stays its own", async () => {
   const large = counting(30, {
     argument: 3_000,
