@@ -100,6 +100,8 @@ export {
 } from "./machine/files/prune-undo.ts";
 export { removeUnused } from "./machine/state/bind-folder.ts";
 export { hasState } from "./machine/state/move-state.ts";
+export { proxyFor } from "./machine/network/environment-proxy.ts";
+export type { EnvironmentProxy } from "./machine/network/environment-proxy.ts";
 export { checkRoots, splitRoots } from "./machine/files/roots.ts";
 export { configurationFolder } from "./machine/skills/places.ts";
 export { endOwnCommands, isRunByCall, sweepLost } from "./machine/processes/marks.ts";

@@ -1,5 +1,7 @@
 import { existsSync } from "node:fs";
 import type { Configuration } from "../config/load.ts";
+import { SETTINGS } from "../config/settings.ts";
+import type { SettingName } from "../config/settings.ts";
 import type { BreakerState } from "../model/circuit-breaker.ts";
 import { priceSource, sourceText } from "../model/prices.ts";
 import type { ModelProvider } from "../model/provider.ts";
@@ -37,7 +39,9 @@ function aboutModel(configuration: Configuration, provider: ModelProvider): read
 /** Settings of the model that somebody has set. */
 function askedWith(configuration: Configuration, { name, wants_all_tools }: ModelProvider): readonly string[] {
   if (wants_all_tools === true) return [];
-  const set = Object.entries(settingsOf(configuration, name));
+  const set = Object.entries(settingsOf(configuration, name)).filter(
+    ([setting, value]) => SETTINGS[setting as SettingName].default !== value,
+  );
   return set.map(([setting, value]) => `${setting} ${value}`);
 }
 

@@ -8,6 +8,8 @@ export const MODEL_SETTINGS = [
   "thinking",
   "effort",
   "context_tokens",
+  "model_first_byte_seconds",
+  "model_idle_seconds",
 ] as const satisfies readonly SettingName[];
 type ModelSettingName = (typeof MODEL_SETTINGS)[number];
 

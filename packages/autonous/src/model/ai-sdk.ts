@@ -1,5 +1,6 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { redact } from "@autonous/runtime";
+import type { EnvironmentProxy } from "@autonous/runtime";
 import { KINDS } from "./ai-sdk-models.ts";
 import type { KindRow, ModelKind } from "./ai-sdk-models.ts";
 import { makePrompt } from "./ai-sdk-prompt.ts";
@@ -41,6 +42,7 @@ export interface AiSdkOptions {
   /** `plain`: the server has no function calling, or none that can be relied on. */
   readonly protocol?: "native" | "plain";
   readonly times?: ReplyTimes;
+  readonly proxy?: EnvironmentProxy;
   readonly retry?: RetryLimits;
   readonly breaker?: CircuitBreaker;
   readonly clock?: () => number;
@@ -189,11 +191,19 @@ function breakerOpen(retry_at: number, nowMs: number): AttemptFailed {
 }
 
 async function askOnce(given: AiSdkOptions, asked: Asked): Promise<ModelReply> {
-  const { kind, model, access, times = REPLY_TIMES, clock = Date.now } = given;
+  const { kind, model, access, times = timesOf(given), clock = Date.now } = given;
+  const through = given.proxy === undefined ? {} : { proxy: given.proxy };
   const { options, received, habits } = asked;
   const row: KindRow = KINDS[kind];
   const takesUnfinished = habits.unfinished > 0;
-  const guarded = createGuardedFetch(options.signal, { times, wire: row.wire, received, takesUnfinished, clock });
+  const guarded = createGuardedFetch(options.signal, {
+    times,
+    wire: row.wire,
+    received,
+    takesUnfinished,
+    clock,
+    ...through,
+  });
   try {
     const vendors = vendorsOf({ kind, model, base_url: access.base_url });
     const language = await row.create({ ...access, model, vendors, fetch: guarded.fetch });
@@ -211,6 +221,15 @@ async function askOnce(given: AiSdkOptions, asked: Asked): Promise<ModelReply> {
   } finally {
     guarded.close();
   }
+}
+
+function timesOf({ settings = {} }: AiSdkOptions): ReplyTimes {
+  const { model_first_byte_seconds: first, model_idle_seconds: idle } = settings;
+  return {
+    ...REPLY_TIMES,
+    ...(first === undefined ? {} : { first_byte_ms: first * 1000 }),
+    ...(idle === undefined ? {} : { idle_ms: idle * 1000 }),
+  };
 }
 
 interface Line {

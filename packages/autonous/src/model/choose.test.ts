@@ -1,5 +1,6 @@
 import { ToolError } from "@autonous/runtime";
 import { expect, test } from "vitest";
+import { silence, startModelServer, stream } from "../../../../test/support/model-server.ts";
 import { createProvider } from "./choose.ts";
 
 const KEY = "sk-test-Zx81kQmPw02Lr5Vt";
@@ -51,5 +52,22 @@ for (const { setting, environment, says } of REFUSED) {
     expect(code).toBe("InvalidArguments");
     expect(message).toMatch(says);
     expect(JSON.stringify([message, details])).not.toMatch(/geheim42|Zx81/);
+  });
+}
+
+// oxfmt-ignore
+const TIMES = [
+  { title: "for the first byte", settings: { model_first_byte_seconds: 1 }, answer: silence,                                                                  says: "nothing came within 1 s" },
+  { title: "between bytes",      settings: { model_idle_seconds: 1 },       answer: stream([{ choices: [{ index: 0, delta: { content: "a" } }] }], { end: false }), says: "nothing more came within 1 s" },
+] as const;
+
+for (const { title, settings, answer, says } of TIMES) {
+  test(`a server is waited for ${title} as long as the settings of its model say`, async () => {
+    const server = await startModelServer([answer]);
+    const provider = await createProvider(`compatible:m@${server.url}/v1`, {}, () => settings);
+    const request = { system: "", messages: [{ role: "user", text: "Hi." }], rounds: 0, tools: [] } as const;
+    const asking = provider.complete(request, { signal: new AbortController().signal, patience_ms: 0 });
+    await expect(asking).rejects.toThrow(says);
+    expect(server.asked).toHaveLength(1);
   });
 }

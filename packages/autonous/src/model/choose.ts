@@ -1,4 +1,4 @@
-import { ToolError } from "@autonous/runtime";
+import { proxyFor, ToolError } from "@autonous/runtime";
 import { createDirectProvider } from "./direct.ts";
 import { readAccess } from "./keys.ts";
 import type { AccessName } from "./keys.ts";
@@ -105,6 +105,8 @@ async function createRemote(
 ): Promise<ModelProvider> {
   const [model = "", server] = found;
   const reached = readAccess(access, environment, server);
+  const proxy = proxyFor(new URL(reached.base_url), environment);
   const { createAiSdkProvider } = await import("./ai-sdk.ts");
-  return createAiSdkProvider({ name: setting, model, access: reached, settings, ...how });
+  const through = proxy === undefined ? {} : { proxy };
+  return createAiSdkProvider({ name: setting, model, access: reached, settings, ...through, ...how });
 }

@@ -10,6 +10,7 @@ export type FailureReason =
   | "rate_limited"
   | "server_error"
   | "connection"
+  | "proxy"
   | "timeout"
   | "cut_off"
   | "content_filter"
@@ -55,6 +56,7 @@ export const REASONS: Readonly<Record<FailureReason, ReasonRow>> = {
   rate_limited:   { retry: true,  blame: false, fall_back: true,  hint: "Rate limit reached; retry later or run fewer tasks in parallel." },
   server_error:   { retry: true,  blame: true,  fall_back: true,  hint: "The provider has a problem; retry later." },
   connection:     { retry: true,  blame: true,  fall_back: true,  hint: "Check that the server is running and reachable from here." },
+  proxy:          { retry: true,  blame: true,  fall_back: true,  hint: "Check the proxy in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY; NO_PROXY lists hosts to reach directly." },
   timeout:        { retry: true,  blame: true,  fall_back: true,  hint: "The server is slow or stuck; retry later, or raise AUTONOUS_MODEL_FIRST_BYTE_SECONDS or AUTONOUS_MODEL_IDLE_SECONDS." },
   cut_off:        { retry: true,  blame: true,  fall_back: true,  hint: "The reply was cut off in transit; retry later." },
   content_filter: { retry: false, blame: false, fall_back: false, hint: "The provider's content filter stopped the reply; rephrase the task." },

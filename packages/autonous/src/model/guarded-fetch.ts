@@ -1,8 +1,9 @@
 import type { IncomingMessage } from "node:http";
+import type { EnvironmentProxy } from "@autonous/runtime";
 import { AttemptFailed } from "./failure.ts";
 import { post } from "./http-post.ts";
 import type { Post } from "./http-post.ts";
-import { readRefusal } from "./wire/error-in-answer.ts";
+import { readRefusal, UnusableReply } from "./wire/error-in-answer.ts";
 import { BodyTorn, readAnswer } from "./wire/read-answer.ts";
 import type { Body, ReadOptions, WireName } from "./wire/read-answer.ts";
 
@@ -42,6 +43,7 @@ export interface GuardedFetch {
 export interface GuardOptions extends Pick<ReadOptions, "received" | "takesUnfinished" | "clock"> {
   readonly times: ReplyTimes;
   readonly wire: WireName;
+  readonly proxy?: EnvironmentProxy;
 }
 
 /**
@@ -70,17 +72,30 @@ export function createGuardedFetch(caller: AbortSignal, options: GuardOptions): 
   };
   const fetch = async (input: unknown, init: RequestInit = {}): Promise<Response> => {
     const headers = init.headers as Readonly<Record<string, string>>;
-    const request: Post = { headers, body: init.body as string, signal: controller.signal };
+    const through = options.proxy === undefined ? {} : { proxy: options.proxy };
+    const request: Post = { headers, body: init.body as string, signal: controller.signal, ...through };
     options.received.request_bytes = Buffer.byteLength(request.body);
-    const answer = await follow(new URL(String(input)), request);
     try {
+      const answer = await follow(new URL(String(input)), request);
       return await asResponse(answer, { ...options, heard, signal: controller.signal });
     } catch (error) {
-      options.received.failure = error; // the library puts errors of its own around those that it does not know
+      // The library puts errors of its own around some, and not around others.
+      const isRead = error instanceof AttemptFailed || error instanceof UnusableReply;
+      options.received.failure = isRead ? error : new RequestFailed(String(input), error);
       throw error;
     }
   };
   return { fetch, signal: controller.signal, close };
+}
+
+/** A connection that failed, and where it was to lead. */
+class RequestFailed extends Error {
+  readonly url: string;
+
+  constructor(url: string, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.url = url;
+  }
 }
 
 async function follow(url: URL, request: Post, redirects = 0): Promise<IncomingMessage> {

@@ -10,6 +10,9 @@ export interface ModelSettings {
   readonly effort?: Effort;
   /** How much fits into a request with its reply, where the provider does not say or says too much. */
   readonly context_tokens?: number;
+  /** How long to wait for the first byte of a reply, and between bytes. */
+  readonly model_first_byte_seconds?: number;
+  readonly model_idle_seconds?: number;
 }
 
 /** `anthropic:claude-x`, else `claude-x`; of `compatible:m@http://…` also `m`. */

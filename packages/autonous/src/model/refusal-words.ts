@@ -54,7 +54,7 @@ const STATUSES: readonly StatusRow[] = [
   { from: 402, to: 402, reason: "quota" },
   { from: 403, to: 403, reason: "key_refused" },
   { from: 404, to: 404, reason: "not_found" },
-  { from: 407, to: 407, reason: "connection" },
+  { from: 407, to: 407, reason: "proxy" },
   { from: 408, to: 408, reason: "timeout" },
   { from: 409, to: 409, reason: "server_error" }, // two requests at once for one thing: the next one does better
   { from: 413, to: 413, reason: "context_length" },
