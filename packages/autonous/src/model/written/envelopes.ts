@@ -1,0 +1,137 @@
+import { readBodies } from "./call-bodies.ts";
+import type { Body, BodyOptions } from "./call-bodies.ts";
+import { readTagArguments } from "./call-tags.ts";
+import { CodeSpans } from "./code-spans.ts";
+import { CANDIDATE, endOfClosers, markerAt } from "./markers.ts";
+import type { Marker } from "./markers.ts";
+import { TextReader, Unreadable } from "./text-reader.ts";
+
+/** Markup that a marker opens: calls, or something that was to be calls. */
+export interface Envelope extends Partial<Body> {
+  readonly certainty: Marker["certainty"];
+  readonly start: number;
+  /** Behind what closes it. */
+  readonly end: number;
+  readonly form: string;
+  /** Why it cannot be read. */
+  readonly problem?: string;
+  /** It begins a line, or follows another one that does. */
+  readonly isFirst: boolean;
+  /** Nothing but markup follows it. */
+  readonly isLast: boolean;
+}
+
+type Found = Omit<Envelope, "isFirst" | "isLast">;
+
+/** All markup of calls outside of code, in the order in which it stands. Linear in the text. */
+export function findEnvelopes(text: string, options: Omit<BodyOptions, "isMarked">): readonly Envelope[] {
+  const found: Found[] = [];
+  const reader = new TextReader(text);
+  const code = new CodeSpans(text);
+  let span = code.nextFrom(0);
+  for (let at = candidateFrom(text, 0); at !== undefined;) {
+    if (span !== undefined && span.start <= at) {
+      if (at < span.end) at = candidateFrom(text, span.end);
+      span = code.nextFrom(span.end);
+      continue;
+    }
+    const marker = markerAt(text, at, options.isOffered);
+    const envelope =
+      marker === undefined || isMentioned(text, marker) ? undefined : readEnvelope(reader, marker, options);
+    if (envelope !== undefined) found.push(envelope);
+    const next = Math.max(at + 1, envelope?.end ?? 0);
+    if (span === undefined || next > span.start) span = code.nextFrom(next);
+    at = candidateFrom(text, next);
+  }
+  return withPlaces(text, found);
+}
+
+function candidateFrom(text: string, at: number): number | undefined {
+  CANDIDATE.lastIndex = at;
+  return CANDIDATE.exec(text)?.index;
+}
+
+const QUOTE = /["'“”‘’«»]/;
+
+/** `The "<tool_call>" tag`: it is talked about. */
+function isMentioned(text: string, { start, end }: Marker): boolean {
+  return end > start && QUOTE.test(text[start - 1] ?? "") && QUOTE.test(text[end] ?? "");
+}
+
+function readEnvelope(reader: TextReader, marker: Marker, options: Omit<BodyOptions, "isMarked">): Found | undefined {
+  const { start, certainty, form = "hermes" } = marker;
+  const { text } = reader;
+  reader.at = marker.end;
+  try {
+    const body = readContent(reader, marker, { ...options, isMarked: true });
+    if (body === undefined && !isBegun(reader, marker)) return undefined;
+    const end = endOfClosers(text, Math.max(reader.at, marker.end));
+    if (body === undefined) return { certainty, start, end, form, problem: "it has no name or no arguments" };
+    const isOwn = body.form !== "json" && !(marker.form === "minimax" && body.form === "anthropic");
+    return { certainty, start, end, calls: body.calls, form: isOwn ? body.form : form };
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    if (marker.form === "tool tag") return undefined;
+    return { certainty, start, end: endOfClosers(text, Math.max(reader.at, marker.end)), form, problem: error.message };
+  }
+}
+
+/** Whether what follows a marker was to be a call: prose names markers too. */
+function isBegun(reader: TextReader, { start, end, form }: Marker): boolean {
+  if (form === "tool tag") return false;
+  reader.at = end;
+  return start === end || reader.space().isAtEnd || "{[<".includes(reader.next);
+}
+
+function readContent(reader: TextReader, marker: Marker, options: BodyOptions): Body | undefined {
+  const { name, form = "hermes" } = marker;
+  if (name === undefined) return readBodies(reader, options);
+  if (form === "tool tag") return readToolTag(reader, name, options);
+  if (reader.space().startsWith("{")) {
+    const { value, repaired } = reader.json();
+    return { form, calls: [{ name, input: JSON.stringify(value), repaired }] };
+  }
+  const { input, repaired } = readTagArguments(reader, options.propertiesOf(name));
+  if (input === "{}" && form !== "hermes") throw new Unreadable("its arguments are not a JSON object");
+  return { form, calls: [{ name, input, repaired }] };
+}
+
+/** `<read><path>a.ts</path></read>`: a tag that is called like a tool, around tags that are called like its arguments. */
+function readToolTag(reader: TextReader, name: string, { propertiesOf }: BodyOptions): Body | undefined {
+  if (!reader.space().startsWith("<")) return undefined;
+  const { input, repaired } = readTagArguments(reader, propertiesOf(name));
+  const end = `</${name}>`;
+  if (input === "{}" || !reader.space().startsWith(end)) return undefined;
+  reader.at += end.length;
+  return { form: "tool tag", calls: [{ name, input, repaired }] };
+}
+
+function withPlaces(text: string, found: readonly Found[]): readonly Envelope[] {
+  const firsts: boolean[] = [];
+  for (const [index, { start }] of found.entries()) {
+    const before = found[index - 1];
+    const at = endOfTextBefore(text, start, before?.end ?? 0);
+    const isNext = before !== undefined && at === before.end && (firsts[index - 1] ?? false);
+    firsts.push(at === 0 || text[at - 1] === "\n" || isNext);
+  }
+  const placed: Envelope[] = [];
+  for (let index = found.length - 1; index >= 0; index--) {
+    const each = found[index];
+    if (each === undefined) continue;
+    const after = placed.at(-1);
+    const isLast = (after?.isLast ?? true) && isBlank(text, each.end, after?.start ?? text.length);
+    placed.push({ ...each, isFirst: firsts[index] ?? false, isLast });
+  }
+  return placed.reverse();
+}
+
+/** Behind the last character before `start` that is not a space, but not before `from`. */
+function endOfTextBefore(text: string, start: number, from: number): number {
+  let at = start;
+  while (at > from && (text[at - 1] === " " || text[at - 1] === "\t")) at -= 1;
+  return at;
+}
+
+function isBlank(text: string, from: number, to: number): boolean {
+  return text.slice(from, to).trim() === "";
+}

@@ -1,0 +1,172 @@
+import { readCallArguments } from "../call-arguments.ts";
+import { meantTool } from "../called-name.ts";
+import { fitArguments } from "../fit-arguments.ts";
+import { readBodies } from "./call-bodies.ts";
+import type { BodyOptions } from "./call-bodies.ts";
+import type { WrittenCall } from "./call-values.ts";
+import { findEnvelopes } from "./envelopes.ts";
+import type { Envelope } from "./envelopes.ts";
+import { endOfClosers } from "./markers.ts";
+import { TextReader, Unreadable } from "./text-reader.ts";
+
+interface WrittenTool {
+  readonly name: string;
+  readonly aliases?: readonly string[];
+  readonly args_schema: Readonly<Record<string, unknown>>;
+}
+
+export interface WrittenOptions {
+  readonly tools: readonly WrittenTool[];
+  /** Whether the text is a quotation of something that the model has read. */
+  readonly isQuoted: (markup: string) => boolean;
+  /** The provider says that the reply calls tools: it may say more around them. */
+  readonly isMeant?: boolean;
+  /** Only markup that ends the text counts. */
+  readonly isOnlyAtEnd?: boolean;
+}
+
+/** What a text without calls by function calling says about calls. */
+export type Written =
+  /** `form`: whose way of writing calls it is. `prose`: what stands around them. */
+  | { readonly kind: "calls"; readonly calls: readonly WrittenCall[]; readonly form: string; readonly prose: string }
+  /** It was to be a call, and cannot be read: `problem` is a clause. */
+  | { readonly kind: "attempt"; readonly form: string; readonly problem: string };
+
+/**
+ * Reads tool calls that a model wrote as text. Undefined: it is an answer, even if it speaks about calls. Special tokens of
+ * models count wherever they stand outside of code; tags where they begin a line or end the text; JSON and Python where
+ * they are all that the text says. All of them have to name an offered tool. Never throws; linear in the text.
+ */
+export function readWrittenCalls(text: string, options: WrittenOptions): Written | undefined {
+  const body = bodyOptions(options);
+  const envelopes = findEnvelopes(text, body).filter(({ start, end }) => !options.isQuoted(text.slice(start, end)));
+  const isCall = (each: Envelope): boolean =>
+    each.calls?.some(({ name }) => body.isOffered(name)) === true &&
+    (each.isLast || (options.isOnlyAtEnd !== true && (each.certainty === "special" || each.isFirst)));
+  const isAttempt = (each: Envelope): boolean =>
+    (each.isLast && (each.isFirst || each.certainty === "special")) ||
+    (each.certainty === "special" && each.problem !== undefined && namedIn(text, each, options) !== undefined);
+  const counted = envelopes.filter((each) => isCall(each) || isAttempt(each));
+  const first = counted.find(isCall);
+  if (first !== undefined) {
+    const calls = counted.flatMap((each) => each.calls ?? brokenCall(text, each, options));
+    return { kind: "calls", calls, form: first.form, prose: proseAround(text, counted) };
+  }
+  const [attempt] = counted;
+  if (attempt !== undefined) {
+    const unknown = attempt.calls?.map(({ name }) => JSON.stringify(name.slice(0, 100))).join(", ");
+    return { kind: "attempt", form: attempt.form, problem: attempt.problem ?? `there is no tool ${unknown}` };
+  }
+  return options.isOnlyAtEnd === true ? undefined : readAll(text, options, body);
+}
+
+function bodyOptions({ tools }: WrittenOptions): Omit<BodyOptions, "isMarked"> {
+  const toolOf = (name: string): WrittenTool | undefined => findTool(name, tools);
+  return {
+    isOffered: (name) => toolOf(name) !== undefined,
+    propertiesOf: (name) => {
+      const properties = toolOf(name)?.args_schema["properties"];
+      return typeof properties === "object" && properties !== null
+        ? (properties as Readonly<Record<string, unknown>>)
+        : undefined;
+    },
+  };
+}
+
+function findTool(written: string, tools: readonly WrittenTool[]): WrittenTool | undefined {
+  const { name } = meantTool(written, tools);
+  return tools.find((tool) => tool.name === name || tool.aliases?.includes(name) === true);
+}
+
+const LOOKED_AT = 2000;
+
+/** The offered tool that broken markup names. */
+function namedIn(
+  text: string,
+  { start, end }: Pick<Envelope, "start" | "end">,
+  { tools }: WrittenOptions,
+): string | undefined {
+  const words = new Set(text.slice(start, Math.min(end, start + LOOKED_AT)).match(/[\w-]+/g));
+  return tools.find(({ name }) => words.has(name))?.name;
+}
+
+/** One that cannot be read among others that can: it is answered with what is wrong. */
+function brokenCall(text: string, envelope: Envelope, options: WrittenOptions): WrittenCall {
+  const name = namedIn(text, envelope, options) ?? "unknown";
+  return { name, input: text.slice(envelope.start, envelope.end), repaired: [] };
+}
+
+/** Results that a model makes up behind its own calls are not kept. */
+const MADE_UP =
+  /<\/?(?:tool_response|tool_result|function_results?|observation)\b|<[|｜]tool[_▁](?:response|outputs?)|^Observation:/im;
+
+function proseAround(text: string, envelopes: readonly Envelope[]): string {
+  const parts: string[] = [];
+  let from = 0;
+  for (const { start, end } of envelopes) {
+    parts.push(text.slice(from, start));
+    from = end;
+  }
+  const rest = text.slice(from);
+  parts.push(rest.slice(0, MADE_UP.exec(rest)?.index ?? rest.length));
+  return parts
+    .map((part) => part.trim())
+    .filter((part) => part !== "")
+    .join("\n");
+}
+
+/** A sentence or two before the calls. */
+const LONGEST_LEAD = 300;
+const AN_EXAMPLE =
+  /\b(?:examples?|e\.g|for instance|such as|looks? like|like this|format|syntax|schema|sample|would be)\b|例如|示例|例子|格式/i;
+const BEGINNING = /^[ \t]*(?:`{3,}|~{3,})|[[{]/m;
+const PYTHON = /^\s*(?:print\()?[A-Za-z_][\w.]{0,100}\(/;
+const AFTER = /[\s`~]*/y;
+
+/** A reply that is nothing but calls, give or take a short sentence before them. */
+function readAll(text: string, options: WrittenOptions, body: Omit<BodyOptions, "isMarked">): Written | undefined {
+  const start = PYTHON.test(text) ? 0 : BEGINNING.exec(text)?.index;
+  if (start === undefined) return undefined;
+  const lead = text.slice(0, start).trim();
+  if (options.isMeant !== true && (lead.length > LONGEST_LEAD || AN_EXAMPLE.test(lead))) return undefined;
+  if (options.isQuoted(text.slice(start))) return undefined;
+  const reader = new TextReader(text, start);
+  try {
+    const read = readBodies(reader, { ...body, isMarked: false });
+    reader.take(AFTER);
+    const isAll = endOfClosers(text, reader.at) >= text.trimEnd().length;
+    const isSure = read !== undefined && isAll && read.calls.every((call) => fitsTool(call, options));
+    return isSure ? { kind: "calls", calls: read.calls, form: read.form, prose: lead } : undefined;
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    return looksLikeCall(text.slice(start, start + LOOKED_AT), options)
+      ? { kind: "attempt", form: "json", problem: error.message }
+      : undefined;
+  }
+}
+
+/** Its arguments are those of the tool: all that are needed, or none that it does not know. */
+function fitsTool({ name, input }: WrittenCall, { tools }: WrittenOptions): boolean {
+  const tool = findTool(name, tools);
+  const read = readCallArguments(input);
+  if (tool === undefined || "problem" in read) return false;
+  if (meantTool(name, tools).name !== tool.name) return true; // an alias has arguments of its own
+  const { properties, required } = tool.args_schema;
+  const known = new Set(Object.keys(Object(properties)));
+  const given = Object.keys(fitArguments(read.arguments, tool.args_schema).arguments);
+  const isComplete = Array.isArray(required) ? required.every((key) => given.includes(String(key))) : true;
+  return isComplete || (given.length > 0 && given.every((key) => known.has(key)));
+}
+
+const CALL_START =
+  /^[`~\w\s]{0,40}[[{]\s*(?:\{\s*)?["'](?:type|id|name|tool|tool_name|function|function_name|action|tool_calls|function_call)["']\s*:/;
+const ARGUMENTS = /["'](?:arguments|parameters|params|input|args|action_input)["']\s*:/;
+
+function looksLikeCall(beginning: string, { tools }: WrittenOptions): boolean {
+  const named = new Set([...beginning.matchAll(/["']([\w.:-]{1,100})["']/g)].map(([, word = ""]) => word));
+  return (
+    CALL_START.test(beginning) &&
+    ARGUMENTS.test(beginning) &&
+    [...named].some((word) => findTool(word, tools) !== undefined)
+  );
+}
