@@ -3,6 +3,7 @@ import type { ToolCallResult } from "@autonous/runtime";
 import { resultText } from "../model/result-text.ts";
 import type { AskedCall } from "./asked-calls.ts";
 import { settleCalls } from "./calls.ts";
+import { CONTINUE, cutAnswer, joinPieces, MOST_CONTINUED, withPieces } from "./answer-pieces.ts";
 import { writeCorrection, writeNoProgress } from "./instructions.ts";
 import { recallBilled } from "./bookings.ts";
 import { askModel, recallRound } from "./model-round.ts";
@@ -35,7 +36,7 @@ export async function runAgent(options: AgentOptions): Promise<AgentOutcome> {
   for (const event of run.record.billed) recallBilled(run, event);
   let end: End | undefined;
   while (end === undefined) end = reasonToStop(run) ?? (await takeTurn(run, agent_id));
-  return await finish(run, agent_id, end);
+  return await finish(run, agent_id, withPieces(run, end));
 }
 
 async function startAgent(run: Run): Promise<string> {
@@ -92,9 +93,14 @@ async function follow(run: Run, { event_id, round, isFromRecord }: Turn): Promis
   run.rounds += 1;
   if (round.kind === "failed") return failedBy(run, round);
   if (round.said !== undefined) run.messages.push(round.said);
-  if (round.kind === "invalid") return correct(run, round.message);
+  if (round.kind === "invalid") return correct(run, round);
   run.invalidInARow = 0;
-  if (round.kind === "final") return { answer: round.answer };
+  if (round.kind === "cut") return goOn(run, round.answer);
+  const pieces = run.pieces.splice(0);
+  if (round.kind === "final") {
+    const isWhole = pieces.length === 0;
+    return { answer: isWhole ? round.answer : run.redact(joinPieces([...pieces, round.answer])).trim() };
+  }
   const settled = await settleCalls(run, { calls: round.calls, parent_id: event_id, isFromRecord });
   if (settled.some(({ result }) => isParked(result))) return "parked"; // what has ended is on record
   let cycle: Cycle | undefined;
@@ -122,11 +128,20 @@ function takeResult(run: Run, call: AskedCall, result: ToolCallResult): Cycle | 
 }
 
 /** The model may mend its reply once; a second one in a row that cannot be used ends the run (spec 1, Model replies). */
-function correct(run: Run, message: string): End | undefined {
+function correct(run: Run, { message, advice }: Extract<Round, { readonly kind: "invalid" }>): End | undefined {
   run.invalidInARow += 1;
   run.messages.push({ role: "user", text: writeCorrection(message, run.provider.protocol ?? "plain") });
   if (run.invalidInARow < 2) return undefined;
-  return { code: "InvalidReply", message: `The model's reply could not be used, twice in a row. ${message}` };
+  const next = advice === undefined ? "" : `. ${advice}`;
+  return { code: "InvalidReply", message: `The model's reply could not be used, twice in a row. ${message}${next}` };
+}
+
+/** An answer that was cut off is continued, a few times; then it is shown as far as it goes. */
+function goOn(run: Run, piece: string): End | undefined {
+  run.pieces.push(piece);
+  if (run.pieces.length > MOST_CONTINUED) return cutAnswer(run);
+  run.messages.push({ role: "user", text: CONTINUE });
+  return undefined;
 }
 
 /** A model that goes in circles is told so once; if it goes on, the run ends (spec 4, The loop). */

@@ -4,7 +4,7 @@ import { contextUse } from "./request.ts";
 import type { AgentError, AgentOutcome, Run } from "./run.ts";
 
 /** How a run ends. */
-export type End = { readonly answer: string } | AgentError | "parked";
+export type End = { readonly answer: string; readonly cut?: true } | AgentError | "parked";
 
 /** Puts the end of a run on record, and says what it came to. One that is parked has not ended. */
 export async function finish(run: Run, parent_id: string, end: End): Promise<AgentOutcome> {
@@ -15,11 +15,13 @@ export async function finish(run: Run, parent_id: string, end: End): Promise<Age
   const inUse = run.provider === run.models[0] ? {} : { model: run.provider.name };
   if (end === "parked") return { outcome: "parked", answer: "", ...counts, ...inUse, messages, window, context };
   if ("answer" in end) {
-    await run.write({ type: "agent.completed", parent_id, payload: { answer: end.answer, ...counts } });
+    const cut = end.cut === undefined ? {} : { cut: end.cut };
+    await run.write({ type: "agent.completed", parent_id, payload: { answer: end.answer, ...cut, ...counts } });
     const said = { role: "assistant", text: end.answer } as const;
     return {
       outcome: "completed",
       answer: end.answer,
+      ...cut,
       ...counts,
       ...inUse,
       messages: messages.at(-1)?.role === "assistant" ? messages : [...messages, said],
@@ -51,8 +53,11 @@ function failedOutcome({ code, message, reason, turns, calls, usage }: Failure):
 /** Our own event: `finish` wrote it. */
 export function recordedOutcome({ type, payload }: RuntimeEvent): AgentOutcome {
   if (type === "agent.failed") return failedOutcome(payload as unknown as Failure);
-  const { answer, turns, calls, usage } = payload as unknown as Failure & { readonly answer: string };
-  return { outcome: "completed", answer, turns, calls, usage };
+  const { answer, cut, turns, calls, usage } = payload as unknown as Failure & {
+    readonly answer: string;
+    readonly cut?: true;
+  };
+  return { outcome: "completed", answer, ...(cut === undefined ? {} : { cut }), turns, calls, usage };
 }
 
 const MOST_CALLS = 10;

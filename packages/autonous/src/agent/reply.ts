@@ -2,8 +2,10 @@ import type { AgentError } from "./run.ts";
 import { boundText } from "@autonous/runtime";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { parseReply } from "../model/json-reply.ts";
-import { asRecorded, meantCall, readCall, redactCall } from "./asked-calls.ts";
-import type { AskedCall, WantedCall } from "./asked-calls.ts";
+import { asRecorded, meantCall, redactCall } from "./asked-calls.ts";
+import type { AskedCall } from "./asked-calls.ts";
+import { CUT_OFF, nativeMeaning, unusable } from "./native-meaning.ts";
+import type { Meaning } from "./native-meaning.ts";
 import type { Message, ModelReply } from "../model/provider.ts";
 import { MOST_CHARACTERS } from "../model/wire/received.ts";
 import type { Run } from "./run.ts";
@@ -14,7 +16,10 @@ type AssistantMessage = Extract<Message, { readonly role: "assistant" }>;
 export type Round = { readonly said?: AssistantMessage } & (
   | { readonly kind: "tool_calls"; readonly calls: readonly AskedCall[] }
   | { readonly kind: "final"; readonly answer: string }
-  | { readonly kind: "invalid"; readonly message: string }
+  /** A piece of an answer, which the limit of the output cut off. */
+  | { readonly kind: "cut"; readonly answer: string }
+  /** `advice`: what the user can do where the model does not do better. */
+  | { readonly kind: "invalid"; readonly message: string; readonly advice?: string }
   | ({ readonly kind: "failed" } & AgentError)
 );
 
@@ -24,6 +29,10 @@ interface RoundRecord {
   readonly transport: ModelReply["kind"];
   readonly text: string;
   readonly calls?: readonly AskedCall[];
+  /** What stands beside the calls. */
+  readonly progress?: string;
+  /** The calls were written as text. */
+  readonly written_as?: string;
   readonly maker?: string;
   readonly provider_parts?: unknown;
   readonly [more: string]: unknown;
@@ -43,9 +52,10 @@ export function recordedRound({ type, payload }: RuntimeEvent): Round {
 }
 
 /** The message that a recorded reply is, so that a round that is taken up again says exactly what it said before. */
-function saidIn({ kind, transport, text, calls = [], maker, provider_parts }: RoundRecord): {
-  said?: AssistantMessage;
-} {
+function saidIn(record: RoundRecord): { said?: AssistantMessage } {
+  const { kind, transport, calls = [], maker, provider_parts } = record;
+  // Calls that were written as text are told as calls, and not a second time as text.
+  const text = record.written_as === undefined ? record.text : (record.progress ?? "");
   // Calls that are not answered would be refused by the provider, and so would a message without anything in it.
   if (transport === "plain" || kind === "invalid") return text === "" ? {} : { said: { role: "assistant", text } };
   const asked = calls.map(({ tool_call_id, provider_call_id, name, arguments: args }) => ({
@@ -69,29 +79,34 @@ export function readReply(run: Run, given: ModelReply): ReadReply {
 }
 
 function readBounded(run: Run, reply: ModelReply): ReadReply {
-  const meaning =
-    reply.finish === "length"
-      ? CUT_OFF
-      : reply.kind === "plain"
-        ? plainMeaning(run, reply.text)
-        : meaningOf(run, reply);
+  const meaning = reply.kind === "plain" ? plainMeaning(run, reply) : nativeMeaning(run, reply);
   const text = run.redact(reply.text);
   const about = { transport: reply.kind, text, ...makerOf(reply), ...partsOf(run, reply) };
   const isRedacted = text !== reply.text.toWellFormed();
   if (meaning.kind === "invalid") {
-    return readRecord({ ...about, kind: "invalid", message: run.redact(meaning.message), redacted: isRedacted });
+    const advice = meaning.advice === undefined ? {} : { advice: meaning.advice };
+    const message = run.redact(meaning.message);
+    return readRecord({ ...about, kind: "invalid", message, ...advice, redacted: isRedacted });
   }
   if (meaning.kind === "tool_calls" && meaning.calls.length > MOST_CALLS) {
     return refuseReply(run, reply, `it has ${meaning.calls.length} tool calls, and at most ${MOST_CALLS} are taken`);
   }
-  if (meaning.kind === "final") {
-    return readRecord({ ...about, kind: "final", answer: run.redact(meaning.text), redacted: isRedacted });
+  if (meaning.kind === "final" || meaning.kind === "cut") {
+    return readRecord({ ...about, kind: meaning.kind, answer: run.redact(meaning.text), redacted: isRedacted });
   }
   const asked = meaning.calls.map((call) => redactCall(run, call));
   const recorded = asked.map((each) => each.recorded);
   const redacted = isRedacted || recorded.some((call) => call.redacted);
   const progress = run.redact(meaning.text);
-  const { record, round } = readRecord({ ...about, kind: "tool_calls", progress, calls: recorded, redacted });
+  const written = meaning.written_as === undefined ? {} : { written_as: meaning.written_as };
+  const { record, round } = readRecord({
+    ...about,
+    kind: "tool_calls",
+    progress,
+    calls: recorded,
+    ...written,
+    redacted,
+  });
   return { record, round: { ...round, kind: "tool_calls", calls: asked.map((each) => each.call) } };
 }
 
@@ -120,31 +135,11 @@ function refuseReply(run: Run, { text }: ModelReply, excess: string): ReadReply 
   return readRecord({ kind: "invalid", transport: "plain", text: kept, message, redacted: false });
 }
 
-/** Its calls may be whole by chance; what was to follow them is not known. */
-const CUT_OFF = {
-  kind: "invalid",
-  message: "Cannot use the reply: it was cut off by the length limit, so nothing of it was run; send a shorter one",
-} as const;
-
-type Meaning =
-  | { readonly kind: "tool_calls"; readonly calls: readonly WantedCall[]; readonly text: string }
-  | { readonly kind: "final"; readonly text: string }
-  | { readonly kind: "invalid"; readonly message: string };
-
-function plainMeaning(run: Run, text: string): Meaning {
+function plainMeaning(run: Run, { text, finish, problem }: Extract<ModelReply, { readonly kind: "plain" }>): Meaning {
+  if (problem !== undefined) return unusable(problem);
+  if (finish === "length") return CUT_OFF;
   const parsed = parseReply(text);
   return parsed.kind === "tool_calls" ? { ...parsed, calls: parsed.calls.map((call) => meantCall(run, call)) } : parsed;
-}
-
-/** What servers that do not tell thinking apart put before the answer. */
-const THOUGHT = /^\s*<think>[^]*?<\/think>/;
-
-/** A native reply: text without calls is the answer. Each call stands alone: one that is broken takes none with it. */
-function meaningOf(run: Run, { text: said, calls }: Extract<ModelReply, { readonly kind: "native" }>): Meaning {
-  const text = said.replace(THOUGHT, "").trim();
-  if (calls.length > 0) return { kind: "tool_calls", calls: calls.map((call) => readCall(run, call)), text };
-  if (text !== "") return { kind: "final", text };
-  return { kind: "invalid", message: "Cannot use the reply: it is empty; call a tool, or give the final answer" };
 }
 
 /** Whose ids and reasoning they are, for requests to this model or to another one. */

@@ -96,6 +96,8 @@ export interface AgentOutcome {
   readonly outcome: "completed" | "failed" | "cancelled" | "parked";
   /** Empty unless completed. */
   readonly answer: string;
+  /** The end of the answer is missing: the limit of the output cut it off. Its last line says so. */
+  readonly cut?: true;
   /** Of a limit: its name, and what was done so far. */
   readonly error?: AgentError;
   readonly turns: number;
@@ -140,6 +142,8 @@ export interface Run {
   /** Model rounds of the conversation: those that failed and those of earlier attempts too. */
   rounds: number;
   invalidInARow: number;
+  /** Of an answer that was cut off, so far. */
+  readonly pieces: string[];
   now(): number;
   redact(text: string): string;
   enter(state: RoundState): Promise<void>;
@@ -188,6 +192,7 @@ export async function openRun(options: AgentOptions): Promise<Run> {
     turns: 0,
     rounds: task.rounds_before ?? 0,
     invalidInARow: 0,
+    pieces: [],
     now: clock,
     redact,
     async enter(state) {

@@ -60,6 +60,7 @@ function tellingFields(payload: Payload): string {
 /** What came of a model round, rather than the reply as it was written. */
 function modelText({ kind, calls, progress, answer, message }: Payload): string {
   if (kind === "final") return `answers: ${String(answer)}`;
+  if (kind === "cut") return `answers, cut off: ${String(answer)}`;
   if (kind === "invalid") return `cannot be used: ${String(message)}`;
   const names = Array.isArray(calls) ? calls.map((call) => String((call as { name?: unknown }).name)) : [];
   return `asks for ${names.join(", ")}${progress === "" ? "" : `: ${String(progress)}`}`;

@@ -1,4 +1,5 @@
 import { syntaxReason } from "./json-syntax.ts";
+import { withoutThinking } from "./thinking.ts";
 
 /** One call that the model asks for. */
 export interface ParsedCall {
@@ -24,7 +25,6 @@ const MAX_DEPTH = 100;
 /** No request may have a longer one. */
 const MAX_NAME_LENGTH = 200;
 const THINK_OPEN = "<think>";
-const THINK_CLOSE = "</think>";
 const EXAMPLE = '{"tool_calls":[{"name":"ls","arguments":{"path":"."}}],"final_answer":""}';
 
 /** `{"` and `{}` begin JSON, and so does a brace that the text ends with; `{name}` and `{ return` are prose. */
@@ -87,14 +87,10 @@ function brokenJson(error: SyntaxError): string {
   return `Cannot use the reply: its JSON is broken (${syntaxReason(error)}); send the whole object again as strict JSON`;
 }
 
-function withoutReasoning(text: string): string {
-  const spoken = text.trimStart();
-  if (!spoken.startsWith(THINK_OPEN)) return spoken;
-  const end = spoken.indexOf(THINK_CLOSE);
-  if (end === -1) {
-    throw new Refusal(`it was cut off inside ${THINK_OPEN}; think less, then send one JSON object such as ${EXAMPLE}`);
-  }
-  return spoken.slice(end + THINK_CLOSE.length);
+function withoutReasoning(said: string): string {
+  const { text, unclosed } = withoutThinking(said);
+  if (unclosed === undefined) return text;
+  throw new Refusal(`it was cut off inside ${THINK_OPEN}; think less, then send one JSON object such as ${EXAMPLE}`);
 }
 
 /** The place of the only JSON object. What is outside of it has to be prose beyond doubt. */

@@ -50,14 +50,19 @@ export function createLiveView(screen: Screen, options: LiveViewOptions = {}): L
     ...(options.layout === undefined ? {} : { layout: options.layout }),
   });
   let isAnswerShown = false;
+  /** An answer that was cut off comes in pieces. */
+  let arePiecesShown = true;
 
   /** What was seen as it came is not shown again. */
   function settle({ type, payload }: RuntimeEvent): boolean {
     if (type === "model.failed" || type === "model.switched") stream.drop();
     if (type !== "model.completed") return false;
-    const isFinal = payload["kind"] === "final";
-    const isShown = stream.settle(textOr(payload[isFinal ? "answer" : "progress"], ""));
-    isAnswerShown = isFinal && isShown;
+    const isPiece = payload["kind"] === "cut";
+    const isAnswer = isPiece || payload["kind"] === "final";
+    const isShown = stream.settle(textOr(payload[isAnswer ? "answer" : "progress"], ""));
+    arePiecesShown = !isAnswer || (arePiecesShown && isShown);
+    isAnswerShown = isAnswer && arePiecesShown;
+    if (payload["kind"] === "final") arePiecesShown = true;
     return isShown && payload["kind"] === "tool_calls";
   }
   return {

@@ -1,4 +1,5 @@
 import { ERRORS, redact, secretsOf } from "@autonous/runtime";
+import { CUT_NOTE } from "../../agent/answer-pieces.ts";
 import { createScreen } from "../../channels/terminal/screen.ts";
 import { REASONS } from "../../model/failure.ts";
 import type { ModelProvider } from "../../model/provider.ts";
@@ -112,6 +113,7 @@ export async function report(asked: Asked, session: AgentSession, print: Print):
       ok,
       outcome,
       answer,
+      ...(asked.cut === true ? { cut: true } : {}),
       error: error ?? unasked[0] ?? null,
       turns,
       calls,
@@ -121,6 +123,7 @@ export async function report(asked: Asked, session: AgentSession, print: Print):
   }
   if (answer !== "" && !(view.isAnswerShown && print.textWidth !== undefined))
     await printAnswer(answer, provider, print);
+  else if (asked.cut === true) print.note(CUT_NOTE);
   if (unasked.length > 0)
     print.note(`${count(unasked.length, "call")} needed approval, and nobody was asked: see above`);
   if (error === undefined) return;

@@ -26,7 +26,7 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
 const HEX_ESCAPE = /u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})/y;
 
 /** A value as Python writes it, or as Gemma does: keys without quotes, strings between `<|"|>`. */
-export function readLiteral(reader: TextReader, depth = 0): unknown {
+function readLiteral(reader: TextReader, depth = 0): unknown {
   if (depth > MAX_DEPTH) throw new Unreadable("its values are nested too deep");
   reader.space();
   if (reader.startsWith("[")) return readList(reader, depth);
