@@ -21,6 +21,7 @@ const FAILURES = [
   { error: api(402, "Payment Required"),                                                          reason: "quota" },
   { error: api(400, "messages: text content blocks must be non-empty"),                           reason: "bad_request" },
   { error: api(409, "Conflict"),                                                                  reason: "server_error" },
+  { error: api(424, "Request failed during generation: Server error: CUDA out of memory"),         reason: "server_error" },
   { error: api(418, "I'm a teapot"),                                                              reason: "bad_request" },
   { error: api(422, "Unprocessable"),                                                             reason: "bad_request" },
   { error: api(501, "Not Implemented"),                                                           reason: "bad_request" },

@@ -58,7 +58,7 @@ const STATUSES: readonly StatusRow[] = [
   { from: 408, to: 408, reason: "timeout" },
   { from: 409, to: 409, reason: "server_error" }, // two requests at once for one thing: the next one does better
   { from: 413, to: 413, reason: "context_length" },
-  { from: 425, to: 425, reason: "server_error" },
+  { from: 424, to: 425, reason: "server_error" }, // 424: what runs the model failed (TGI, Bedrock)
   { from: 429, to: 429, reason: "rate_limited" },
   { from: 501, to: 501, reason: "bad_request" },
   { from: 500, to: 599, reason: "server_error" },

@@ -60,7 +60,12 @@ export class ChatAnswer implements AnswerReader {
     if (!isRecord(usage)) return;
     const input = recordOf(usage["prompt_tokens_details"] ?? usage["input_tokens_details"]);
     const input_tokens = countOf(usage["prompt_tokens"] ?? usage["input_tokens"]);
-    const output_tokens = countOf(usage["completion_tokens"] ?? usage["output_tokens"]);
+    const said_tokens = countOf(usage["completion_tokens"] ?? usage["output_tokens"]);
+    // xAI counts what was thought in the total alone.
+    const output_tokens =
+      said_tokens === undefined
+        ? undefined
+        : Math.max(said_tokens, (countOf(usage["total_tokens"]) ?? 0) - (input_tokens ?? Infinity));
     const cached_input_tokens = firstOf([
       input["cached_tokens"],
       usage["prompt_cache_hit_tokens"],

@@ -85,6 +85,7 @@ const SAID = [
   { title: "plain text",                 body: "no such\n\n thing",                                                  says: "400 no such thing" },
   { title: "text that begins like JSON", body: "{no such thing}",                                                    says: "400 {no such thing}" },
   { title: "a page",                     body: "<html><head><title>400 Bad Request</title></head><body><center>nginx</center></body></html>", says: "400 a web page: 400 Bad Request: nginx" },
+  { title: "words in brackets",          body: { error: { message: "<400> InternalError.Algo: no such thing" } },    says: "400 <400> InternalError.Algo: no such thing" },
   { title: "JSON inside of text",        body: { error: { message: '{"error":{"message":"no such thing"}}' } },      says: "400 no such thing" },
   { title: "OpenRouter's raw words",     body: { error: { message: "Provider returned error", code: 400, metadata: { raw: '{"error":{"message":"no such thing"}}', provider_name: "Azure" } } }, says: "400 Provider returned error (Azure: no such thing)" },
   { title: "OpenRouter's raw text",      body: { error: { message: "Provider returned error", code: 400, metadata: { raw: "no such thing", provider_name: "X" } } }, says: "400 Provider returned error (X: no such thing)" },
