@@ -35,8 +35,11 @@ export async function answer(state: State, given: Answer): Promise<void> {
     vendor: seen.vendor,
     tokens: tokensOf(seen.bytes),
   };
-  const early = quirkOf(fault?.kind, format)?.answer;
-  if (early !== undefined) return await sendRefusal(early(context), sending);
+  const early = quirkOf(fault?.kind, format);
+  if (early?.answer !== undefined) {
+    if (early.billed) bill(state, seen, { ...given.input, output_tokens: FAILED_TOKENS });
+    return await sendRefusal(early.answer(context), sending);
+  }
   const round = await state.respond(wire, format, seen.round);
   if (round === undefined) {
     const message = `fake-model: the script is over, and this asks for round ${seen.round} of it`;
@@ -52,6 +55,9 @@ export async function answer(state: State, given: Answer): Promise<void> {
   const changed = quirk?.change?.(made, context) ?? made;
   await send(state, { ...given, sending, quirk, reply: changedByFault(changed, fault) });
 }
+
+/** Of a reply that the server could not read: about what a call takes. */
+const FAILED_TOKENS = 20;
 
 /** What a model says that does not work any more: no calls. */
 const STOPPED: Round = { text: "I will go on with the next step." };

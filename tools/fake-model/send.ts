@@ -128,7 +128,7 @@ export async function sendStream(frames: readonly Frame[], sending: StreamSendin
     STREAM_FAULTS[fault?.kind ?? ""]?.(frames, errorFrame) ?? planOf(frames, frames, holdsOpen ? "hangs" : "ended");
   const content = frames.filter((frame) => isContent(frame)).length;
   const sent = frames.slice(0, plan.frames).filter((frame) => isContent(frame)).length;
-  onSent(content === 0 ? 1 : sent / content);
+  if (plan.frames > 0) onSent(content === 0 ? 1 : sent / content);
   await ENDS[plan.end](plan.pieces, sending);
 }
 

@@ -113,14 +113,15 @@ interface Block {
 
 function blocksOf(reply: Reply, { pieces, request, model }: Answering, dialect: AnthropicDialect): Block[] {
   const blocks: Block[] = [];
-  const earlier = earlierCalls(request);
+  const calls = callsOf(reply, { request, model }, dialect);
+  const signature = dialect.signature(reply);
   if (reply.reasoning !== "")
     blocks.push({
       kind: "reasoning",
       begun: { type: "thinking", thinking: "", signature: "" },
       deltas: [
         ...pieces(reply.reasoning).map((thinking) => ({ type: "thinking_delta", thinking })),
-        ...(dialect.signs ? [{ type: "signature_delta", signature: signatureOf(reply.reasoning) }] : []),
+        ...(signature === "" ? [] : [{ type: "signature_delta", signature }]),
       ],
     });
   if (reply.text !== "")
@@ -132,12 +133,7 @@ function blocksOf(reply: Reply, { pieces, request, model }: Answering, dialect: 
   for (const [index, call] of reply.calls.entries())
     blocks.push({
       kind: "call",
-      begun: {
-        type: "tool_use",
-        id: call.given_id ?? dialect.id(call, { index, earlier, model }),
-        name: call.name,
-        input: {},
-      },
+      begun: { type: "tool_use", ...calls[index], input: {} },
       deltas: ["", ...pieces(call.arguments_text)].map((partial_json) => ({ type: "input_json_delta", partial_json })),
     });
   return blocks;
@@ -145,18 +141,16 @@ function blocksOf(reply: Reply, { pieces, request, model }: Answering, dialect: 
 
 function contentOf(reply: Reply, { request, model }: Answering, dialect: AnthropicDialect): Json[] {
   const content: Json[] = [];
-  const earlier = earlierCalls(request);
+  const calls = callsOf(reply, { request, model }, dialect);
   if (reply.reasoning !== "")
     content.push({
       type: "thinking",
       thinking: reply.reasoning,
-      signature: dialect.signs ? signatureOf(reply.reasoning) : "",
+      signature: dialect.signature(reply),
     });
   if (reply.text !== "") content.push({ type: "text", text: reply.text });
-  for (const [index, call] of reply.calls.entries()) {
-    const id = call.given_id ?? dialect.id(call, { index, earlier, model });
-    content.push({ type: "tool_use", id, name: call.name, input: parsed(call.arguments_text) });
-  }
+  for (const [index, call] of reply.calls.entries())
+    content.push({ type: "tool_use", ...calls[index], input: parsed(call.arguments_text) });
   return content;
 }
 
@@ -203,10 +197,27 @@ function frames(reply: Reply, answering: Answering, dialect: AnthropicDialect): 
 export interface AnthropicDialect {
   matches(path: string): boolean;
   id(call: ReplyCall, place: CallPlace): string;
-  /** It signs what was thought, and looks at the signature again. */
-  readonly signs: boolean;
+  /** What signs what was thought; empty: nothing does. */
+  signature(reply: Reply): string;
+  /** Told of each reply with calls that is given out. */
+  onReply?(reply: Reply, calls: readonly Json[]): void;
   problems(request: WireRequest): Iterable<Problem>;
   refusal(trouble: RefusalTrouble): Refusal;
+}
+
+/** The ids and the names of a reply's calls. */
+function callsOf(
+  reply: Reply,
+  { request, model }: Pick<Answering, "request" | "model">,
+  dialect: AnthropicDialect,
+): Json[] {
+  const earlier = earlierCalls(request);
+  const calls = reply.calls.map((call, index) => ({
+    id: call.given_id ?? dialect.id(call, { index, earlier, model }),
+    name: call.name,
+  }));
+  dialect.onReply?.(reply, calls);
+  return calls;
 }
 
 function earlierCalls({ body }: WireRequest): number {
@@ -241,7 +252,7 @@ export function makeAnthropic(dialect: AnthropicDialect): Format {
 export const ANTHROPIC_DIALECT: AnthropicDialect = {
   matches: (path) => path.endsWith("/messages"),
   id: (call) => call.id("toolu_01"),
-  signs: true,
+  signature: ({ reasoning }) => signatureOf(reasoning),
   problems,
   refusal: anthropicRefusal,
 };

@@ -146,14 +146,16 @@ function readCalls(reply: Reply, model: string): { readonly parts: readonly Json
   return { parts, isBroken: false };
 }
 
-function usageOf({ usage }: Reply): Json {
+/** `share`: how much of the reply was said so far. */
+function usageOf({ usage }: Reply, share: number): Json {
+  const output_tokens = Math.floor(usage.output_tokens * share);
   return {
     promptTokenCount: usage.input_tokens,
     // The thoughts are counted apart.
-    candidatesTokenCount: Math.max(0, usage.output_tokens - usage.reasoning_tokens),
-    totalTokenCount: usage.input_tokens + usage.output_tokens,
+    candidatesTokenCount: Math.max(0, output_tokens - usage.reasoning_tokens),
+    totalTokenCount: usage.input_tokens + output_tokens,
     ...(usage.cached_input_tokens > 0 ? { cachedContentTokenCount: usage.cached_input_tokens } : {}),
-    ...(usage.reasoning_tokens > 0 ? { thoughtsTokenCount: usage.reasoning_tokens } : {}),
+    ...(usage.reasoning_tokens > 0 ? { thoughtsTokenCount: Math.min(output_tokens, usage.reasoning_tokens) } : {}),
   };
 }
 
@@ -166,10 +168,16 @@ function finishOf({ odd, finish }: Reply, isBroken: boolean): Json {
   return { finishReason: isBroken ? "MALFORMED_FUNCTION_CALL" : "STOP" };
 }
 
-function chunkOf(reply: Reply, model: string, candidate: Json): Json {
+interface Chunk {
+  readonly model: string;
+  readonly candidate: Json;
+  readonly share: number;
+}
+
+function chunkOf(reply: Reply, { model, candidate, share }: Chunk): Json {
   return {
     candidates: [{ ...candidate, index: 0 }],
-    usageMetadata: usageOf(reply),
+    usageMetadata: usageOf(reply, share),
     modelVersion: model,
     responseId: reply.id,
   };
@@ -182,23 +190,25 @@ function whole(reply: Reply, { model }: Answering): Json {
     ...(reply.text === "" ? [] : [{ text: reply.text }]),
     ...parts,
   ];
-  return chunkOf(reply, model, { content: { parts: all, role: "model" }, ...finishOf(reply, isBroken) });
+  const candidate = { content: { parts: all, role: "model" }, ...finishOf(reply, isBroken) };
+  return chunkOf(reply, { model, candidate, share: 1 });
 }
 
 function frames(reply: Reply, { model, pieces, request }: Answering): Frame[] {
   const { parts, isBroken } = readCalls(reply, model);
-  const chunks: { kind: Frame["kind"]; value: Json }[] = [];
+  const chunks: { kind: Frame["kind"]; candidate: Json }[] = [];
   const add = (kind: Frame["kind"], part: Json): void => {
-    chunks.push({ kind, value: chunkOf(reply, model, { content: { parts: [part], role: "model" } }) });
+    chunks.push({ kind, candidate: { content: { parts: [part], role: "model" } } });
   };
   for (const piece of pieces(reply.reasoning)) add("reasoning", { text: piece, thought: true });
   for (const piece of pieces(reply.text)) add("text", { text: piece });
   for (const part of parts) add("call", part);
   const end = { content: { parts: [{ text: "" }], role: "model" }, ...finishOf(reply, isBroken) };
-  chunks.push({ kind: "close", value: chunkOf(reply, model, end) });
+  chunks.push({ kind: "close", candidate: end });
   const last = chunks.length - 1;
-  return chunks.map(({ kind, value }, i) => {
-    const json = JSON.stringify(value);
+  return chunks.map(({ kind, candidate }, i) => {
+    const share = last === 0 ? 1 : Math.min(1, (i + 1) / last);
+    const json = JSON.stringify(chunkOf(reply, { model, candidate, share }));
     // Without `alt=sse` the stream is one JSON array.
     const listed = `${i === 0 ? "[" : ",\r\n"}${json}${i === last ? "]" : ""}`;
     const frame = { kind, data: isEvents(request) ? `data: ${json}\r\n\r\n` : listed };

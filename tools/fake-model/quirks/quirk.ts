@@ -27,6 +27,8 @@ export interface Quirk {
   readonly change?: Change;
   /** How the reply goes over the wire: the connection stays open after its end; or it is one JSON where a stream was asked for. */
   readonly wire?: "held_open" | "json" | "json_as_events";
+  /** The model wrote a reply all the same, and that is billed. */
+  readonly billed?: true;
   /** An answer instead of a reply. */
   answer?(context: QuirkContext): Refusal;
 }

@@ -96,9 +96,9 @@ const STYLES = {
     unknown_model: [400, "Model Not Exist", INVALID, INVALID],
     too_long:     [400, OPENAI_LONG, INVALID, INVALID],
     no_credit:    [402, "Insufficient Balance", "unknown_error", INVALID],
-    rate_limited: [429, "Rate limit reached. Please pace your requests reasonably.", "rate_limit_error", INVALID],
-    overloaded:   [503, "Service is too busy. We advise users to temporarily switch to alternative LLM API service providers.", "service_unavailable_error", INVALID],
-    unavailable:  [503, "Service is too busy. We advise users to temporarily switch to alternative LLM API service providers.", "service_unavailable_error", INVALID],
+    rate_limited: [429, "Rate limit reached. Please pace your requests reasonably.", "rate_limit_error", "rate_limit_error"],
+    overloaded:   [503, "Service is too busy. We advise users to temporarily switch to alternative LLM API service providers.", "service_unavailable_error", "service_unavailable_error"],
+    unavailable:  [503, "Service is too busy. We advise users to temporarily switch to alternative LLM API service providers.", "service_unavailable_error", "service_unavailable_error"],
   } },
   kimi: { wrap: ({ message, type }) => ({ error: { message, type } }), invalid: [INVALID, null], words: {
     no_key:       [401, "Invalid Authentication", "invalid_authentication_error"],

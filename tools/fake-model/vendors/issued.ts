@@ -24,6 +24,7 @@ export function createIssued(): Issued {
     add({ reasoning }, calls) {
       for (const call of calls) {
         const id = text(call["id"]);
+        if (id === "") continue; // the client gives it one
         byId.set(id, { reasoning });
         byCall.set(keyOf(call), (byCall.get(keyOf(call)) ?? new Set()).add(id));
       }

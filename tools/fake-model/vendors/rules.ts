@@ -223,12 +223,13 @@ export const RULES: Readonly<Record<string, Rule>> = {
   tgi:      template,
 };
 
-/** Thoughts at the doors in Anthropic's format of vendors that want them back. */
-export function* doorThoughts(body: Json, byDefault: RegExp): Generator<VendorProblem> {
-  if (!isThinking(body, byDefault)) return;
+/** Thoughts at the doors in Anthropic's format of vendors that want them back: with the calls that followed them. */
+export function* doorThoughts(body: Json, issued: Issued): Generator<VendorProblem> {
   for (const { message } of assistantsOf(body)) {
-    const types = new Set(list(message["content"]).map((block) => record(block)["type"]));
-    if (types.has("tool_use") && !types.has("thinking"))
+    const blocks = list(message["content"]).map((each) => record(each));
+    const thought = blocks.map(({ thinking }) => text(thinking)).join("");
+    const given = blocks.filter(({ type }) => type === "tool_use").map(({ id }) => issued.reasoning(text(id)) ?? "");
+    if (given.some((reasoning) => reasoning !== "" && reasoning !== thought))
       yield { message: "The `content[].thinking` in the thinking mode must be passed back to the API." };
   }
 }

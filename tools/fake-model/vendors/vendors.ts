@@ -29,8 +29,8 @@ interface VendorRow {
   readonly ids?: keyof typeof IDS;
   /** At its door in Anthropic's format, where they differ. */
   readonly doorIds?: keyof typeof IDS;
-  /** Its models think unless they are told not to, and want their thoughts back, there. */
-  readonly doorThinks?: RegExp;
+  /** Its models want their thoughts back, there. */
+  readonly doorThinks?: true;
   readonly chat?: Partial<ChatDialect>;
 }
 
@@ -78,7 +78,7 @@ const ROWS = {
   anthropic:  { title: "Anthropic",   model: "claude-sonnet-4-5", needs_key: true, doors: ["messages"], cache: "marked" },
   openai:     { title: "OpenAI",      model: "gpt-5", needs_key: true, doors: ["chat", "responses"], cache: [128, 1024] },
   google:     { title: "Google",      model: "gemini-3-pro", needs_key: true, doors: ["gemini", "chat"], cache: [128, 1024], ids: "google" },
-  deepseek:   { title: "DeepSeek",    model: "deepseek-reasoner", needs_key: true, doors: ["chat", "messages"], cache: [64, 64], ids: "deepseek", doorThinks: /reasoner|deepseek-v[4-9]/, chat: { thoughts: "reasoning_content", usage: deepseekUsage, usageAt: "last", comment: "keep-alive" } },
+  deepseek:   { title: "DeepSeek",    model: "deepseek-reasoner", needs_key: true, doors: ["chat", "messages"], cache: [64, 64], ids: "deepseek", doorThinks: true, chat: { thoughts: "reasoning_content", usage: deepseekUsage, usageAt: "last", comment: "keep-alive" } },
   kimi:       { title: "Kimi",        model: "kimi-k2-thinking", needs_key: true, doors: ["chat", "messages"], cache: [128, 1024], ids: "kimi", doorIds: "kimi_door", chat: { thoughts: "reasoning_content", usage: kimiUsage, usageAt: "choice" } },
   qwen:       { title: "Qwen",        model: "qwen3-max", needs_key: true, doors: ["chat", "messages"], cache: [128, 1024], ids: "qwen", chat: { thoughts: "reasoning_content" } },
   mistral:    { title: "Mistral",     model: "mistral-large-latest", needs_key: true, doors: ["chat"], ids: "mistral", chat: { usage: shortUsage, usageAt: "last", wholeCalls: true } },
@@ -146,15 +146,16 @@ function chatDoor(name: VendorName, row: VendorRow): Format {
 
 function messagesDoor(name: VendorName, row: VendorRow): Format {
   if (name === "anthropic" || name === "openai") return makeAnthropic(ANTHROPIC_DIALECT);
-  const thinks = row.doorThinks;
+  const issued = createIssued();
   return makeAnthropic({
     ...ANTHROPIC_DIALECT,
     id: IDS[row.doorIds ?? row.ids ?? "anthropic"],
-    // Through OpenRouter the signatures are Anthropic's.
-    signs: name === "openrouter",
+    // Through OpenRouter the signatures are Anthropic's. Others sign with what nobody looks at, or not at all.
+    signature: name === "openrouter" ? ANTHROPIC_DIALECT.signature : row.doorThinks ? ({ id }) => id : () => "",
+    onReply: issued.add,
     *problems({ body }) {
       yield* anthropicProblems(body, { own: name === "openrouter" });
-      if (thinks !== undefined) yield* doorThoughts(body, thinks);
+      if (row.doorThinks) yield* doorThoughts(body, issued);
     },
     refusal: doorRefusal(name),
   });
