@@ -1,7 +1,9 @@
 import { ToolError } from "@autonous/runtime";
+import { cutPromptNotice } from "../model/cut-prompt.ts";
 import { consult, NoReply } from "./consult.ts";
 import type { Asking, Consulted } from "./consult.ts";
 import { estimatedTokens, limitsOf, nextRequest, windowUse, withLimits } from "./request.ts";
+import type { ModelRequest } from "../model/provider.ts";
 import type { Run } from "./run.ts";
 import { fitWindow } from "./summary.ts";
 import { learnFromOverflow, learnFromReply } from "./window-limits.ts";
@@ -32,14 +34,31 @@ export async function askWithin(run: Run, parent_id: string, asking: Asking): Pr
     if (last !== undefined && (estimated >= last.estimated || shrunk > MOST_SHRUNK)) throw tooLarge(run, last);
     try {
       const consulted = await consult(run, request, asking);
-      run.window = withLimits(run, learnFromReply(limitsOf(run), estimated, consulted.reply.usage?.input_tokens));
-      return consulted;
+      return noteCut(run, { request, estimated, consulted });
     } catch (error) {
       if (!(error instanceof NoReply) || !error.isTooLong) throw error;
       run.window = withLimits(run, learnFromOverflow(limitsOf(run), estimated, numbersOf(error)));
       last = { refusal: error, estimated };
     }
   }
+}
+
+interface Answered {
+  readonly request: ModelRequest;
+  readonly estimated: number;
+  readonly consulted: Consulted;
+}
+
+/** Learns from how the server counted the request. Where it did not read all of it, the user is told, once. */
+function noteCut(run: Run, { request, estimated, consulted }: Answered): Consulted {
+  const known = limitsOf(run);
+  const { usage } = consulted.reply;
+  const limits = learnFromReply(known, estimated, usage?.input_tokens);
+  const isSure = limits.context_tokens !== known.context_tokens;
+  const notice = known.cuts === true ? undefined : cutPromptNotice(run.provider.name, { request, usage, isSure });
+  const isTold = known.cuts === true || notice !== undefined;
+  run.window = withLimits(run, isTold ? { ...limits, cuts: true } : limits);
+  return notice === undefined ? consulted : { ...consulted, notice };
 }
 
 function numbersOf({ cause }: NoReply): OverflowNumbers {

@@ -11,6 +11,8 @@ export interface Consulted {
   readonly reply: ModelReply;
   /** It said the same over and over, and was stopped. */
   readonly isChant: boolean;
+  /** What the user is to know of the server that gave it. */
+  readonly notice?: string;
   /** What the event about it holds beside the reply. */
   readonly about: {
     readonly finish: ModelReply["finish"];

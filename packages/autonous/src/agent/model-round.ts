@@ -28,6 +28,8 @@ export async function askModel(run: Run, parent_id: string): Promise<Round> {
   const { round, record } = consulted.isChant ? chant(run, reply.text) : readReply(run, reply);
   const payload = { ...record, ...about, window: placesOf(run.window) };
   await run.write({ type: "model.completed", parent_id, payload });
+  const { notice: content } = consulted;
+  if (content !== undefined) await run.write({ type: "display", parent_id, payload: { level: "warning", content } });
   return round;
 }
 

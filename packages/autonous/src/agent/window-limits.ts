@@ -10,6 +10,8 @@ export interface ModelLimits {
   readonly taken?: number;
   /** The smallest that it has refused without saying how much fits. */
   readonly refused?: number;
+  /** The server reads less than it is sent, and the user was told so. */
+  readonly cuts?: true;
   /** The last reply's request, as estimated here and as the server counted it. */
   readonly last?: CountedRequest;
 }

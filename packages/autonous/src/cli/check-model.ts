@@ -3,8 +3,10 @@ import type { Configuration } from "../config/load.ts";
 import { SETTINGS } from "../config/settings.ts";
 import type { SettingName } from "../config/settings.ts";
 import type { BreakerState } from "../model/circuit-breaker.ts";
+import { OLLAMA_HINT } from "../model/cut-prompt.ts";
 import { priceSource, sourceText } from "../model/prices.ts";
 import type { ModelProvider } from "../model/provider.ts";
+import { vendorsOfName } from "../model/vendors.ts";
 import { databaseFile, openStore } from "../store/open-store.ts";
 import { isStateFolderLocked } from "../store/state-lock.ts";
 import { readBreakers } from "../telemetry/breakers.ts";
@@ -16,13 +18,15 @@ import type { Workplace } from "./open-runtime.ts";
 export async function checkModel({ configuration, state_dir }: Workplace): Promise<CheckResult> {
   try {
     const provider = await providerOf(configuration);
-    const models = [provider, ...(provider.fallbacks ?? [])].map((each) => aboutModel(configuration, each).join("; "));
+    const all = [provider, ...(provider.fallbacks ?? [])];
+    const models = all.map((each) => aboutModel(configuration, each).join("; "));
+    const isCut = all.some((each) => windowHint(each).length > 0);
     const breakers = await breakersOfService(state_dir);
     const isOpen = breakers?.some(({ state }) => state !== "closed") === true;
     const circuits = breakers?.length === 0 ? ["no circuit of the service is open"] : (breakers ?? []).map(inState);
     return {
       check: "model",
-      outcome: isOpen ? "warning" : "ok",
+      outcome: isOpen || isCut ? "warning" : "ok",
       message: [models.join("; fallback: "), ...circuits].join("; "),
     };
   } catch (error) {
@@ -33,7 +37,12 @@ export async function checkModel({ configuration, state_dir }: Workplace): Promi
 function aboutModel(configuration: Configuration, provider: ModelProvider): readonly string[] {
   const { name, wants_all_tools } = provider;
   const price = wants_all_tools === true ? [] : [sourceText(priceSource(name, configuration.prices))];
-  return [name, ...price, ...askedWith(configuration, provider)];
+  return [name, ...price, ...askedWith(configuration, provider), ...windowHint(provider)];
+}
+
+/** Of a server whose window is small by default, where nobody has said how large it is. */
+function windowHint({ name, context_tokens }: ModelProvider): readonly string[] {
+  return context_tokens === undefined && vendorsOfName(name).server === "ollama" ? [OLLAMA_HINT] : [];
 }
 
 /** Settings of the model that somebody has set. */

@@ -3,7 +3,7 @@ import { CallIds, idRule } from "./call-ids.ts";
 import { ChatReasoningWriter } from "./chat-reasoning.ts";
 import { chatMembers } from "./compatible-chat.ts";
 import type { ProviderParts } from "./provider-parts.ts";
-import { vendorsOf } from "./vendors.ts";
+import { vendorsOfName } from "./vendors.ts";
 import type { Vendors } from "./vendors.ts";
 
 /** How the history of one request is told to the vendor that gets it. */
@@ -54,10 +54,6 @@ export function habitsOf({ name, kind, vendors }: Asked): Habits {
   };
 }
 
-/** `compatible:kimi-k2@https://…`: a name says its kind, its model, and mostly its server. */
-const NAMED = /^([a-z-]+):(\S+?)(?:@(https?:\/\/\S+))?$/i;
-
 function isMadeBy(name: string, { maker }: Vendors): boolean {
-  const [, kind = "", model = "", base_url = ""] = NAMED.exec(name) ?? [];
-  return maker !== "other" && vendorsOf({ kind, model, base_url }).maker === maker;
+  return maker !== "other" && vendorsOfName(name).maker === maker;
 }

@@ -114,6 +114,15 @@ export function vendorOf(addressed: Addressed): Vendor {
   return server === "other" ? maker : server;
 }
 
+/** `compatible:kimi-k2@https://…`: a name says its kind, its model, and mostly its server. */
+const NAMED = /^([a-z-]+):(\S+?)(?:@(https?:\/\/\S+))?$/i;
+
+/** The same of a model as `AUTONOUS_MODEL` names it. */
+export function vendorsOfName(name: string): Vendors {
+  const [, kind = "", model = "", base_url = ""] = NAMED.exec(name) ?? [];
+  return vendorsOf({ kind, model, base_url });
+}
+
 /** Behind an unknown server: the only ones that speak the format by themselves. */
 const MAKER_OF_KIND: Readonly<Record<string, Vendor>> = { openai: "openai", google: "google" };
 
