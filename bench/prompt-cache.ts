@@ -36,6 +36,7 @@ export async function benchPromptCache(): Promise<void> {
 
 function figures({
   read_share,
+  readable_share,
   cold,
   worst_read,
   cost,
@@ -47,7 +48,7 @@ function figures({
 }: Simulated): string {
   const least = fill.length === 0 ? "none" : percent(Math.min(...fill));
   return [
-    `${percent(read_share)} read`,
+    `${percent(read_share)} read (append-only: ${percent(readable_share)})`,
     `${cold} requests below 50 % (the worst ${percent(worst_read)})`,
     `${tokens(cost)} per request, ${cost_ratio.toFixed(2)} of the same sizes append-only`,
     `${strides} strides with ${summaries} summaries, each from a window at least ${least} full`,

@@ -40,6 +40,8 @@ export interface Simulated {
   readonly billed: readonly Billed[];
   /** Share of all input tokens that was read from the cache. */
   readonly read_share: number;
+  /** The most that could have been read of requests of these sizes: all but what each turn added. */
+  readonly readable_share: number;
   /** Requests of which less than half was read, the first one left out. */
   readonly cold: number;
   /** The least share that a request read, the first one left out. */
@@ -183,6 +185,7 @@ function billOf(seen: readonly SeenRequest[], scene: Scene, outcomes: Simulated[
   let size = 0;
   let cost = 0;
   let appended = 0;
+  let news = 0;
   for (const { body } of seen.filter(({ status }) => status === 200)) {
     const blocks = anthropicBlocks(body);
     const used = cache.use(blocks);
@@ -193,19 +196,31 @@ function billOf(seen: readonly SeenRequest[], scene: Scene, outcomes: Simulated[
     cost += priceOf(used);
     if (isSummary) continue;
     const added = isAppended ? used.input_tokens - size : 0;
+    news += added;
     appended += (used.input_tokens - added) * READ_PRICE + added * WRITE_PRICE;
     before = blocks;
     size = used.input_tokens;
   }
   const refused = seen.length - billed.length;
-  return { ...sharesOf(billed), refused, fill, cost: cost / billed.length, cost_ratio: cost / appended, outcomes };
+  const readable_share = 1 - news / billed.reduce((sum, each) => sum + (each.isSummary ? 0 : each.input_tokens), 0);
+  return {
+    ...sharesOf(billed),
+    readable_share,
+    refused,
+    fill,
+    cost: cost / billed.length,
+    cost_ratio: cost / appended,
+    outcomes,
+  };
 }
 
 function priceOf({ input_tokens, read_tokens, write_tokens }: CachedInput): number {
   return input_tokens - read_tokens - write_tokens + read_tokens * READ_PRICE + write_tokens * WRITE_PRICE;
 }
 
-function sharesOf(billed: readonly Billed[]): Omit<Simulated, "refused" | "fill" | "cost" | "cost_ratio" | "outcomes"> {
+function sharesOf(
+  billed: readonly Billed[],
+): Omit<Simulated, "readable_share" | "refused" | "fill" | "cost" | "cost_ratio" | "outcomes"> {
   const total = (of: (each: Billed) => number): number => billed.reduce((sum, each) => sum + of(each), 0);
   const rounds = billed.filter(({ isSummary }) => !isSummary).slice(1);
   const shares = rounds.map(({ read_tokens, input_tokens }) => read_tokens / input_tokens);

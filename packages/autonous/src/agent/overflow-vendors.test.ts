@@ -39,6 +39,13 @@ function sizesOf(seen: readonly SeenRequest[], status: "taken" | "refused"): rea
   return seen.filter((each) => (each.status === 200) === (status === "taken")).map(({ bytes }) => Math.ceil(bytes / 4));
 }
 
+/** Of all input that was billed: read from the vendor's cache. */
+function readShare(seen: readonly SeenRequest[]): number {
+  const total = (of: (billed: SeenRequest["billed"]) => number): number =>
+    seen.reduce((sum, { billed }) => sum + of(billed), 0);
+  return total(({ cached_input_tokens }) => cached_input_tokens) / total(({ input_tokens }) => input_tokens);
+}
+
 for (const { name, kind, path } of CASES)
   test(`${name} (${kind}): a window that is smaller than believed is found out, and then used`, async () => {
     const vendor = makeVendor(name);
@@ -78,6 +85,7 @@ for (const { name, kind, path } of CASES)
     });
     expect({ outcome, error }).toEqual({ outcome: "completed" });
     expect(seen.flatMap(({ violations }) => violations)).toEqual([]);
+    if (vendor.cache !== undefined) expect(readShare(seen)).toBeGreaterThanOrEqual(0.85);
     if (vendor.truncates) {
       // It refuses nothing, and reads less than was sent: that shows in what it counts.
       expect(window?.models?.[provider.name]?.context_tokens).toBe(REAL);
