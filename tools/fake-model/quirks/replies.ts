@@ -83,7 +83,7 @@ export const REPLIES = {
   args_number_as_text:  { client: "uses it", about: 'numbers as text: "10" for 10', change: argumentsAs(numbersAsText) },
   args_null_optional:   { client: "uses it", about: "null for an argument that may be left out", change: (reply, context) => changeCalls(reply, withNull(context)) },
   args_truncated:       { client: "tells the model", formats: NOT_GEMINI, about: "arguments that stop in the middle, in a reply that ends well", change: argumentsAs((text) => text.slice(0, Math.max(1, Math.floor(text.length / 2)))) },
-  args_twice:           { client: "tells the model", formats: NOT_GEMINI, about: "the arguments twice, one after the other", change: argumentsAs((text) => text + text) },
+  args_twice:           { client: "uses it", formats: NOT_GEMINI, about: "the arguments twice, one after the other", change: argumentsAs((text) => text + text) },
   name_functions:       { client: "uses it", about: "the name of a tool as functions.read", change: nameAs((name) => `functions.${name}`) },
   name_default_api:     { client: "uses it", about: "the name of a tool as default_api:read", change: nameAs((name) => `default_api:${name}`) },
   name_channel:         { client: "uses it", about: "the name of a tool with a marker of gpt-oss: read<|channel|>commentary", change: nameAs((name) => `${name}<|channel|>commentary`) },

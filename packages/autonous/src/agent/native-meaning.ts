@@ -121,5 +121,5 @@ function meaningOfWritten(run: Run, written: Written | undefined): Meaning | und
     const call = readCall(run, { id: "", name, input });
     return { ...call, repaired: [...repaired, ...call.repaired] };
   });
-  return { kind: "tool_calls", calls, text: written.prose, written_as: written.form };
+  return { kind: "tool_calls", calls, text: withoutThinking(written.prose).text, written_as: written.form };
 }

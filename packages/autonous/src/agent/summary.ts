@@ -1,6 +1,7 @@
 import { ToolError } from "@autonous/runtime";
 import { readJsonObject } from "../model/json-reply.ts";
 import type { Message } from "../model/provider.ts";
+import { withoutThinking } from "../model/thinking.ts";
 import { consult, NoReply } from "./consult.ts";
 import type { Asking } from "./consult.ts";
 import { withFallback } from "./fallback.ts";
@@ -137,8 +138,9 @@ export async function compactHistory(options: AgentOptions): Promise<CompactedHi
   return { window, summary: text, tokens_before, tokens_after: sumTokens(showWindow(run.window, [])) };
 }
 
-/** A model that was taught the plain protocol may answer in it. */
-function spoken(text: string): string {
+/** Without what it thought aloud. A model that was taught the plain protocol may answer in it. */
+function spoken(said: string): string {
+  const { text } = withoutThinking(said);
   if (!text.includes("final_answer")) return text;
   try {
     const { final_answer } = readJsonObject(text) as { final_answer?: unknown };

@@ -98,6 +98,15 @@ test("a call at the end of thinking that has no end is made", async () => {
   expect([...world.effects]).toEqual([["stamp 1", 1]]);
 });
 
+test("what gpt-oss thought before a call is not said beside it", async () => {
+  const text =
+    '<|channel|>analysis<|message|>I stamp.<|end|><|start|>assistant<|channel|>commentary to=functions.stamp <|constrain|>json<|message|>{"mark": "1"}<|call|>';
+  const { world, outcome, requests } = await startNative([{ text }, { text: "Done" }]);
+  expect(outcome).toMatchObject({ outcome: "completed", answer: "Done" });
+  expect([...world.effects]).toEqual([["stamp 1", 1]]);
+  expect(requests[1]?.messages[1]).toMatchObject({ text: "", calls: [{ name: "stamp" }] });
+});
+
 test("an answer in the plain protocol is the answer in it", async () => {
   const { outcome } = await startNative([{ text: '{"tool_calls":[],"final_answer":"All is well"}' }]);
   expect(outcome).toMatchObject({ outcome: "completed", answer: "All is well" });

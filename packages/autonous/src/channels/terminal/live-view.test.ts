@@ -214,6 +214,21 @@ for (const { title, tty, said, answer } of NOT_SHOWN) {
   });
 }
 
+test("an answer in pieces was shown where each of them was", () => {
+  for (const isSeen of [true, false]) {
+    const view = createLiveView(look({ isTTY: true, columns: 40 }, { NO_COLOR: "1" }).screen);
+    if (isSeen) view.delta({ kind: "text", text: "One, two, " });
+    view.event(event("model.completed", { kind: "cut", answer: "One, two, " }));
+    expect(view.isAnswerShown).toBe(isSeen);
+    view.delta({ kind: "text", text: "three." });
+    view.event(event("model.completed", { kind: "final", answer: "three." }));
+    expect(view.isAnswerShown).toBe(isSeen);
+    view.delta({ kind: "text", text: "Next." });
+    view.event(event("model.completed", { kind: "final", answer: "Next." }));
+    expect(view.isAnswerShown).toBe(true);
+  }
+});
+
 test("a preview never acts on the terminal, and every row of it fits", () => {
   const seen = look({ isTTY: true, columns: 30 }, { NO_COLOR: "1" });
   const view = createLiveView(seen.screen);

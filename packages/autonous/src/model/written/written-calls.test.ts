@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { TEXT_CALLS } from "../../../../../tools/fake-model/quirks/text-calls.ts";
 import { readWrittenCalls } from "./written-calls.ts";
 import type { Written } from "./written-calls.ts";
 
@@ -139,6 +140,9 @@ const CALLS: readonly CallCase[] = [
   { form: "gemma", title: "its marks and quotes",           text: '<|tool_call>call:ls{path:<|"|>a "b"<|"|>,deep:true}<tool_call|>', calls: [["ls", { path: 'a "b"', deep: true }]] },
   { form: "react", title: "Action and Action Input",        text: 'Thought: I look.\nAction: read\nAction Input: {"path": "a.ts"}', calls: [A], prose: "Thought: I look." },
   { form: "react", title: "an observation made up",         text: 'Action: read\nAction Input: {"path": "a.ts"}\nObservation: hello\nFinal Answer: hello', calls: [A], prose: "" },
+  { form: "hermes", title: "a fence around the tag",        text: `I look.\n${F}xml\n${tag("tool_call", JSON_A)}\n${F}`, calls: [A], prose: "I look." },
+  { form: "qwen", title: "a fence around the tags",         text: `${F}\n${tag("tool_call", coder("read", { path: "a.ts" }))}\n${F}`, calls: [A] },
+  { form: "mistral", title: "a fence around it",            text: `${F}\n[TOOL_CALLS] [${JSON_A}, ${JSON_B}]\n${F}`, calls: [A, B] },
   { form: "json", title: "bare JSON",                       text: JSON_A, calls: [A] },
   { form: "json", title: "a fence",                         text: `${F}json\n${JSON_A}\n${F}`, calls: [A] },
   { form: "json", title: "a fence behind a sentence",       text: `I will read the file first.\n\n${F}json\n${JSON_A}\n${F}\n`, calls: [A], prose: "I will read the file first." },
@@ -168,6 +172,28 @@ for (const { form, title, text, calls, prose } of CALLS) {
   });
 }
 
+const ARGUMENTS = [
+  { path: "src/<a>.md", content: 'one\n"two"\n```\nthree', force: true },
+  { path: "b", content: "42" },
+];
+
+for (const [quirk, { about, form }] of Object.entries(TEXT_CALLS)) {
+  test(`what the fake model writes as ${quirk} (${about}) is read as the calls it is`, () => {
+    const calls = ARGUMENTS.map((args, index) => ({
+      id: `${index}`,
+      name: "write",
+      arguments_text: JSON.stringify(args),
+    }));
+    const text = form(calls as unknown as Parameters<typeof form>[0]);
+    for (const said of [text, `I write both.\n\n${text}`]) {
+      const written = read(said);
+      expect(written?.kind === "calls" && written.calls.map(({ input }) => JSON.parse(input) as unknown)).toEqual(
+        ARGUMENTS,
+      );
+    }
+  });
+}
+
 // oxfmt-ignore
 const ANSWERS = [
   { title: "plain words",                                text: "The file says hello." },
@@ -189,6 +215,8 @@ const ANSWERS = [
   { title: "JSON with arguments of another tool",        text: '{"name": "read", "arguments": {"city": "Paris"}}' },
   { title: "JSON among explanations",                    text: `The request is:\n${F}json\n${JSON_A}\n${F}\nIt reads the file a.ts, and nothing else.` },
   { title: "JSON that is said to be an example",         text: `Here is an example of a call:\n${F}json\n${JSON_A}\n${F}` },
+  { title: "markup that is said to be possible",         text: `This is how you would call it:\n${F}xml\n${tag("tool_call", JSON_A)}\n${F}` },
+  { title: "markup of another tool in a fence",          text: `${F}xml\n${tag("tool_call", '{"name":"get_weather","arguments":{"city":"Paris"}}')}\n${F}` },
   { title: "JSON behind a long text",                    text: `${"The tool takes one argument and gives the file back. ".repeat(8)}\n${F}json\n${JSON_A}\n${F}` },
   { title: "a list of strings",                          text: '["read", "write"]' },
   { title: "an empty list",                              text: "[]" },

@@ -39,7 +39,7 @@ export type Written =
  */
 export function readWrittenCalls(text: string, options: WrittenOptions): Written | undefined {
   const body = bodyOptions(options);
-  const envelopes = findEnvelopes(text, body).filter(({ start, end }) => !options.isQuoted(text.slice(start, end)));
+  const envelopes = withoutQuoted(text, findEnvelopes(text, body), options);
   const isCall = (each: Envelope): boolean =>
     each.calls?.some(({ name }) => body.isOffered(name)) === true &&
     (each.isLast || (options.isOnlyAtEnd !== true && (each.certainty === "special" || each.isFirst)));
@@ -58,6 +58,14 @@ export function readWrittenCalls(text: string, options: WrittenOptions): Written
     return { kind: "attempt", form: attempt.form, problem: attempt.problem ?? `there is no tool ${unknown}` };
   }
   return options.isOnlyAtEnd === true ? undefined : readAll(text, options, body);
+}
+
+/** More are not looked up one by one: so many calls are not run. */
+const MOST_LOOKED_UP = 300;
+
+function withoutQuoted(text: string, all: readonly Envelope[], { isQuoted }: WrittenOptions): readonly Envelope[] {
+  if (all.length <= MOST_LOOKED_UP) return all.filter(({ start, end }) => !isQuoted(text.slice(start, end)));
+  return isQuoted(text.slice(all[0]?.start, all.at(-1)?.end)) ? [] : all;
 }
 
 function bodyOptions({ tools }: WrittenOptions): Omit<BodyOptions, "isMarked"> {
@@ -118,7 +126,7 @@ function proseAround(text: string, envelopes: readonly Envelope[]): string {
 /** A sentence or two before the calls. */
 const LONGEST_LEAD = 300;
 const AN_EXAMPLE =
-  /\b(?:examples?|e\.g|for instance|such as|looks? like|like this|format|syntax|schema|sample|would be)\b|例如|示例|例子|格式/i;
+  /\b(?:examples?|e\.g|for instance|such as|looks? like|like this|format|syntax|schema|sample|would|you (?:can|could|may|might)|how (?:to|you))\b|例如|示例|例子|格式/i;
 const BEGINNING = /^[ \t]*(?:`{3,}|~{3,})|[[{]/m;
 const PYTHON = /^\s*(?:print\()?[A-Za-z_][\w.]{0,100}\(/;
 const AFTER = /[\s`~]*/y;
@@ -130,6 +138,8 @@ function readAll(text: string, options: WrittenOptions, body: Omit<BodyOptions, 
   const lead = text.slice(0, start).trim();
   if (options.isMeant !== true && (lead.length > LONGEST_LEAD || AN_EXAMPLE.test(lead))) return undefined;
   if (options.isQuoted(text.slice(start))) return undefined;
+  const fenced = markedInFence(text.slice(start).trim(), options, body);
+  if (fenced !== undefined) return { ...fenced, prose: lead };
   const reader = new TextReader(text, start);
   try {
     const read = readBodies(reader, { ...body, isMarked: false });
@@ -143,6 +153,25 @@ function readAll(text: string, options: WrittenOptions, body: Omit<BodyOptions, 
       ? { kind: "attempt", form: "json", problem: error.message }
       : undefined;
   }
+}
+
+const FENCED = /^(`{3,}|~{3,})[^\n`]{0,40}\n/;
+
+/** Marked calls that fill the only fence of a reply. */
+function markedInFence(
+  text: string,
+  options: WrittenOptions,
+  body: Omit<BodyOptions, "isMarked">,
+): Extract<Written, { kind: "calls" }> | undefined {
+  const [open = "", mark = ""] = FENCED.exec(text) ?? [];
+  if (open === "" || !text.endsWith(`\n${mark}`)) return undefined;
+  const inner = text.slice(open.length, -mark.length);
+  const envelopes = findEnvelopes(inner, body);
+  const calls = envelopes.flatMap((each) => each.calls ?? []);
+  const [first] = envelopes;
+  const isSure = envelopes.every((each) => each.calls !== undefined) && calls.every((call) => fitsTool(call, options));
+  if (first === undefined || !isSure || proseAround(inner, envelopes) !== "") return undefined;
+  return { kind: "calls", calls, form: first.form, prose: "" };
 }
 
 /** Its arguments are those of the tool: all that are needed, or none that it does not know. */
