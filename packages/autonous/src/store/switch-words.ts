@@ -18,5 +18,10 @@ const WRONG: Readonly<Record<string, string>> = {
 /** `Falling back to openai:x: anthropic:y is out of credit (400 …)`. */
 export function switchWords({ from, to, reason, message }: RuntimeEvent["payload"]): string {
   const wrong = WRONG[String(reason)] ?? "did not answer";
-  return `Falling back to ${String(to)}: ${String(from)} ${wrong} (${String(message)})`;
+  return `Falling back to ${shortName(to)}: ${shortName(from)} ${wrong} (${String(message)})`;
+}
+
+/** Of a server the host alone: `compatible:m@127.0.0.1:11434`. */
+function shortName(model: unknown): string {
+  return String(model).replace(/@https?:\/\/([^/@]*)[^@]*$/i, "@$1");
 }

@@ -106,7 +106,7 @@ function exitCodeFor({ outcome, unasked, error }: Asked): ExitCode {
 /** What a task came to: one document for programs; for people the answer, unless they have read it as it came. */
 export async function report(asked: Asked, session: AgentSession, print: Print): Promise<void> {
   const { runtime, view, provider } = session;
-  const { outcome, answer, error, turns, calls, unasked, usage } = asked;
+  const { outcome, answer, error, turns, calls, unasked, usage, model } = asked;
   if (print.json) {
     const ok = outcome === "completed" && unasked.length === 0;
     return print.document({
@@ -118,6 +118,7 @@ export async function report(asked: Asked, session: AgentSession, print: Print):
       turns,
       calls,
       usage,
+      ...(model === undefined ? {} : { model }),
       run_id: runtime.run_id,
     });
   }
