@@ -58,6 +58,7 @@ const VENDORS = [
   { title: "Kimi",       model: "kimi-k2-thinking@<server>/kimi/v1",                      replies: [[thought("One."), look(0, "functions.look:0"), look(1, "functions.look:1")], [thought("Two."), look(0, "functions.look:2")], [{ content: "Done." }]] },
   { title: "DeepSeek",   model: "deepseek-reasoner@<server>/deepseek/v1",                 replies: [[thought("One."), look(0, "call_0")], [look(0, "call_0")], [{ content: "Done." }]] },
   { title: "OpenRouter", model: "anthropic/claude-sonnet-4.5@<server>/openrouter/api/v1", replies: [[details, look(0, "toolu_1")], [{ content: "Further." }, look(0, "toolu_2")], [{ content: "Done." }]] },
+  { title: "MiniMax",    model: "MiniMax-M2@<server>/minimax/v1",                         replies: [[{ content: "<think>Hm.</think>\nI look." }, look(0, "call_1")], [look(0, "call_2")], [{ content: "Done." }]] },
   { title: "Mistral",    model: "mistral-large@<server>/mistral/v1",                      replies: [[look(0, "aB3dE6gH9")], [look(0, "aB3dE6gH1")], [{ content: "Done." }]] },
 ] as const;
 
@@ -69,6 +70,8 @@ for (const { title, model, replies } of VENDORS) {
     const wanted = made(sentMessages(server.asked.at(-1)));
     const count = first.events.length;
     expect(wanted.length).toBeGreaterThan(3);
+    // Thinking that stands in its text stays there.
+    if (title === "MiniMax") expect(wanted[0]).toMatchObject({ content: "<think>Hm.</think>\nI look." });
     for (let event = 2; event < count; event += 1) {
       const world = await makeWorld();
       await live({ world, server, model, death: { event, when: "after" } });

@@ -153,7 +153,8 @@ function addAssistant(turns: LanguageModelV4Prompt, spoken: Spoken, options: Tur
   const told = calls.map((call) => ({ ...call, name: names.toWire(call.name) }));
   const given = ids.give(told, habits?.isOwn(made));
   const wired = calls.map((call, index) => ({ ...call, wireId: given[index] ?? call.tool_call_id }));
-  const content = orderContent(text, { parts: parts.parts, calls: wired, names, unsigned: habits?.unsigned });
+  const thoughts = withThought(parts.parts, calls.length > 0 ? habits?.missingThought : undefined);
+  const content = orderContent(text, { parts: thoughts, calls: wired, names, unsigned: habits?.unsigned });
   if (!content.some(({ type }) => type !== "reasoning")) return false;
   if (turns.at(-1)?.role !== "user" && turns.at(-1)?.role !== "tool") addUser(turns, GO_ON);
   const providerOptions = habits?.members?.({ parts, text, hasCalls: calls.length > 0 });
@@ -203,6 +204,12 @@ function orderContent(text: string, { parts, calls, names, unsigned }: Pieces): 
     content.push({ type: "tool-call", toolCallId, toolName: names.toWire(name), input, ...options });
   }
   return content;
+}
+
+/** `missing`: the reasoning of a reply that has none. */
+function withThought(parts: readonly ReplyPart[], missing: string | undefined): readonly ReplyPart[] {
+  const isThere = missing === undefined || parts.some(({ type }) => type === "reasoning");
+  return isThere ? parts : [{ type: "reasoning", text: missing }, ...parts];
 }
 
 function optionsOf(providerOptions: SharedV4ProviderOptions | undefined): {

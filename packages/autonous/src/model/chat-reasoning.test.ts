@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { playRounds, replies, result, sentMessages } from "../../../../test/support/chat-rounds.ts";
 import type { Json } from "../../../../test/support/chat-rounds.ts";
+import { stream } from "../../../../test/support/model-server.ts";
 import type { Message } from "./provider.ts";
 
 const TOLD = new Set(["reasoning_content", "reasoning", "reasoning_details"]);
@@ -160,3 +161,59 @@ test("thinking that MiniMax writes into its text stays there", async () => {
   });
   expect(sentMessages(asked[1]).find(({ role }) => role === "assistant")?.["content"]).toBe(said);
 });
+
+const thinking = (deltas: readonly Json[]): readonly Json[] => [
+  { type: "content_block_start", index: 0, content_block: { type: "thinking", thinking: "", signature: "" } },
+  ...deltas.map((delta) => ({ type: "content_block_delta", index: 0, delta })),
+  { type: "content_block_stop", index: 0 },
+];
+const start = {
+  type: "message_start",
+  message: {
+    id: "m",
+    type: "message",
+    role: "assistant",
+    model: "m",
+    content: [],
+    usage: { input_tokens: 1, output_tokens: 1 },
+  },
+};
+const toolUse = [
+  { type: "content_block_start", index: 1, content_block: { type: "tool_use", id: "read:0", name: "read", input: {} } },
+  { type: "content_block_delta", index: 1, delta: { type: "input_json_delta", partial_json: "{}" } },
+  { type: "content_block_stop", index: 1 },
+];
+const end = (stop_reason: string): readonly Json[] => [
+  { type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 9 } },
+  { type: "message_stop" },
+];
+const thought = { type: "thinking_delta", thinking: "Hm." };
+
+/** Behind `ANTHROPIC_BASE_URL`: the first block of each of two replies with calls, as it goes back. */
+// oxfmt-ignore
+const DOORS = [
+  { title: "DeepSeek, signed",             path: "deepseek/anthropic", model: "deepseek-v4-pro", deltas: [thought, { type: "signature_delta", signature: "sig" }], back: ["Hm./sig", "/"] },
+  { title: "DeepSeek, unsigned",           path: "deepseek/anthropic", model: "deepseek-v4-pro", deltas: [thought], back: ["Hm./", "/"] },
+  { title: "Kimi, unsigned",               path: "kimi/anthropic",     model: "kimi-k2.6",       deltas: [thought], back: ["Hm./", " /"] },
+  { title: "MiniMax, unsigned",            path: "minimax/anthropic",  model: "MiniMax-M2",      deltas: [thought], back: ["Hm./", undefined] },
+  { title: "Claude, which signs all",      path: "v1",                 model: "claude-sonnet-4-5", deltas: [thought, { type: "signature_delta", signature: "sig" }], back: ["Hm./sig", undefined] },
+];
+
+for (const { title, path, model, deltas, back } of DOORS) {
+  test(`thinking goes back in Anthropic's format: ${title}`, async () => {
+    const answers = [
+      stream([start, ...thinking(deltas), ...toolUse, ...end("tool_use")]),
+      stream([start, ...toolUse, ...end("tool_use")]),
+      stream([start, ...end("end_turn")]),
+    ];
+    const environment = (url: string): NodeJS.ProcessEnv => ({ ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: url });
+    const { asked } = await playRounds(answers, { path, kind: "anthropic", model, environment });
+    const firsts = sentMessages(asked[2])
+      .filter(({ role }) => role === "assistant")
+      .map(({ content }) => (content as readonly Json[])[0])
+      .map((block) =>
+        block?.["type"] === "thinking" ? `${String(block["thinking"])}/${String(block["signature"])}` : undefined,
+      );
+    expect(firsts).toEqual(back);
+  });
+}

@@ -43,7 +43,7 @@ const MAKERS: Partial<Record<Vendor, ReasoningRule>> = {
   "gpt-oss": { when: "with_calls", field: "reasoning" },
 };
 
-function reasoningRule({ server, maker }: Vendors): ReasoningRule {
+export function reasoningRule({ server, maker }: Vendors): ReasoningRule {
   return SERVERS[server] ?? MAKERS[maker] ?? OTHERS;
 }
 

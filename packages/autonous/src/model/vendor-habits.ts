@@ -1,6 +1,6 @@
 import type { SharedV4ProviderOptions } from "@ai-sdk/provider";
 import { CallIds, idRule } from "./call-ids.ts";
-import { ChatReasoningWriter } from "./chat-reasoning.ts";
+import { ChatReasoningWriter, reasoningRule } from "./chat-reasoning.ts";
 import { chatMembers } from "./compatible-chat.ts";
 import type { ProviderParts } from "./provider-parts.ts";
 import { vendorsOfName } from "./vendors.ts";
@@ -15,6 +15,8 @@ export interface Habits {
   readonly bridge?: string;
   /** What reasoning that nobody signed needs to be sent along; else the format's library leaves it out. */
   readonly unsigned?: SharedV4ProviderOptions;
+  /** Stands for the reasoning of a reply with calls that has none, where the vendor refuses one without. */
+  readonly missingThought?: string;
   /** In chat format: what an assistant message has beside the standard's members. */
   readonly members?: (replied: {
     readonly parts: ProviderParts;
@@ -41,8 +43,7 @@ export function habitsOf({ name, kind, vendors }: Asked): Habits {
     ids: new CallIds(idRule(kind, vendors)),
     isOwn: (maker) => (maker === undefined ? undefined : maker === name || isMadeBy(maker, vendors)),
     ...(vendors.maker === "mistral" ? { bridge: BRIDGE } : {}),
-    // Servers that speak Anthropic's format often sign nothing, and want their reasoning back all the same.
-    ...(kind === "anthropic" && vendors.maker !== "anthropic" ? { unsigned: { anthropic: { signature: "" } } } : {}),
+    ...(kind === "anthropic" && vendors.maker !== "anthropic" ? inAnthropicsFormat(vendors) : {}),
     ...(isChat
       ? {
           members: (replied) => {
@@ -52,6 +53,13 @@ export function habitsOf({ name, kind, vendors }: Asked): Habits {
         }
       : {}),
   };
+}
+
+/** Servers that speak Anthropic's format often sign nothing, and want their reasoning back all the same. */
+function inAnthropicsFormat(vendors: Vendors): Pick<Habits, "unsigned" | "missingThought"> {
+  const unsigned = { anthropic: { signature: "" } };
+  const { missing } = reasoningRule(vendors);
+  return missing === undefined ? { unsigned } : { unsigned, missingThought: missing.text };
 }
 
 function isMadeBy(name: string, { maker }: Vendors): boolean {
