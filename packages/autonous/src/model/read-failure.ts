@@ -2,7 +2,7 @@ import { AttemptFailed } from "./failure.ts";
 import type { Failure } from "./failure.ts";
 import { readOverflow, readThrottling } from "./overflow-words.ts";
 import { readWait } from "./read-wait.ts";
-import { reasonInWords, reasonOfName, reasonOfStatus } from "./refusal-words.ts";
+import { reasonInWords, reasonOfCode, reasonOfName, reasonOfStatus } from "./refusal-words.ts";
 import { messageIn, saidBy } from "./server-words.ts";
 
 /** What the errors of the provider's library have, as far as it is used here. Anything may be missing. */
@@ -77,7 +77,8 @@ export function readError({ headers, ...refusal }: ServerError, nowMs: number): 
   const throttling = readThrottling(refusal);
   const reason =
     reasonInWords(said, status) ??
-    (throttling !== undefined ? "rate_limited" : status === undefined ? reasonOfName(words) : reasonOfStatus(status));
+    (throttling !== undefined && status !== 429 ? "rate_limited" : reasonOfCode(said, status)) ??
+    (status === undefined ? reasonOfName(words) : reasonOfStatus(status));
   if (reason === undefined) return undefined;
   const wait_ms = readWait(headers, body, nowMs);
   return {

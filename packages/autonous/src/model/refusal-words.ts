@@ -13,7 +13,7 @@ interface ReasonWords {
  */
 // oxfmt-ignore
 const WORDED: readonly ReasonWords[] = [
-  { reason: "quota",          words: /insufficient[ _-]?(?:user[ _-])?(?:quota|balance|credits?|funds)|billing_hard_limit|billing_not_active|exceeded_current_quota|credit balance (?:is )?too low|(?:not enough|out of|no remaining|no more) (?:credits?|balance|funds)|(?:doesn['’]?t|does not) have any credits|used (?:all|up) (?:of )?(?:your |the |its )?(?:available |monthly |included )?credits|(?:monthly|hard|usage) spending limit|spending limit (?:has been )?reached|requires more credits|can only afford|purchase (?:more )?credits|arrearage|overdue[ -]payment|not in good standing|negative balance|FreeTierOnly|余额不足|欠费|账户余额/i },
+  { reason: "quota",          words: /insufficient[ _-]?(?:user[ _-])?(?:quota|balance|credits?|funds)|billing_hard_limit|billing_not_active|exceeded_current_quota|credit balance (?:is )?too low|(?:not enough|out of|no remaining|no more) (?:credits?|balance|funds)|(?:doesn['’]?t|does not) have any credits|used (?:all|up) (?:of )?(?:your |the |its )?(?:available |monthly |included )?credits|(?:monthly|hard|usage) spending limit|spending limit (?:has been )?reached|requires more credits|can only afford|purchase (?:more )?credits|arrearage|overdue[ -]payment|not in good standing|negative balance|credits? (?:are |is |have been |has been )?(?:depleted|exhausted)|credit limit exceeded|FreeTierOnly|余额不足|欠费|账户余额/i },
   { reason: "key_refused",    words: /API_KEY_INVALID|API[ _-]?key (?:is )?(?:not valid|invalid|expired|missing|required)|(?:invalid|incorrect|wrong|missing)[ _-]?(?:x-)?api[ _-]?key|invalid_authentication|authentication (?:fails|failed)|no auth credentials|invalid (?:bearer|access) token|InvalidApiKey|令牌|身份验证/i, notWith: [429] },
   { reason: "not_found",      words: /model[ _]not[ _](?:found|exist)|model (?:['"`]?[\w./:@-]{1,100}['"`]? )?(?:does not exist|doesn['’]t exist|was not found|is not found|not found)|not a valid model|(?:invalid|unknown|no such) model(?! output)|no (?:endpoints|allowed providers) (?:found|are available)|model_not_supported|模型不存在/i, notWith: [429, 500, 502, 503, 504] },
   { reason: "content_filter", words: /content_policy_violation|content management policy|responsibleaipolicy|data_?inspection_?failed|Content Exists Risk|usage policy|flagged as potentially violating|prompt was flagged|high risk content|敏感内容/i, notWith: [429] },
@@ -34,11 +34,11 @@ const CODED: readonly { readonly reason: FailureReason; readonly codes: readonly
 /** Errors that come inside of a stream have a name instead of a status. */
 // oxfmt-ignore
 const NAMED: readonly { readonly name: RegExp; readonly reason: FailureReason }[] = [
-  { name: /rate_?limit|RESOURCE_EXHAUSTED|too_many_requests|throttl/i,                                reason: "rate_limited" },
+  { name: /rate_?limit|RESOURCE_EXHAUSTED|resource has been exhausted|too_many_requests|throttl/i,     reason: "rate_limited" },
   { name: /authentication|permission|invalid_api_key|UNAUTHENTICATED|unauthorized/i,                  reason: "key_refused" },
-  { name: /not_found/i,                                                                               reason: "not_found" },
-  { name: /invalid_request|INVALID_ARGUMENT|invalid_prompt|bad_?request|invalid_param|validation/i,    reason: "bad_request" },
+  { name: /not[ _]found/i,                                                                            reason: "not_found" },
   { name: /overloaded|api_error|server_?error|internal|unavailable|timeout|upstream|capacity/i,       reason: "server_error" },
+  { name: /invalid_request|INVALID_ARGUMENT|invalid argument|invalid_prompt|bad_?request|invalid_param|validation/i, reason: "bad_request" },
 ];
 
 interface StatusRow {
@@ -70,8 +70,13 @@ export function reasonInWords(said: readonly string[], status: number | undefine
   const text = said.join("\n");
   const isMeant = ({ words, notWith = [] }: ReasonWords): boolean =>
     words.test(text) && (status === undefined || !notWith.includes(status));
-  const coded = status === undefined || status === 429 || status === 400 ? said : [];
-  return WORDED.find(isMeant)?.reason ?? CODED.find(({ codes }) => codes.some((code) => coded.includes(code)))?.reason;
+  return WORDED.find(isMeant)?.reason;
+}
+
+/** By a vendor's own code. */
+export function reasonOfCode(said: readonly string[], status: number | undefined): FailureReason | undefined {
+  if (status !== undefined && status !== 429 && status !== 400) return undefined;
+  return CODED.find(({ codes }) => codes.some((code) => said.includes(code)))?.reason;
 }
 
 export function reasonOfStatus(status: number): FailureReason {

@@ -9,6 +9,7 @@ const WRONG: Readonly<Record<string, string>> = {
   rate_limited: "is rate-limited",
   server_error: "is down",
   connection:   "cannot be reached",
+  proxy:        "cannot be reached through the proxy",
   timeout:      "does not answer in time",
   cut_off:      "breaks off its replies",
   redirected:   "redirects to another server",

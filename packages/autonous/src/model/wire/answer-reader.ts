@@ -9,6 +9,8 @@ export interface AnswerReader {
   isReply(value: Json): boolean;
   /** Takes a value; gives back what goes on to the library. */
   take(value: Json): readonly Json[];
+  /** The format has no other sign of the end than the finish reason, and servers that leave it out. */
+  readonly endsWithBody?: true;
   /** The answer has said that it is complete. */
   readonly isOver: boolean;
   /** What the library needs at the end of an answer that is accepted. */

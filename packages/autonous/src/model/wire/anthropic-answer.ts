@@ -116,6 +116,7 @@ export class AnthropicAnswer implements AnswerReader {
   #openBlock(block: Json, index: number): readonly Json[] {
     const closed = this.#open.has(index) ? this.#closeBlock(index) : [];
     this.#next = Math.max(this.#next, index + 1);
+    this.#received.opened();
     const type = textOf(block["type"]);
     if (!BLOCKS.has(type)) return closed;
     const input = argumentsText(block["input"]);

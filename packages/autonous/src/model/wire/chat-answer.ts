@@ -25,7 +25,7 @@ const READ: ReadonlySet<string> = new Set([
  */
 export class ChatAnswer implements AnswerReader {
   readonly #received: Received;
-  readonly #calls = new ChatCalls();
+  readonly #calls: ChatCalls;
   #head: Json = { id: "chat", created: 0, model: "" };
   /** Choices of which something was said in pieces: a whole message after them says it again. */
   readonly #inPieces = new Set<number>();
@@ -33,6 +33,7 @@ export class ChatAnswer implements AnswerReader {
 
   constructor(received: Received) {
     this.#received = received;
+    this.#calls = new ChatCalls(() => received.opened());
   }
 
   isReply(value: Json): boolean {

@@ -14,13 +14,14 @@ const OWN: ReadonlySet<string> = new Set(["index", "id", "type", "function", "na
 
 /** The calls of a chat completion, put together from the pieces in which servers send them. */
 export class ChatCalls {
+  readonly #onOpened: () => void;
   readonly #slots: Slot[] = [];
   readonly #byKey = new Map<string, Slot>();
   /** Of each choice: pieces without an index go on with it. */
   readonly #latest = new Map<number, Slot>();
 
-  get count(): number {
-    return this.#slots.length;
+  constructor(onOpened: () => void) {
+    this.#onOpened = onOpened;
   }
 
   /** Takes a piece; gives back how many characters it added. */
@@ -44,6 +45,7 @@ export class ChatCalls {
   #open(key: string | undefined): Slot {
     const slot: Slot = { id: "", name: "", input: "", more: {} };
     this.#slots.push(slot);
+    this.#onOpened();
     if (key !== undefined) this.#byKey.set(key, slot);
     return slot;
   }
@@ -62,7 +64,8 @@ export class ChatCalls {
     }
     const slot = this.#byKey.get(key);
     if (slot === undefined || id === "" || name === "" || slot.id === "" || slot.id === id) return slot;
-    return slot.input === "" || parseJson(slot.input) !== undefined ? undefined : slot;
+    const isComplete = slot.input.trimEnd().endsWith("}") && parseJson(slot.input) !== undefined;
+    return slot.input === "" || isComplete ? undefined : slot;
   }
 
   /** Each call in one piece, with an id of its own where the server gave none. */

@@ -45,7 +45,7 @@ export function errorInAnswer(value: unknown, nowMs: number): Error {
   const inner = [recordOf(record["error"]), recordOf(recordOf(record["response"])["error"]), record];
   const status = inner.flatMap(statusesOf).find((each) => each >= 400 && each <= 599);
   const words = inner
-    .flatMap(({ type, code, status: name }) => [type, code, name])
+    .flatMap(({ type, code, status: name, error_type }) => [type, code, name, error_type])
     .filter((each) => typeof each === "string" && each !== "error")
     .join(" ");
   const code = recordOf(record["base_resp"])["status_code"];

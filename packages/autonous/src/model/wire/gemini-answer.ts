@@ -7,6 +7,7 @@ import type { Received } from "./received.ts";
 export class GeminiAnswer implements AnswerReader {
   readonly #received: Received;
   isOver = false;
+  readonly endsWithBody = true;
 
   constructor(received: Received) {
     this.#received = received;

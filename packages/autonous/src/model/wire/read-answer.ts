@@ -113,12 +113,11 @@ class Answer {
   *push(text: string): Generator<Json> {
     this.#hasLooked = false;
     if (this.#shape === "unknown") {
-      this.#text.push(text);
-      const begun = this.#text.join("").trimStart();
+      const begun = text.trimStart();
       if (begun === "") return;
       this.#shape = /^[[{]/.test(begun) ? "json" : begun.startsWith("<") ? "page" : "events";
-      if (this.#shape === "events") {
-        this.#text = [];
+      if (this.#shape !== "events") this.#text.push(begun);
+      else {
         this.#stray = begun.slice(0, LONGEST_STRAY);
         yield* this.#takeEvents(this.#parser.push(begun));
       }
@@ -208,7 +207,8 @@ class Answer {
     const said = this.#stray === "" ? "" : `; the server said: ${this.#stray}`;
     const how = finish === undefined ? "it broke off" : `it ended with "${why}"`;
     if (end === "over" || !received.hasContent || received.isOpen()) throw brokenOff(`${how}${said}`);
-    if (!takesUnfinished) throw brokenOff(`it ended without a finish reason${said}`, { unfinished: true });
+    if (!takesUnfinished && this.#reader.endsWithBody !== true)
+      throw brokenOff(`it ended without a finish reason${said}`, { unfinished: true });
   }
 }
 

@@ -6,6 +6,8 @@ import type { FinishMeaning } from "./finish-words.ts";
 export const MOST_CHARACTERS = 1024 * 1024;
 /** Of reasoning, which is written at greater length and mostly thrown away. */
 const MOST_THOUGHT = 4 * MOST_CHARACTERS;
+/** Far more than the calls that are taken of one reply. */
+const MOST_BLOCKS = 2000;
 /** For attempts whose provider did not say what they cost. The request is counted with all its JSON. */
 const BYTES_PER_TOKEN = 4;
 
@@ -20,6 +22,8 @@ export class Received {
   hasBegun = false;
   /** Of all that can be used: text and calls. */
   #characters = 0;
+  /** Calls and other blocks. */
+  #blocks = 0;
   #thought = 0;
   #finish: string | undefined;
   #usage: { -readonly [K in keyof ModelUsage]?: number } = {};
@@ -42,6 +46,11 @@ export class Received {
     this.#count(0, text.length);
   }
 
+  /** A call or another block begins. */
+  opened(): void {
+    this.#blocks += 1;
+  }
+
   #count(said: number, thought: number): void {
     this.hasBegun = true;
     this.#characters += said;
@@ -53,7 +62,7 @@ export class Received {
   }
 
   get isTooLong(): boolean {
-    return this.#characters > MOST_CHARACTERS || this.#thought > MOST_THOUGHT;
+    return this.#characters > MOST_CHARACTERS || this.#thought > MOST_THOUGHT || this.#blocks > MOST_BLOCKS;
   }
 
   get finish(): string | undefined {

@@ -87,6 +87,7 @@ export class ResponsesAnswer implements AnswerReader {
     const type = textOf(item["type"]);
     const id = textOf(item["id"]) || `item_${index}`;
     const input = argumentsText(item["arguments"]);
+    this.#received.opened();
     this.#items.set(index, { type, id, index, input, hasText: false, isDone: false });
     if (type !== "message" && type !== "reasoning") return [];
     return [{ type: "response.output_item.added", output_index: index, item: { ...item, id } }];
