@@ -74,6 +74,8 @@ function numberOf(text: string, name: string): number {
 /** `kind:name=value,name=value`. What is wrong in it is said when the server starts. */
 function faultOf(text: string): FaultInput {
   const [kind = "", settings = ""] = text.split(/:(.*)/s);
+  if (![...FAULT_KINDS, ...QUIRK_NAMES].some((each) => each === kind))
+    throw new Error(`Unknown fault or quirk "${kind}"; --help lists the faults, --list the quirks`);
   const pairs = settings === "" ? [] : settings.split(",").map((each) => each.split("="));
   const fields = pairs.map(([name = "", value = ""]) => [
     name,
@@ -131,7 +133,7 @@ function listing(): string {
   const quirks = QUIRK_NAMES.map((name) => {
     const { about, client, formats } = QUIRKS[name];
     const where = formats === undefined ? "" : ` [${formats.join(", ")}]`;
-    return `  ${name.padEnd(26)}${about}${where}; a client ${client}`;
+    return `  ${name.padEnd(28)}${about}${where}; a client ${client}`;
   });
   return ["Vendors:", ...vendors, "", "Quirks:", ...quirks, ""].join("\n");
 }

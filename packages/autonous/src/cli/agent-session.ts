@@ -44,8 +44,10 @@ export interface Asked extends AgentOutcome {
   readonly unasked: readonly CallError[];
   /** Of the changes that were made, in their order. */
   readonly undo_ids: readonly string[];
-  /** The model does not say how many tokens it took. */
+  /** Some of the tokens are estimated: the provider did not say how many it billed. */
   readonly isEstimated: boolean;
+  /** Some of them the provider reported. */
+  readonly isReported: boolean;
 }
 
 /** The agent at a terminal: a run, its live view, and who answers. Whoever opens it closes it. */
@@ -190,6 +192,7 @@ class SessionState {
   #unasked: CallError[] = [];
   #undoIds: string[] = [];
   #isEstimated = false;
+  #isReported = false;
   #lastMs = -TWICE_MS;
   #letGo = (): void => {};
 
@@ -206,6 +209,7 @@ class SessionState {
     this.#unasked = [];
     this.#undoIds = [];
     this.#isEstimated = false;
+    this.#isReported = false;
     this.#letGo = this.#input.onInterrupt(() => this.#interrupt());
     return AbortSignal.any([this.#input.signal, this.#task.signal]);
   }
@@ -219,14 +223,18 @@ class SessionState {
     this.#letGo();
   }
 
-  found(): Pick<Asked, "unasked" | "undo_ids" | "isEstimated"> {
-    return { unasked: this.#unasked, undo_ids: this.#undoIds, isEstimated: this.#isEstimated };
+  found(): Pick<Asked, "unasked" | "undo_ids" | "isEstimated" | "isReported"> {
+    const counted = { isEstimated: this.#isEstimated, isReported: this.#isReported };
+    return { unasked: this.#unasked, undo_ids: this.#undoIds, ...counted };
   }
 
   note({ type, payload }: RuntimeEvent, result: ToolCallResult | undefined): void {
     if (type === "tool_call.started") this.#running.add(payload["tool_call_id"]);
-    const { estimated } = Object(payload["usage"]) as { readonly estimated?: unknown };
-    if (type === "model.completed" || type === "model.billed") this.#isEstimated ||= estimated === true;
+    const { estimated, input_tokens } = Object(payload["usage"]) as Readonly<Record<string, unknown>>;
+    if (type === "model.completed" || type === "model.billed") {
+      this.#isEstimated ||= estimated === true;
+      this.#isReported ||= input_tokens !== undefined && estimated !== true;
+    }
     if (result === undefined) return;
     this.#running.delete(result.tool_call_id);
     if (result.error?.code === "ApprovalRequired") this.#unasked.push(result.error);

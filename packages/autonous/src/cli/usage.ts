@@ -1,18 +1,19 @@
 import type { Asked } from "./agent-session.ts";
 
-interface Used extends Pick<Asked, "turns" | "calls" | "isEstimated"> {
+interface Used extends Pick<Asked, "turns" | "calls" | "isEstimated" | "isReported"> {
   readonly usage: Pick<Asked["usage"], "input_tokens" | "output_tokens" | "cost">;
 }
 
-/** `3 turns, 5 calls, 12,345 tokens in and 678 out, cost 0.0123`: tokens and cost where they are known. */
-export function usageText({ turns, calls, usage, isEstimated }: Used): string {
+/** `3 turns, 5 calls, 12,345 tokens in and 678 out, cost 0.0123`: tokens and cost where the provider reports any. */
+export function usageText({ turns, calls, usage, isEstimated, isReported }: Used): string {
   const { input_tokens, output_tokens, cost } = usage;
-  const hasTokens = input_tokens + output_tokens > 0 && !isEstimated;
+  const hasTokens = input_tokens + output_tokens > 0 && isReported;
+  const about = isEstimated ? "about " : "";
   return [
     count(turns, "turn"),
     count(calls, "call"),
-    ...(hasTokens ? [`${grouped(input_tokens)} tokens in and ${grouped(output_tokens)} out`] : []),
-    ...(cost === null || !hasTokens ? [] : [`cost ${costText(cost)}`]),
+    ...(hasTokens ? [`${about}${grouped(input_tokens)} tokens in and ${grouped(output_tokens)} out`] : []),
+    ...(cost === null || !hasTokens ? [] : [`cost ${about}${costText(cost)}`]),
   ].join(", ");
 }
 
