@@ -256,3 +256,18 @@ test("the arguments of a native call are whatever JSON object they say, and noth
   fc.assert(fc.property(fc.string(), (text) => void readArguments(text)));
   expect(readArguments("  ")).toEqual({ arguments: {} });
 });
+
+// oxfmt-ignore
+const MARKED = [
+  { title: "the end of thinking within a string",          text: '{"final_answer":"Okay.</think> is how it ends"}',               answer: "Okay.</think> is how it ends" },
+  { title: "the same on a line of its own",                text: JSON.stringify({ final_answer: "a\n</think>\nb" }),              answer: "a\n</think>\nb" },
+  { title: "the same behind thinking",                     text: '<think>Hm</think>{"final_answer":"Hm.</think>"}',               answer: "Hm.</think>" },
+  { title: "the end of thinking without its beginning",    text: 'I answer.\n</think>\n\n{"final_answer":"Done"}',                answer: "Done" },
+  { title: "thinking in other marks",                      text: '[THINK]{"a":1}[/THINK]{"final_answer":"Done"}',                  answer: "Done" },
+] as const;
+
+for (const { title, text, answer } of MARKED) {
+  test(`${title} does not change the answer`, () => {
+    expect(parseReply(text)).toEqual({ kind: "final", text: answer });
+  });
+}

@@ -88,7 +88,7 @@ function brokenJson(error: SyntaxError): string {
 }
 
 function withoutReasoning(said: string): string {
-  const { text, unclosed } = withoutThinking(said);
+  const { text, unclosed } = withoutThinking(said, { isJson: true });
   if (unclosed === undefined) return text;
   throw new Refusal(`it was cut off inside ${THINK_OPEN}; think less, then send one JSON object such as ${EXAMPLE}`);
 }

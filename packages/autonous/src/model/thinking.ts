@@ -22,9 +22,10 @@ const END =
 
 /**
  * The answer in a text that may begin with thinking, in whatever marks, with or without the one that opens it. Only at the
- * beginning: an answer may speak about such marks. Never throws; linear in the text.
+ * beginning: an answer may speak about such marks. `isJson`: what is said is a JSON object, and marks within it are data.
+ * Never throws; linear in the text.
  */
-export function withoutThinking(said: string): Spoken {
+export function withoutThinking(said: string, { isJson = false }: { readonly isJson?: boolean } = {}): Spoken {
   const harmony = harmonyAnswer(said);
   if (harmony !== undefined) return harmony;
   let text = said.trimStart();
@@ -36,7 +37,7 @@ export function withoutThinking(said: string): Spoken {
     if (end === undefined) return { text: "", unclosed: inner };
     text = inner.slice(end).trimStart();
   }
-  return { text: withoutEnds(withoutUnopened(text)) };
+  return { text: withoutEnds(withoutUnopened(text, isJson ? text.indexOf("{") : -1)) };
 }
 
 /** Behind the end of a block. Some open it with one mark and close it with another. */
@@ -50,9 +51,10 @@ function firstEnd(text: string, close: string): number | undefined {
 }
 
 /** A template may have opened the thinking, so that the reply has its end only: on a line of its own, or behind a sentence. */
-function withoutUnopened(text: string): string {
+function withoutUnopened(text: string, data: number): string {
   for (const [open, close] of MARKS) {
     const at = text.indexOf(close);
+    if (data !== -1 && at > data) continue;
     if (at === -1 || text.slice(0, at).includes(open) || !endsThought(text, at, close) || isInCode(text, at)) continue;
     return text.slice(at + close.length).trimStart();
   }

@@ -23,6 +23,7 @@ const ARGUMENTS = ["arguments", "parameters", "params", "input", "args", "action
 /** What may stand beside them, and says nothing about the call. */
 // oxfmt-ignore
 const BESIDE: ReadonlySet<string> = new Set(["type", "id", "call_id", "tool_call_id", "tool_use_id", "index", "status", "thought", "thoughts", "reasoning", "reason", "explanation"]);
+const WRAPPERS = ["function", "function_call", "tool_call", "tool_use"] as const;
 const LISTS = ["tool_calls", "tool_uses", "function_calls", "calls"] as const;
 const LIST_BESIDE: ReadonlySet<string> = new Set([...BESIDE, "final_answer", "content", "role", "text"]);
 
@@ -42,10 +43,8 @@ export function callsOf(value: unknown, options: ReadOptions): readonly Omit<Wri
   if (object === undefined) return undefined;
   const list = LISTS.find((key) => Array.isArray(object[key]));
   if (list !== undefined) return hasOnly(object, [list], LIST_BESIDE) ? callsOf(object[list], options) : undefined;
-  const inner = objectOf(object["function"]) ?? objectOf(object["function_call"]);
-  if (inner !== undefined) {
-    return hasOnly(object, ["function", "function_call"], BESIDE) ? callsOf(inner, options) : undefined;
-  }
+  const wrapper = WRAPPERS.find((key) => objectOf(object[key]) !== undefined);
+  if (wrapper !== undefined) return hasOnly(object, [wrapper], BESIDE) ? callsOf(object[wrapper], options) : undefined;
   const call = namedCall(object, options) ?? flatCall(object, options) ?? keyedCall(object, options);
   return call === undefined ? undefined : [call];
 }

@@ -2,7 +2,7 @@ import { readBodies } from "./call-bodies.ts";
 import type { Body, BodyOptions } from "./call-bodies.ts";
 import { readTagArguments } from "./call-tags.ts";
 import { CodeSpans } from "./code-spans.ts";
-import { CANDIDATE, endOfClosers, markerAt } from "./markers.ts";
+import { CANDIDATE, CLOSE, endOfClosers, markerAt } from "./markers.ts";
 import type { Marker } from "./markers.ts";
 import { TextReader, Unreadable } from "./text-reader.ts";
 
@@ -64,15 +64,17 @@ function readEnvelope(reader: TextReader, marker: Marker, options: Omit<BodyOpti
   reader.at = marker.end;
   try {
     const body = readContent(reader, marker, { ...options, isMarked: true });
-    if (body === undefined && !isBegun(reader, marker)) return undefined;
+    if (body === undefined) {
+      const problem = "it has no name or no arguments";
+      return isBegun(reader, marker) ? { certainty, start, end: endOfBroken(reader), form, problem } : undefined;
+    }
     const end = endOfClosers(text, Math.max(reader.at, marker.end));
-    if (body === undefined) return { certainty, start, end, form, problem: "it has no name or no arguments" };
     const isOwn = body.form !== "json" && !(marker.form === "minimax" && body.form === "anthropic");
     return { certainty, start, end, calls: body.calls, form: isOwn ? body.form : form };
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     if (marker.form === "tool tag") return undefined;
-    return { certainty, start, end: endOfClosers(text, Math.max(reader.at, marker.end)), form, problem: error.message };
+    return { certainty, start, end: endOfBroken(reader), form, problem: error.message };
   }
 }
 
@@ -80,7 +82,16 @@ function readEnvelope(reader: TextReader, marker: Marker, options: Omit<BodyOpti
 function isBegun(reader: TextReader, { start, end, form }: Marker): boolean {
   if (form === "tool tag") return false;
   reader.at = end;
-  return start === end || reader.space().isAtEnd || "{[<".includes(reader.next);
+  if (start === end || reader.space().isAtEnd || "{[<".includes(reader.next)) return true;
+  // Words between the tags, and nothing behind them.
+  const close = reader.search(CLOSE);
+  return close !== undefined && endOfClosers(reader.text, close.index) >= reader.end;
+}
+
+/** What cannot be read goes as far as what closes it. */
+function endOfBroken(reader: TextReader): number {
+  const close = reader.search(CLOSE);
+  return endOfClosers(reader.text, close?.index ?? reader.at);
 }
 
 function readContent(reader: TextReader, marker: Marker, options: BodyOptions): Body | undefined {

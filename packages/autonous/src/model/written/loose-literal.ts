@@ -73,6 +73,7 @@ export function readRecord(reader: TextReader, depth = 0): Readonly<Record<strin
 export function readKeywords(reader: TextReader): Readonly<Record<string, unknown>> {
   const entries = new Map<string, unknown>();
   reader.at += 1;
+  if (reader.space().startsWith("{")) return readOnlyRecord(reader);
   while (!reader.space().startsWith(")")) {
     const key = reader.take(KEY)?.[0];
     if (key === undefined || !"=:".includes(reader.space().next) || reader.isAtEnd)
@@ -83,6 +84,14 @@ export function readKeywords(reader: TextReader): Readonly<Record<string, unknow
   }
   reader.at += 1;
   return Object.fromEntries(entries);
+}
+
+/** `({"path": "a"})`. */
+function readOnlyRecord(reader: TextReader): Readonly<Record<string, unknown>> {
+  const record = readRecord(reader);
+  if (!reader.space().startsWith(")")) throw new Unreadable("it is cut off or broken");
+  reader.at += 1;
+  return record;
 }
 
 export function addOnce(entries: Map<string, unknown>, key: string, value: unknown): void {

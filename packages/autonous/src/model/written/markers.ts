@@ -21,7 +21,7 @@ const SPECIAL_FORMS: ReadonlyMap<string, string> = new Map([
   ["tool_call", "marked"], ["tool_calls", "marked"], ["tool_call_start", "marked"], ["tool_calls_start", "marked"],
   ["action_start", "marked"], ["start_action", "marked"], ["tools_prefix", "marked"], ["function_call", "marked"],
 ]);
-const OTHER_SPECIAL = /\[TOOL_CALLS?\]|<TOOLCALL>|<start_function_call>/y;
+const OTHER_SPECIAL = /\[TOOL_(?:CALLS?|REQUEST)\]|<TOOLCALL>|<start_function_call>/y;
 /** Of gpt-oss: `<|channel|>commentary to=functions.read <|constrain|>json<|message|>`, or the recipient before it. */
 const HARMONY =
   /(?:<\|start\|>)?(?:assistant)?(?: {1,3}to=([\w.-]{1,150}))?\s{0,3}<\|channel\|>\s{0,3}(?:commentary|analysis|final)(?:\s{1,3}to=([\w.-]{1,150}))?(?:[^<>\n{]{0,40}|\s{0,3}<\|constrain\|>[^<>\n]{0,40})<\|message\|>/y;
@@ -30,7 +30,7 @@ const BARE_HARMONY =
   /(?:assistant)?(?:commentary|analysis)\s{1,3}to=(functions\.[\w.-]{1,150})[ \t]{0,3}(?:code|json)?\s{0,5}(?=\{)/y;
 
 const CONTAINER = new RegExp(
-  String.raw`<${PREFIX}(?:\w{1,20}_)?(?:tool_?calls?|function_?calls?|tool_use|tool_request)(?:\s{1,5}name\s{0,3}=\s{0,3}["']([^\s"'<>]{1,200})["'])?\s{0,5}>`,
+  String.raw`<${PREFIX}(?:\w{1,20}_)?(?:tool_?calls?|function_?calls?|tool_use|tool_request|tool_code|tools?|function)(?:\s{1,5}name\s{0,3}=\s{0,3}["']([^\s"'<>]{1,200})["'])?\s{0,5}>`,
   "iy",
 );
 const NAMED = new RegExp(String.raw`<${PREFIX}(?:function|invoke|tool)(?:=|\s{1,5}name\s{0,5}=)`, "iy");
@@ -39,7 +39,8 @@ const REACT = /Action:[ \t]{0,5}([A-Za-z_][\w.\-:/]{0,150})[ \t]{0,5}\r?\n\s{0,1
 const COHERE = /Action:\s{0,5}(?=```json)/y;
 
 /** What may begin a marker. */
-export const CANDIDATE = /<|\[TOOL_CALLS?\]|^Action:|(?:assistant)?(?:commentary|analysis) {1,3}to=functions\./gm;
+export const CANDIDATE =
+  /<|\[TOOL_(?:CALLS?|REQUEST)\]|^Action:|(?:assistant)?(?:commentary|analysis) {1,3}to=functions\./gm;
 
 /** The marker that stands at this place. Linear: each pattern looks at a bounded piece of the text. */
 export function markerAt(text: string, at: number, isOffered: (name: string) => boolean): Marker | undefined {
@@ -70,7 +71,8 @@ function specialAt(text: string, at: number): Marker | undefined {
   const other = match(OTHER_SPECIAL, text, at)?.[0];
   if (other === undefined) return undefined;
   const about = { certainty: "special", start: at, end: at + other.length } as const;
-  return other.startsWith("[") ? { ...about, form: "mistral" } : about;
+  const own = other.includes("REQUEST") ? "marked" : "mistral";
+  return other.startsWith("[") ? { ...about, form: own } : about;
 }
 
 function tagAt(text: string, at: number, isOffered: (name: string) => boolean): Marker | undefined {
@@ -103,10 +105,16 @@ function wordsAt(text: string, at: number): Marker | undefined {
 }
 
 const CLOSER = new RegExp(
-  String.raw`\s*(?:</${PREFIX}[\w-]{1,40}>|<[|｜][^<>\n"]{1,40}>|<(?:tool_call|channel|turn)\|>|<end_function_call>|</s>)`,
+  String.raw`\s*(?:</${PREFIX}[\w-]{1,40}>|<[|｜][^<>\n"]{1,40}>|<(?:tool_call|channel|turn)\|>|<end_function_call>|</s>|\[(?:/|END_)TOOL_(?:REQUEST|CALLS?)\])`,
   "y",
 );
 const OPENING = /begin|start|tool_calls?[|｜]?>$|python_tag|channel|prefix/i;
+
+/** What closes calls, in whatever format. */
+export const CLOSE = new RegExp(
+  String.raw`</${PREFIX}(?:\w{1,20}_)?(?:tool_?calls?|function_?calls?|tool_use|tool_request|tool_code|tools?|function|invoke)>|<[|｜]tool[_▁]calls?[_▁](?:section[_▁])?end[|｜]>`,
+  "gi",
+);
 
 /** Behind the ends of calls and of the reply that stand here, in whatever format. */
 export function endOfClosers(text: string, at: number): number {

@@ -20,10 +20,15 @@ export class TextReader {
   at: number;
   /** Patterns that occur nowhere behind this place: each is looked for in vain once. */
   readonly #absent = new Set<RegExp | string>();
+  /** Where patterns were found last: that holds for every place before it. */
+  readonly #found = new Map<RegExp, RegExpExecArray>();
+  /** Behind the last character that is not white space. */
+  readonly end: number;
 
   constructor(text: string, at = 0) {
     this.text = text;
     this.at = at;
+    this.end = text.trimEnd().length;
   }
 
   get isAtEnd(): boolean {
@@ -55,9 +60,12 @@ export class TextReader {
   /** Where the pattern matches next. The pattern is global. */
   search(pattern: RegExp): RegExpExecArray | undefined {
     if (this.#absent.has(pattern)) return undefined;
+    const known = this.#found.get(pattern);
+    if (known !== undefined && known.index >= this.at) return known;
     pattern.lastIndex = this.at;
     const match = pattern.exec(this.text);
     if (match === null) this.#absent.add(pattern);
+    else this.#found.set(pattern, match);
     return match ?? undefined;
   }
 
@@ -81,10 +89,10 @@ export class TextReader {
 
   /** The JSON value that begins here: an object or a list, as strict as arguments are, or with what has one reading. */
   json(): ReadJson {
-    const end = endOfJson(this.text, this.at);
-    if (end === undefined) throw this.cutOff();
+    const { end, problem } = endOfJson(this.text, this.at);
     const written = this.text.slice(this.at, end);
     this.at = end;
+    if (problem !== undefined) throw new Unreadable(problem);
     const strict = readArguments(`{"value":${written}}`);
     if ("arguments" in strict) return { value: strict.arguments["value"], repaired: [] };
     const repaired = repairJson(written);
@@ -94,21 +102,21 @@ export class TextReader {
   }
 }
 
-/** Where the brackets that open at `start` are closed; undefined where they are not. */
-function endOfJson(text: string, start: number): number | undefined {
+/** Where the brackets that open at `start` are closed, or where it is clear that they are not. */
+function endOfJson(text: string, start: number): { readonly end: number; readonly problem?: string } {
   let depth = 0;
   for (let at = start; at < text.length; at++) {
     const character = text[at];
     if (character === '"') at = endOfString(text, at);
     else if (character === "{" || character === "[") {
       depth += 1;
-      if (depth > MAX_DEPTH) throw new Unreadable(`its JSON is nested more than ${MAX_DEPTH} deep`);
+      if (depth > MAX_DEPTH) return { end: at, problem: `its JSON is nested more than ${MAX_DEPTH} deep` };
     } else if (character === "}" || character === "]") {
       depth -= 1;
-      if (depth === 0) return at + 1;
+      if (depth === 0) return { end: at + 1 };
     }
   }
-  return undefined;
+  return { end: text.length, problem: "it is cut off" };
 }
 
 /** The place of the quote that closes a string, or the end of the text. */

@@ -143,6 +143,14 @@ const CALLS: readonly CallCase[] = [
   { form: "hermes", title: "a fence around the tag",        text: `I look.\n${F}xml\n${tag("tool_call", JSON_A)}\n${F}`, calls: [A], prose: "I look." },
   { form: "qwen", title: "a fence around the tags",         text: `${F}\n${tag("tool_call", coder("read", { path: "a.ts" }))}\n${F}`, calls: [A] },
   { form: "mistral", title: "a fence around it",            text: `${F}\n[TOOL_CALLS] [${JSON_A}, ${JSON_B}]\n${F}`, calls: [A, B] },
+  { form: "hermes", title: "an opening tag for the end",    text: `<tool_call>\n${JSON_A}\n<tool_call>`, calls: [A] },
+  { form: "hermes", title: "a tool tag",                    text: tag("tool", JSON_A), calls: [A], prose: "" },
+  { form: "python", title: "one object in brackets",        text: tag("tool_call", 'read({"path": "a.ts"})'), calls: [A] },
+  { form: "python", title: "one object without markers",    text: 'functions.read({"path": "a.ts"})', calls: [["functions.read", A[1]]] },
+  { form: "python", title: "a tool_code tag",               text: tag("tool_code", '\nread(path="a.ts")\n'), calls: [A] },
+  { form: "mistral", title: "a closing bracket mark",       text: `[TOOL_CALLS][${JSON_A}][/TOOL_CALLS]`, calls: [A], prose: "" },
+  { form: "marked", title: "LM Studio's marks",             text: `[TOOL_REQUEST]${JSON_A}[END_TOOL_REQUEST]`, calls: [A], prose: "" },
+  { form: "json", title: "a tool_call object",              text: `{"tool_call": ${JSON_A}}`, calls: [A] },
   { form: "json", title: "bare JSON",                       text: JSON_A, calls: [A] },
   { form: "json", title: "a fence",                         text: `${F}json\n${JSON_A}\n${F}`, calls: [A] },
   { form: "json", title: "a fence behind a sentence",       text: `I will read the file first.\n\n${F}json\n${JSON_A}\n${F}\n`, calls: [A], prose: "I will read the file first." },
@@ -243,6 +251,8 @@ for (const { title, text } of ANSWERS) {
 const ATTEMPTS = [
   { title: "a tag whose JSON is cut off",           text: '<tool_call>\n{"name": "read", "arguments": {"path": "a',         says: /cut off/ },
   { title: "a tag whose JSON is broken",            text: tag("tool_call", '{"name": "read", "arguments": {"path": "a" "b"}}'), says: /broken/ },
+  { title: "words between the tags",                text: tag("tool_call", "\nread the file a.ts please\n"),                 says: /no name/ },
+  { title: "a Python call without names",           text: tag("tool_call", 'read("a.ts")'),                                 says: /no names/ },
   { title: "a tag with nothing behind it",          text: "I look.\n<tool_call>",                                           says: /no name/ },
   { title: "a tag with a tool that is not offered", text: tag("tool_call", '{"name": "get_weather", "arguments": {}}'),     says: /no tool "get_weather"/ },
   { title: "special tokens with broken JSON",       text: '[TOOL_CALLS] [{"name": "read", "arguments": {"path": "a"]',      says: /cut off/ },
@@ -330,6 +340,13 @@ const HOSTILE = [
   "<tool_call>read<arg_key>", "<read><path>", "Action: read\nAction Input: {", "<tool_call name=", "call:", '<|tool_call>call:a{b:<|"|>', "\n\n", "   ", "{", "[", '{"name":"read","arguments":', "<invoke name=",
   "<tool_call>{}</tool_call>", `<tool_call>${JSON_A}</tool_call>`,
 ];
+
+test("markers with one far end are read to their end", () => {
+  for (const end of ["</tool_call> and so on", `</tool_call>${" ".repeat(200_000)}`, "</parameter></function> x"]) {
+    for (const piece of ["<tool_call>x", "<function=read><parameter=path>x", "<tool_call>read("])
+      expect(["calls", "attempt", undefined]).toContain(read(piece.repeat(40_000) + end)?.kind);
+  }
+});
 
 for (const piece of HOSTILE) {
   test(`a megabyte of ${JSON.stringify(piece)} is read to its end`, () => {

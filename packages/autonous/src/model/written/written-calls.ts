@@ -87,6 +87,7 @@ function findTool(written: string, tools: readonly WrittenTool[]): WrittenTool |
 }
 
 const LOOKED_AT = 2000;
+const LONGEST_EMPTY = 40;
 
 /** The offered tool that broken markup names. */
 function namedIn(
@@ -99,9 +100,12 @@ function namedIn(
 }
 
 /** One that cannot be read among others that can: it is answered with what is wrong. */
-function brokenCall(text: string, envelope: Envelope, options: WrittenOptions): WrittenCall {
-  const name = namedIn(text, envelope, options) ?? "unknown";
-  return { name, input: text.slice(envelope.start, envelope.end), repaired: [] };
+function brokenCall(text: string, envelope: Envelope, options: WrittenOptions): readonly WrittenCall[] {
+  const name = namedIn(text, envelope, options);
+  const input = text.slice(envelope.start, envelope.end);
+  // An opening tag in the place of the closing one.
+  const isEmpty = name === undefined && input.length < LONGEST_EMPTY;
+  return isEmpty ? [] : [{ name: name ?? "unknown", input, repaired: [] }];
 }
 
 /** Results that a model makes up behind its own calls are not kept. */
@@ -144,7 +148,7 @@ function readAll(text: string, options: WrittenOptions, body: Omit<BodyOptions, 
   try {
     const read = readBodies(reader, { ...body, isMarked: false });
     reader.take(AFTER);
-    const isAll = endOfClosers(text, reader.at) >= text.trimEnd().length;
+    const isAll = endOfClosers(text, reader.at) >= reader.end;
     const isSure = read !== undefined && isAll && read.calls.every((call) => fitsTool(call, options));
     return isSure ? { kind: "calls", calls: read.calls, form: read.form, prose: lead } : undefined;
   } catch (error) {
