@@ -22,6 +22,7 @@ const VENDORS = [
   { title: "DeepSeek gets it with every reply, empty where there was none",  path: "deepseek/v1",   model: "deepseek-reasoner", came: content, back: [content, { reasoning_content: "" }, content] },
   { title: "DeepSeek behind a gateway gets it so too",                       path: "v1",            model: "deepseek-v4-pro",   came: content, back: [content, { reasoning_content: "" }, content] },
   { title: "DeepSeek on vLLM gets it in the member in which it came",        path: "vllm/v1",       model: "deepseek-ai/DeepSeek-V3.2", came: plain, back: [plain, { reasoning_content: "" }, plain] },
+  { title: "DeepSeek gets it in its member where it came as parts",          path: "deepseek/v1",   model: "deepseek-reasoner", came: { content: [{ type: "thinking", thinking: [{ type: "text", text: "Hm." }] }] }, back: [content, { reasoning_content: "" }, content] },
   { title: "Kimi gets it with every call, and something where there was none", path: "kimi/v1",     model: "kimi-k2-thinking",  came: content, back: [content, { reasoning_content: " " }, content] },
   { title: "z.ai gets it throughout",                                        path: "zai/v1",        model: "glm-4.7",           came: content, back: [content, {}, content] },
   { title: "MiniMax gets it throughout",                                     path: "minimax/v1",    model: "MiniMax-M2",        came: content, back: [content, {}, content] },

@@ -96,8 +96,9 @@ export class ChatReasoningWriter {
     reasoning: string,
     { text, field: came }: { readonly text: string; readonly field: ReasoningField | undefined },
   ): Record<string, JSONValue> {
-    const { only, field: usual = "reasoning_content" } = this.#rule;
-    const field = came ?? usual;
+    const { only, missing, field: usual = "reasoning_content" } = this.#rule;
+    // Whoever refuses a reply without its member reads no parts of content.
+    const field = came === undefined || (came === "content" && missing !== undefined) ? usual : came;
     if (reasoning === "" || (only !== undefined && field !== only && field !== "both")) return {};
     if (field !== "content") {
       const names = only === undefined ? NAMES[field] : [only];
