@@ -106,13 +106,17 @@ const STREAM_FAULTS: Readonly<Record<string, StreamFault>> = {
   cut_in_character(frames) {
     const bytes = Buffer.from(joined(frames));
     const at = insideCharacter(bytes);
-    return { pieces: [bytes.subarray(0, at)], frames: Math.ceil((frames.length * at) / bytes.length), end: "cut" };
+    return { pieces: [bytes.subarray(0, at)], frames: framesWithin(frames, at), end: "cut" };
   },
   error_in_stream: (frames, errorFrame) => ({
     ...planOf(frames, [...frames.slice(0, firstContent(frames) + 1), errorFrame], "ended"),
     frames: firstContent(frames) + 1,
   }),
-  malformed_chunk: (frames) => planOf(frames, frames.toSpliced(firstContent(frames) + 1, 0, BROKEN), "ended"),
+  // Whoever reads it stops there, and the server with it.
+  malformed_chunk: (frames) => ({
+    ...planOf(frames, frames.toSpliced(firstContent(frames) + 1, 0, BROKEN), "ended"),
+    frames: firstContent(frames) + 1,
+  }),
   duplicated_chunks: (frames) =>
     planOf(
       frames,
@@ -156,6 +160,13 @@ function bytesOf(pieces: Pieces): Buffer {
 
 function firstContent(frames: readonly Frame[]): number {
   return frames.findIndex(({ kind }) => kind !== "open");
+}
+
+/** How many of them end before a byte. */
+function framesWithin(frames: readonly Frame[], at: number): number {
+  let end = 0;
+  const after = frames.findIndex(({ data }) => (end += Buffer.byteLength(data)) > at);
+  return after === -1 ? frames.length : after;
 }
 
 function beforeClose(frames: readonly Frame[]): readonly Frame[] {

@@ -251,9 +251,33 @@ const STYLES = {
   } },
 } as const satisfies Record<string, ErrorStyle>;
 
-export type StyleName = keyof typeof STYLES;
+type StyleName = keyof typeof STYLES;
 
 /** How a vendor answers what it does not take. */
 export function refusalOf(name: StyleName): (trouble: RefusalTrouble) => Refusal {
   return refusalIn(STYLES[name]);
+}
+
+/** Anthropic's types of errors, by status. */
+const DOOR_TYPES: Readonly<Record<number, string>> = {
+  400: INVALID,
+  401: "authentication_error",
+  402: "billing_error",
+  403: "permission_error",
+  404: "not_found_error",
+  413: "request_too_large",
+  422: INVALID,
+  429: "rate_limit_error",
+  500: "api_error",
+  503: "overloaded_error",
+  529: "overloaded_error",
+};
+
+/** Its words in the shape that clients of Anthropic's format read. */
+export function doorRefusalOf(name: StyleName): (trouble: RefusalTrouble) => Refusal {
+  const wrap: ErrorStyle["wrap"] = ({ status, message }) => ({
+    type: "error",
+    error: { type: DOOR_TYPES[status] ?? "api_error", message },
+  });
+  return refusalIn({ ...STYLES[name], wrap });
 }

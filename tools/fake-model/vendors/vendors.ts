@@ -1,16 +1,14 @@
 /** Every vendor and local server that is played, below a path of its name. */
 import { ANTHROPIC_DIALECT, makeAnthropic } from "../formats/anthropic.ts";
 import { anthropicProblems } from "../formats/anthropic-check.ts";
-import type { Format, Json, RefusalTrouble, Refusal } from "../formats/format.ts";
-import { record } from "../formats/format.ts";
+import type { Format, Json } from "../formats/format.ts";
 import { gemini } from "../formats/gemini.ts";
 import { chatProblems } from "../formats/openai-chat-check.ts";
 import { makeChat, OPENAI_DIALECT, openaiUsage } from "../formats/openai-chat.ts";
 import type { ChatDialect } from "../formats/openai-chat.ts";
 import { makeOpenaiResponses } from "../formats/openai-responses.ts";
 import type { Reply } from "../reply.ts";
-import { refusalOf } from "./errors.ts";
-import type { StyleName } from "./errors.ts";
+import { doorRefusalOf, refusalOf } from "./errors.ts";
 import { IDS } from "./ids.ts";
 import { createIssued, rewrittenIds } from "./issued.ts";
 import { doorThoughts, RULES } from "./rules.ts";
@@ -157,20 +155,6 @@ function messagesDoor(name: VendorName, row: VendorRow): Format {
       yield* anthropicProblems(body, { own: name === "openrouter" });
       if (row.doorThinks) yield* doorThoughts(body, issued);
     },
-    refusal: doorRefusal(name),
+    refusal: doorRefusalOf(name),
   });
-}
-
-/** The vendor's words in the shape that clients of Anthropic's format read. */
-function doorRefusal(name: StyleName): (trouble: RefusalTrouble) => Refusal {
-  const refuse = refusalOf(name);
-  return (trouble) => {
-    const { status, body } = refuse(trouble);
-    const { error, message } = record(body);
-    const said = record(error)["message"] ?? message ?? error ?? body;
-    return {
-      status,
-      body: { type: "error", error: { type: record(error)["type"] ?? "invalid_request_error", message: said } },
-    };
-  };
 }
