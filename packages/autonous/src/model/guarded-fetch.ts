@@ -118,7 +118,7 @@ interface Line extends GuardOptions {
   readonly signal: AbortSignal;
 }
 
-/** As much of a `Response` as the library looks at. What is no answer is read here, for the library drops most of it. */
+/** As much of a `Response` as the library looks at. Refusals are read here, for the library drops most of them. */
 async function asResponse(answer: IncomingMessage, line: Line): Promise<Response> {
   const { statusCode: status = 0, statusMessage = "" } = answer;
   const headers = new Map(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]));

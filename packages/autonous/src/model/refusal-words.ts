@@ -47,7 +47,7 @@ interface StatusRow {
   readonly reason: FailureReason;
 }
 
-/** The first row that fits counts. What is no row is no answer of a model's server. */
+/** The first row that fits counts. */
 // oxfmt-ignore
 const STATUSES: readonly StatusRow[] = [
   { from: 401, to: 401, reason: "key_refused" },

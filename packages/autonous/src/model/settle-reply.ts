@@ -10,7 +10,7 @@ const LONGEST_REFUSAL = 4000;
 
 /**
  * A reply with what is known of it beside its text: what it cost, whether calls were meant, whether it can be used. Throws
- * where the model refused: that is no answer, and asking again would be paid again.
+ * where the model refused: a refusal is not an answer, and asking again would be billed again.
  */
 export function settleReply(reply: ModelReply, received: Received): ModelReply {
   const { meaning } = received;

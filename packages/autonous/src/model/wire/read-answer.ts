@@ -173,7 +173,7 @@ class Answer {
     if (this.#shape === "page") throw pageInAnswer(text);
     if (this.#shape === "events") {
       const rest = this.#parser.end();
-      // A torn event is no event, unless all of it is there.
+      // A torn event counts only if all of it has come.
       return yield* this.#takeEvents(rest.filter(({ data }) => DONE.test(data) || parseJson(data) !== undefined));
     }
     if (this.#shape === "unknown") return;
