@@ -13,6 +13,17 @@ const SHORTEST_OVERLAP = 20;
 const SHORTEST_LINE = 8;
 const LONGEST_OVERLAP = 2000;
 
+/** The last characters of a piece that may be the first half of a secret: the redactor knows secrets only as a whole. */
+const HALF_SECRET = /(?=[^\s"'`]*\d)[\w+/=.:~-]{8,}$/;
+
+/** A piece without a last word that may be half of a secret. The model sees the piece without it, and writes all of it. */
+export function withoutHalfSecret(piece: string): string {
+  const last = piece.slice(-LONGEST_OVERLAP).split(/\s/).at(-1) ?? "";
+  const at = HALF_SECRET.exec(last)?.index;
+  const kept = at === undefined ? piece : piece.slice(0, piece.length - last.length + at);
+  return kept.trim() === "" ? piece : kept;
+}
+
 /** The pieces of an answer as one text, without what a piece repeats of the end of the one before it. */
 export function joinPieces(pieces: readonly string[]): string {
   return pieces.reduce((joined, piece) => joined + piece.slice(overlapOf(joined, piece)), "");

@@ -2,6 +2,7 @@ import type { AgentError } from "./run.ts";
 import { boundText } from "@autonous/runtime";
 import type { RuntimeEvent } from "@autonous/runtime";
 import { parseReply } from "../model/json-reply.ts";
+import { withoutHalfSecret } from "./answer-pieces.ts";
 import { asRecorded, meantCall, redactCall } from "./asked-calls.ts";
 import type { AskedCall } from "./asked-calls.ts";
 import { CUT_OFF, nativeMeaning, unusable } from "./native-meaning.ts";
@@ -75,7 +76,8 @@ function saidIn(record: RoundRecord): { said?: AssistantMessage } {
 export function readReply(run: Run, given: ModelReply): ReadReply {
   const excess = excessOf(given);
   if (excess !== undefined) return refuseReply(run, given, excess);
-  return readBounded(run, given);
+  const isPiece = given.kind === "native" && given.finish === "length" && given.calls.length === 0;
+  return readBounded(run, isPiece ? { ...given, text: withoutHalfSecret(given.text) } : given);
 }
 
 function readBounded(run: Run, reply: ModelReply): ReadReply {

@@ -61,3 +61,11 @@ for (const vendor of ["vllm", "ollama", "mistral", "deepseek"]) {
     expect(outcome).toMatchObject({ outcome: "completed", answer: "One, two, three.", turns: 2 });
   });
 }
+
+test("a refusal is asked for once, shown as one, booked, and fails the run", async () => {
+  const { outcome, requests } = await serve("vllm", [{ text: "I cannot help with that.", quirk: "refusal" }]);
+  expect(requests).toHaveLength(1);
+  expect(outcome).toMatchObject({ outcome: "failed", answer: "", error: { code: "ModelFailed", reason: "refused" } });
+  expect(outcome.error?.message).toContain("it refused: ");
+  expect(outcome.usage.input_tokens).toBeGreaterThan(0);
+});

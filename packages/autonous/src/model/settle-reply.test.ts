@@ -31,10 +31,10 @@ const REFUSALS: readonly { kind: Kind; title: string; answer: ReturnType<typeof 
   { kind: "openai",      title: "in the last event",   answer: stream([{ type: "response.refusal.done", item_id: "m", output_index: 0, refusal: NO }, { type: "response.completed", response: { usage: USAGE } }]) },
   { kind: "openai",      title: "whole",               answer: json({ object: "response", status: "completed", output: [{ ...item, content: [{ type: "refusal", refusal: NO }] }], usage: USAGE }) },
   { kind: "anthropic",   title: "as a stop reason",    answer: json({ type: "message", content: [{ type: "text", text: NO }], stop_reason: "refusal", usage: USAGE }) },
-  { kind: "anthropic",   title: "without words",       answer: json({ type: "message", content: [], stop_reason: "refusal", usage: USAGE }), shown: "", said: "the model refused" },
+  { kind: "anthropic",   title: "without words",       answer: json({ type: "message", content: [], stop_reason: "refusal", usage: USAGE }), shown: "", said: "it refused" },
 ];
 
-for (const { kind, title, answer, shown = NO, said = `the model refused: ${NO}` } of REFUSALS) {
+for (const { kind, title, answer, shown = NO, said = `it refused: ${NO}` } of REFUSALS) {
   test(`${kind}: a refusal ${title} is shown as one, once, and its usage is told`, async () => {
     const server = await startModelServer([answer]);
     const breaker = strictBreaker();

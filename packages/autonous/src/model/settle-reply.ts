@@ -30,7 +30,7 @@ export function settleReply(reply: ModelReply, received: Received): ModelReply {
 
 function refused(text: string): AttemptFailed {
   const said = text.slice(0, LONGEST_REFUSAL).replaceAll(/\s+/g, " ");
-  return new AttemptFailed({ reason: "refused", message: `the model refused${said === "" ? "" : `: ${said}`}` });
+  return new AttemptFailed({ reason: "refused", message: `it refused${said === "" ? "" : `: ${said}`}` });
 }
 
 /** Nothing of it may run. */
