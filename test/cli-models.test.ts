@@ -7,23 +7,13 @@ import { startFakeModel } from "../tools/fake-model/server.ts";
 import type { FakeModel, FakeModelOptions } from "../tools/fake-model/server.ts";
 import { autonous, start } from "./support/cli.ts";
 import type { Ended } from "./support/cli.ts";
+import { linesOf } from "./support/json-lines.ts";
+import type { Line } from "./support/json-lines.ts";
 import { scratchFolder } from "./support/scratch.ts";
 import { scratchPlace, startService } from "./support/service.ts";
 import { hasTerminal, needsTerminal, openTerminal, plain } from "./support/terminal.ts";
 
 const atTerminal = test.skipIf(!hasTerminal);
-
-interface Line extends Record<string, unknown> {
-  readonly type?: string;
-  readonly payload?: Readonly<Record<string, unknown>>;
-}
-
-function linesOf({ stdout }: Pick<Ended, "stdout">): Line[] {
-  return stdout
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Line);
-}
 
 async function workspace(): Promise<string> {
   const folder = await scratchFolder();
@@ -82,7 +72,7 @@ test("a run goes on with the next model of the list, says so, and stays with it"
 
 test("a list is checked when the program starts, and doctor shows each model of it", async () => {
   const cwd = await workspace();
-  const spare = "compatible:qwen3@http://127.0.0.1:11434/v1";
+  const spare = "compatible:qwen3@http://127.0.0.1:8000/v1";
   const keyless = { AUTONOUS_MODEL: `${spare}, openai:gpt-6-sol`, OPENAI_API_KEY: "" };
   const refused = await autonous(["run", "look"], { cwd, env: keyless });
   expect(refused.code).not.toBe(0);
@@ -124,6 +114,22 @@ test("a run that is killed while it waits to ask again keeps what the failed att
   const { usage } = resumed.at(-1) as { readonly usage: { readonly cost: number } };
   const { stdout } = await autonous(["sessions", "--json"], { cwd });
   expect(stdout).toContain(`"cost":${usage.cost}`);
+});
+
+test("a run that is killed after it fell back goes on with the model in use", async () => {
+  const cwd = await workspace();
+  const [empty, spare] = await Promise.all([withoutCredit(), fake({ script: LOOKS, faults: [{ kind: "hang" }] })]);
+  const words = ["run", "--model", `${empty.setting},${spare.setting}`];
+  const { child, lines, ended } = start([...words, "look", "--json"], { cwd });
+  child.stdin.end();
+  const before = (await lines(3)).map((line) => JSON.parse(line) as Line & { readonly run_id: string });
+  await expect.poll(() => spare.requests.length).toBe(1);
+  child.kill("SIGKILL");
+  await ended;
+  expect(before.at(-1)).toMatchObject({ type: "model.switched", payload: { to: spare.setting } });
+  const resumed = linesOf(await autonous([...words, "--resume", before[0]?.run_id ?? "", "--json"], { cwd }));
+  expect(resumed.at(-1)).toMatchObject({ ok: true, answer: "One file.", model: spare.setting });
+  expect([empty.count(), spare.requests.length]).toEqual([1, 3]);
 });
 
 test("retries do not cost more than --max-cost", async () => {

@@ -5,6 +5,8 @@ import { startFakeModel } from "../tools/fake-model/server.ts";
 import type { FakeModel, FakeModelOptions } from "../tools/fake-model/server.ts";
 import { autonous, shell, start } from "./support/cli.ts";
 import type { Ended } from "./support/cli.ts";
+import { linesOf } from "./support/json-lines.ts";
+import type { Line } from "./support/json-lines.ts";
 import { scratchFolder, stateOf } from "./support/scratch.ts";
 import type { Folder } from "./support/scratch.ts";
 import { hasTerminal, needsTerminal, openTerminal, plain } from "./support/terminal.ts";
@@ -35,18 +37,6 @@ async function world(): Promise<World> {
       return ["run", "--model", `script:${join(folder.path, "model.json")}`];
     },
   };
-}
-
-interface Line extends Record<string, unknown> {
-  readonly type?: string;
-  readonly payload?: Readonly<Record<string, unknown>>;
-}
-
-function linesOf({ stdout }: Pick<Ended, "stdout">): Line[] {
-  return stdout
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Line);
 }
 
 function taskIn(ended: Ended): string {

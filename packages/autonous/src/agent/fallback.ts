@@ -4,6 +4,7 @@ import type { FailureReason } from "../model/failure.ts";
 import type { ModelProvider } from "../model/provider.ts";
 import { NoReply } from "./consult.ts";
 import type { Asking } from "./consult.ts";
+import type { ReachedLimit } from "./limits.ts";
 import type { Run } from "./run.ts";
 
 /** How long a model is tried where there is another one: it may be down for an hour, or ask to be left alone for one. */
@@ -38,10 +39,14 @@ export async function withFallback<T>(
       const next = nextOf(run, untried);
       if (next === undefined) throw summarise(failed, run);
       const reached = run.meter.reached(0, next);
-      if (reached !== undefined) throw new NoReply("LimitReached", reached.message);
+      if (reached !== undefined) throw new NoReply(codeOf(reached), reached.message);
       await switchModel(run, { parent_id, failure, next });
     }
   }
+}
+
+function codeOf({ code }: ReachedLimit): NoReply["code"] {
+  return code === "Timeout" ? code : "LimitReached";
 }
 
 /** Undefined where another model is not to be asked. */

@@ -54,3 +54,19 @@ test("one that is given up while it waits takes nobody's place", async () => {
   inner.open[1]?.();
   await third;
 });
+
+test("a model to fall back to has a limit of its own", async () => {
+  const [inner, other] = [held(), held()];
+  const provider = limitInFlight({ ...inner, fallbacks: [other] }, 1);
+  const [fallback = provider] = provider.fallbacks ?? [];
+  const asked = [provider, fallback, fallback].map((each) => each.complete(REQUEST, { signal }));
+  await settle();
+  expect([inner.open.length, other.open.length]).toEqual([1, 1]);
+  inner.open[0]?.();
+  other.open[0]?.();
+  await Promise.all(asked.slice(0, 2));
+  await settle();
+  expect(other.open).toHaveLength(2);
+  other.open[1]?.();
+  await asked[2];
+});
