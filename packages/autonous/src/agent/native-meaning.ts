@@ -114,7 +114,7 @@ function readWritten(
 function meaningOfWritten(run: Run, written: Written | undefined): Meaning | undefined {
   if (written === undefined) return undefined;
   if (written.kind === "attempt") {
-    const message = `Cannot use the reply: it has a tool call, written as text, that cannot be read: ${written.problem}; ${HOW_TO_CALL}`;
+    const message = `Cannot use the reply: it has a tool call, written as text, that cannot be read: ${written.problem}; ${HOW_TO_CALL}; if it is part of an answer, put it into a code block`;
     return { kind: "invalid", message, advice: TOOL_CALLING };
   }
   const calls = written.calls.map(({ name, input, repaired }) => {

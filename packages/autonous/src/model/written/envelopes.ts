@@ -10,6 +10,8 @@ import { TextReader, Unreadable } from "./text-reader.ts";
 export interface Envelope extends Partial<Body> {
   readonly certainty: Marker["certainty"];
   readonly start: number;
+  /** Behind its calls: what closes it, and other markup, begins here. */
+  readonly closed_from: number;
   /** Behind what closes it. */
   readonly end: number;
   readonly form: string;
@@ -37,7 +39,9 @@ export function findEnvelopes(text: string, options: Omit<BodyOptions, "isMarked
     }
     const marker = markerAt(text, at, options.isOffered);
     const envelope =
-      marker === undefined || isMentioned(text, marker) ? undefined : readEnvelope(reader, marker, options);
+      marker === undefined || isMentioned(text, marker) || isIndentedCode(text, marker.start)
+        ? undefined
+        : readEnvelope(reader, marker, options);
     if (envelope !== undefined) found.push(envelope);
     const next = Math.max(at + 1, envelope?.end ?? 0);
     if (span === undefined || next > span.start) span = code.nextFrom(next);
@@ -58,24 +62,42 @@ function isMentioned(text: string, { start, end }: Marker): boolean {
   return end > start && QUOTE.test(text[start - 1] ?? "") && QUOTE.test(text[end] ?? "");
 }
 
+const INDENTATION = /^(?: {4,}|[ \t]*\t[ \t]*)/;
+const LONGEST_INDENTATION = 100;
+
+/** Markdown's other way to write code: indented lines behind an empty one. A reply that begins with it is not about it. */
+function isIndentedCode(text: string, start: number): boolean {
+  const line = text.slice(Math.max(0, start - LONGEST_INDENTATION), start);
+  const at = line.lastIndexOf("\n");
+  if (at === -1 || INDENTATION.exec(line.slice(at + 1))?.[0].length !== line.length - at - 1) return false;
+  const before = line.slice(0, at);
+  const previous = before.slice(before.lastIndexOf("\n") + 1);
+  return previous.trim() === "" || INDENTATION.test(previous);
+}
+
 function readEnvelope(reader: TextReader, marker: Marker, options: Omit<BodyOptions, "isMarked">): Found | undefined {
-  const { start, certainty, form = "hermes" } = marker;
-  const { text } = reader;
+  const { certainty, form = "hermes" } = marker;
   reader.at = marker.end;
   try {
     const body = readContent(reader, marker, { ...options, isMarked: true });
     if (body === undefined) {
       const problem = "it has no name or no arguments";
-      return isBegun(reader, marker) ? { certainty, start, end: endOfBroken(reader), form, problem } : undefined;
+      return isBegun(reader, marker) ? { certainty, ...brokenPlaces(reader, marker), form, problem } : undefined;
     }
-    const end = endOfClosers(text, Math.max(reader.at, marker.end));
+    const closed_from = Math.max(reader.at, marker.end);
+    const places = { start: marker.start, closed_from, end: endOfClosers(reader.text, closed_from) };
     const isOwn = body.form !== "json" && !(marker.form === "minimax" && body.form === "anthropic");
-    return { certainty, start, end, calls: body.calls, form: isOwn ? body.form : form };
+    return { certainty, ...places, calls: body.calls, form: isOwn ? body.form : form };
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     if (marker.form === "tool tag") return undefined;
-    return { certainty, start, end: endOfBroken(reader), form, problem: error.message };
+    return { certainty, ...brokenPlaces(reader, marker), form, problem: error.message };
   }
+}
+
+function brokenPlaces(reader: TextReader, { start, end }: Marker): Pick<Found, "start" | "closed_from" | "end"> {
+  const closed_from = Math.max(reader.at, end);
+  return { start, closed_from, end: endOfBroken(reader) };
 }
 
 /** Whether what follows a marker was to be a call: prose names markers too. */

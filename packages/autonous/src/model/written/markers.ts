@@ -1,8 +1,8 @@
 import { PREFIX } from "./call-tags.ts";
 
-/** What a marker is: no prose has `special` ones; a `tag` may be talked about. */
+/** What a marker is: no prose has `special` ones; a `tag` may be talked about; a `loose` one is a tag that any XML may have. */
 export interface Marker {
-  readonly certainty: "special" | "tag";
+  readonly certainty: "special" | "tag" | "loose";
   readonly start: number;
   /** Behind it. */
   readonly end: number;
@@ -33,7 +33,7 @@ const CONTAINER = new RegExp(
   String.raw`<${PREFIX}(?:\w{1,20}_)?(?:tool_?calls?|function_?calls?|tool_use|tool_request|tool_code|tools?|function)(?:\s{1,5}name\s{0,3}=\s{0,3}["']([^\s"'<>]{1,200})["'])?\s{0,5}>`,
   "iy",
 );
-const NAMED = new RegExp(String.raw`<${PREFIX}(?:function|invoke|tool)(?:=|\s{1,5}name\s{0,5}=)`, "iy");
+const NAMED = new RegExp(String.raw`<${PREFIX}(function|invoke|tool)(?:=|\s{1,5}name\s{0,5}=)`, "iy");
 const TOOL_TAG = /<([A-Za-z_][\w-]{0,100})>/y;
 const REACT = /Action:[ \t]{0,5}([A-Za-z_][\w.\-:/]{0,150})[ \t]{0,5}\r?\n\s{0,10}Action Input:[ \t]{0,5}/y;
 const COHERE = /Action:\s{0,5}(?=```json)/y;
@@ -84,10 +84,11 @@ function tagAt(text: string, at: number, isOffered: (name: string) => boolean): 
     return { certainty, start: at, end: at + tag.length, ...form, ...(name === undefined ? {} : { name }) };
   }
   // These are read as a whole: the tag belongs to the call.
-  if (match(NAMED, text, at) !== undefined) return { certainty, start: at, end: at };
+  const named = match(NAMED, text, at)?.[1]?.toLowerCase();
+  if (named !== undefined) return { certainty: named === "tool" ? "loose" : certainty, start: at, end: at };
   const name = match(TOOL_TAG, text, at)?.[1];
   if (name === undefined || !isOffered(name)) return undefined;
-  return { certainty, start: at, end: at + name.length + 2, form: "tool tag", name };
+  return { certainty: "loose", start: at, end: at + name.length + 2, form: "tool tag", name };
 }
 
 function wordsAt(text: string, at: number): Marker | undefined {

@@ -238,6 +238,18 @@ const ANSWERS = [
   { title: "a file with a call in its JSON",             text: '{"events": [{"name": "read", "arguments": {"path": "a.ts"}}]}' },
   { title: "broken JSON that is not a call",             text: '{"title": "x", "items": [1, 2' },
   { title: "a colon and an action",                      text: "Action: none needed.\nThe file is fine." },
+  { title: "XML with a tool's name, and words behind", text: 'Add this:\n<tool name="read">\n<param name="path">a</param>\n</tool>\nto the file.' },
+  { title: "XML with a name that is not a tool's",     text: 'Add this to tools.xml:\n<tool name="build">\n<param name="path">a</param>\n</tool>' },
+  { title: "a tool's tag, and words behind",     text: "It is stored as\n<read>\n<path>a.ts</path>\n</read>\nin the file." },
+  { title: "a tag in indented code",             text: `A call:\n\n    <tool_call>\n    ${JSON_A}\n    </tool_call>\n\nis text.` },
+  { title: "a tag in indented code at the end",  text: `A call looks like this:\n\n\t<tool_call>\n\t${JSON_A}\n\t</tool_call>` },
+  { title: "a token in indented code",           text: `Mistral:\n\n    first line\n    [TOOL_CALLS][${JSON_A}]\n` },
+  { title: "a file that the user is to write",   text: `Put this into mcp.json:\n\n${F}json\n{"tool": "read", "path": "a.ts"}\n${F}` },
+  { title: "a response of a server",             text: `Response:\n\n${F}json\n{"action": "read", "path": "a.ts"}\n${F}` },
+  { title: "a template of C++",                  text: "Use std::function<void(int)>; template <function=read> is not valid." },
+  { title: "a tag that GCC prints",              text: "<function=f> is how GCC prints it." },
+  { title: "a list in code",                     text: "[read(path)]" },
+  { title: "a build configuration",              text: '{"input": {"path": "a.ts"}, "output": {"file": "x"}}' },
   { title: "a table of markers",                         text: "| model | marker |\n| --- | --- |\n| Kimi | `<|tool_calls_section_begin|>` |" },
 ] as const;
 

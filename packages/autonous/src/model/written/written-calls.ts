@@ -17,8 +17,8 @@ interface WrittenTool {
 
 export interface WrittenOptions {
   readonly tools: readonly WrittenTool[];
-  /** Whether the text is a quotation of something that the model has read. */
-  readonly isQuoted: (markup: string) => boolean;
+  /** Whether markup, or all calls in it, are a quotation of something that the model has read. */
+  readonly isQuoted: (markup: string, calls: readonly WrittenCall[]) => boolean;
   /** The provider says that the reply calls tools: it may say more around them. */
   readonly isMeant?: boolean;
   /** Only markup that ends the text counts. */
@@ -34,18 +34,20 @@ export type Written =
 
 /**
  * Reads tool calls that a model wrote as text. Undefined: it is an answer, even if it speaks about calls. Special tokens of
- * models count wherever they stand outside of code; tags where they begin a line or end the text; JSON and Python where
- * they are all that the text says. All of them have to name an offered tool. Never throws; linear in the text.
+ * models count wherever they stand outside of code; tags where they begin a line or end the text, tags that any XML may
+ * have where they end it; JSON and Python where they are all that the text says. All of them have to name an offered tool. Never throws; linear in the text.
  */
 export function readWrittenCalls(text: string, options: WrittenOptions): Written | undefined {
   const body = bodyOptions(options);
   const envelopes = withoutQuoted(text, findEnvelopes(text, body), options);
   const isCall = (each: Envelope): boolean =>
     each.calls?.some(({ name }) => body.isOffered(name)) === true &&
-    (each.isLast || (options.isOnlyAtEnd !== true && (each.certainty === "special" || each.isFirst)));
+    (each.isLast || (options.isOnlyAtEnd !== true && isSureInside(each)));
   const isAttempt = (each: Envelope): boolean =>
-    (each.isLast && (each.isFirst || each.certainty === "special")) ||
-    (each.certainty === "special" && each.problem !== undefined && namedIn(text, each, options) !== undefined);
+    (each.isLast && (each.certainty === "special" || (each.certainty === "tag" && each.isFirst))) ||
+    (each.problem !== undefined &&
+      (each.certainty === "special" || (each.certainty === "loose" && each.isLast)) &&
+      namedIn(text, each, options) !== undefined);
   const counted = envelopes.filter((each) => isCall(each) || isAttempt(each));
   const first = counted.find(isCall);
   if (first !== undefined) {
@@ -64,8 +66,15 @@ export function readWrittenCalls(text: string, options: WrittenOptions): Written
 const MOST_LOOKED_UP = 300;
 
 function withoutQuoted(text: string, all: readonly Envelope[], { isQuoted }: WrittenOptions): readonly Envelope[] {
-  if (all.length <= MOST_LOOKED_UP) return all.filter(({ start, end }) => !isQuoted(text.slice(start, end)));
-  return isQuoted(text.slice(all[0]?.start, all.at(-1)?.end)) ? [] : all;
+  if (all.length <= MOST_LOOKED_UP) {
+    return all.filter(({ start, closed_from, calls = [] }) => !isQuoted(text.slice(start, closed_from), calls));
+  }
+  return isQuoted(text.slice(all[0]?.start, all.at(-1)?.closed_from), []) ? [] : all;
+}
+
+/** Whether it is a call though something follows it: models go on with results that they make up. */
+function isSureInside({ certainty, isFirst }: Envelope): boolean {
+  return certainty === "special" || (certainty === "tag" && isFirst);
 }
 
 function bodyOptions({ tools }: WrittenOptions): Omit<BodyOptions, "isMarked"> {
@@ -131,6 +140,9 @@ function proseAround(text: string, envelopes: readonly Envelope[]): string {
 const LONGEST_LEAD = 300;
 const AN_EXAMPLE =
   /\b(?:examples?|e\.g|for instance|such as|looks? like|like this|format|syntax|schema|sample|would|you (?:can|could|may|might)|how (?:to|you))\b|例如|示例|例子|格式/i;
+/** A reader is told what to do with what follows. */
+const FOR_READER =
+  /(?<!\bI |\bI'll |\bI will |\blet me |\bto |\bnow )\b(?:put|add|paste|copy|insert|save) (?:this|the following|it)\b|\b(?:response|output|payload|configuration|config)(?: is)?:$/i;
 const BEGINNING = /^[ \t]*(?:`{3,}|~{3,})|[[{]/m;
 const PYTHON = /^\s*(?:print\()?[A-Za-z_][\w.]{0,100}\(/;
 const AFTER = /[\s`~]*/y;
@@ -140,17 +152,21 @@ function readAll(text: string, options: WrittenOptions, body: Omit<BodyOptions, 
   const start = PYTHON.test(text) ? 0 : BEGINNING.exec(text)?.index;
   if (start === undefined) return undefined;
   const lead = text.slice(0, start).trim();
-  if (options.isMeant !== true && (lead.length > LONGEST_LEAD || AN_EXAMPLE.test(lead))) return undefined;
-  if (options.isQuoted(text.slice(start))) return undefined;
+  if (options.isMeant !== true && (lead.length > LONGEST_LEAD || AN_EXAMPLE.test(lead) || FOR_READER.test(lead)))
+    return undefined;
+  if (options.isQuoted(text.slice(start), [])) return undefined;
   const fenced = markedInFence(text.slice(start).trim(), options, body);
   if (fenced !== undefined) return { ...fenced, prose: lead };
   const reader = new TextReader(text, start);
   try {
     const read = readBodies(reader, { ...body, isMarked: false });
+    const end = reader.at;
     reader.take(AFTER);
     const isAll = endOfClosers(text, reader.at) >= reader.end;
     const isSure = read !== undefined && isAll && read.calls.every((call) => fitsTool(call, options));
-    return isSure ? { kind: "calls", calls: read.calls, form: read.form, prose: lead } : undefined;
+    return isSure && !options.isQuoted(text.slice(start, end), read.calls)
+      ? { kind: "calls", calls: read.calls, form: read.form, prose: lead }
+      : undefined;
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     return looksLikeCall(text.slice(start, start + LOOKED_AT), options)
@@ -175,6 +191,7 @@ function markedInFence(
   const [first] = envelopes;
   const isSure = envelopes.every((each) => each.calls !== undefined) && calls.every((call) => fitsTool(call, options));
   if (first === undefined || !isSure || proseAround(inner, envelopes) !== "") return undefined;
+  if (withoutQuoted(inner, envelopes, options).length === 0) return undefined;
   return { kind: "calls", calls, form: first.form, prose: "" };
 }
 
