@@ -76,7 +76,7 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
   ["amp", "&"],
   ["nbsp", " "],
 ]);
-const ESCAPE = /\\+u([0-9a-fA-F]{4})|&(?:#x([0-9a-fA-F]{1,6})|#(\d{1,7})|(lt|gt|quot|apos|amp|nbsp));/gi;
+const ESCAPE = /(?:\\+u|&#x)([0-9a-f]{4}|[0-9a-f]{1,6};)|&(?:#(\d{1,7})|(lt|gt|quot|apos|amp|nbsp));/gi;
 
 /** Letters, digits, and what tells a call from prose. No escapes, white space, quotes, or marks of comments. */
 function bare(text: string): string {
@@ -88,9 +88,9 @@ function bare(text: string): string {
 }
 
 function withoutEscapes(text: string): string {
-  return text.replaceAll(ESCAPE, (whole: string, short?: string, hex?: string, decimal?: string, name?: string) => {
+  return text.replaceAll(ESCAPE, (whole: string, hex?: string, decimal?: string, name?: string) => {
     if (name !== undefined) return ENTITIES.get(name.toLowerCase()) ?? whole;
-    const code = decimal === undefined ? Number.parseInt(short ?? hex ?? "", 16) : Number(decimal);
+    const code = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
     return code <= 0x10_ff_ff ? String.fromCodePoint(code) : whole;
   });
 }
