@@ -34,6 +34,7 @@ const CONTAINER = new RegExp(
   "iy",
 );
 const NAMED = new RegExp(String.raw`<${PREFIX}(function|invoke|tool)(?:=|\s{1,5}name\s{0,5}=)`, "iy");
+const ANY_XML = /^<(?:tools?|function)\b(?!:)/i;
 const TOOL_TAG = /<([A-Za-z_][\w-]{0,100})>/y;
 const REACT = /Action:[ \t]{0,5}([A-Za-z_][\w.\-:/]{0,150})[ \t]{0,5}\r?\n\s{0,10}Action Input:[ \t]{0,5}/y;
 const COHERE = /Action:\s{0,5}(?=```json)/y;
@@ -81,7 +82,8 @@ function tagAt(text: string, at: number, isOffered: (name: string) => boolean): 
   if (container !== undefined) {
     const [tag, name] = container;
     const form = tag.toLowerCase().startsWith("<minimax:") ? { form: "minimax" } : {};
-    return { certainty, start: at, end: at + tag.length, ...form, ...(name === undefined ? {} : { name }) };
+    const sure = certainty === "tag" && ANY_XML.test(tag) ? "loose" : certainty;
+    return { certainty: sure, start: at, end: at + tag.length, ...form, ...(name === undefined ? {} : { name }) };
   }
   // These are read as a whole: the tag belongs to the call.
   const named = match(NAMED, text, at)?.[1]?.toLowerCase();
