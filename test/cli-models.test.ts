@@ -46,7 +46,7 @@ const short = ({ setting }: { readonly setting: string }): string => setting.rep
 
 const LOOKS = { rounds: [{ calls: [{ name: "ls", arguments: {} }] }, { text: "One file." }], repeat: true };
 
-test("a run goes on with the next model of the list, says so, and stays with it", async () => {
+test("a run falls back to the next model of the list, says so, and stays with it", async () => {
   const cwd = await workspace();
   const [empty, spare] = await Promise.all([withoutCredit(), fake({ script: LOOKS })]);
   const env = { AUTONOUS_MODEL: `${empty.setting}, ${spare.setting}` };

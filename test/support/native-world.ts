@@ -64,7 +64,7 @@ export function nativePayloads({ events }: World, type: string): Readonly<Record
   return events.filter((event) => event.type === type).map(({ payload }) => payload);
 }
 
-/** Each request as it would be sent. Ids and times are made anew in each world; what a program reads is not sent. */
+/** Each request as it would be sent, without ids and times, which differ in each world, and without what only programs read. */
 export function steady(requests: readonly ModelRequest[]): readonly string[] {
   return requests.map((request) =>
     JSON.stringify(request, (key, value: unknown) => (key === "tool_call_id" || key === "result" ? "" : value)),

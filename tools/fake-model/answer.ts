@@ -91,7 +91,7 @@ async function send(state: State, { door, wire, seen, sending, quirk, reply }: O
   };
   const onSent = (share: number): void => {
     bill(state, seen, billOf(reply, { share, format: format.name }));
-    // Its end never comes: whoever read it all goes on.
+    // Its end never comes: a client that has read all of it continues.
     if (quirk?.wire === "held_open") spend();
   };
   const isWhole = !seen.stream || quirk?.wire === "json" || quirk?.wire === "json_as_events";

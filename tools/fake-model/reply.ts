@@ -14,7 +14,7 @@ export interface ReplyCall {
 }
 
 /** What a quirk does to the fields of a reply that are not its content. */
-export interface Oddities {
+interface Oddities {
   /** Instead of the reason for the end. Undefined as the value: the field is left out. */
   readonly finish_reason?: { readonly value: string | null | undefined };
   /** It ends as a reply with calls does, without any. */

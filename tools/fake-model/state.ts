@@ -75,7 +75,7 @@ export interface State {
   readonly plan: FaultPlan;
   readonly requests: SeenRequest[];
   billed: Billed;
-  /** Rounds that were said whole. */
+  /** Rounds that were sent to their end. */
   spent: number;
   /** Replies so far: each has ids of its own. */
   made: number;

@@ -51,7 +51,7 @@ function rowOf(trouble: RefusalTrouble): readonly [status: number, type: string,
   }
 }
 
-export function anthropicRefusal(trouble: RefusalTrouble): Refusal {
+function anthropicRefusal(trouble: RefusalTrouble): Refusal {
   const [status, type, message] = rowOf(trouble);
   return { status, body: { type: "error", error: { type, message }, request_id: "req_011CSHoEeqs5C35K2UUqR7Fy" } };
 }
@@ -199,7 +199,7 @@ export interface AnthropicDialect {
   id(call: ReplyCall, place: CallPlace): string;
   /** What signs what was thought; empty: nothing does. */
   signature(reply: Reply): string;
-  /** Told of each reply with calls that is given out. */
+  /** Called with each reply that has calls. */
   onReply?(reply: Reply, calls: readonly Json[]): void;
   problems(request: WireRequest): Iterable<Problem>;
   refusal(trouble: RefusalTrouble): Refusal;

@@ -38,7 +38,7 @@ export interface ChatDialect {
   refusal(trouble: RefusalTrouble): Refusal;
   /** In a stream that has begun. */
   errorFrame?(): string;
-  /** Told of each reply with calls that is given out. */
+  /** Called with each reply that has calls. */
   onReply?(reply: Reply, calls: readonly Json[]): void;
   degraded?(request: WireRequest): Problem | undefined;
 }

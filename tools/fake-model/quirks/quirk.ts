@@ -3,7 +3,7 @@ import type { Conversation, FormatName, Refusal, RefusalTrouble } from "../forma
 import type { Reply } from "../reply.ts";
 
 /** What a client does that works. */
-export type Outcome = "uses it" | "tells the model" | "asks again" | "compacts" | "gives up" | "shows the refusal";
+type Outcome = "uses it" | "tells the model" | "asks again" | "compacts" | "gives up" | "shows the refusal";
 
 export interface QuirkContext {
   readonly conversation: Conversation;

@@ -148,7 +148,7 @@ function messagesDoor(name: VendorName, row: VendorRow): Format {
   return makeAnthropic({
     ...ANTHROPIC_DIALECT,
     id: IDS[row.doorIds ?? row.ids ?? "anthropic"],
-    // Through OpenRouter the signatures are Anthropic's. Others sign with what nobody looks at, or not at all.
+    // Through OpenRouter the signatures are Anthropic's. Others use signatures that are not checked, or none.
     signature: name === "openrouter" ? ANTHROPIC_DIALECT.signature : row.doorThinks ? ({ id }) => id : () => "",
     onReply: issued.add,
     *problems({ body }) {

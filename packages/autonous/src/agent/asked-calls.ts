@@ -6,6 +6,7 @@ import { fitArguments } from "../model/fit-arguments.ts";
 import { isToolName } from "../model/json-reply.ts";
 import type { ParsedCall } from "../model/json-reply.ts";
 import type { NativeCall } from "../model/provider.ts";
+import { cutText } from "./excerpts.ts";
 import type { Run } from "./run.ts";
 
 /** A call as a reply asked for it. */
@@ -44,7 +45,8 @@ export function readCall(run: Run, { id, name, input }: NativeCall): WantedCall 
   const read = readCallArguments(input);
   if ("problem" in read) {
     // The model sees what it wrote: every provider takes an object, and none takes broken JSON.
-    const args = { invalid_json: shorten(run.redact(input)) };
+    const shown = run.redact(input);
+    const args = { invalid_json: shown.length <= SHOWN_CHARACTERS ? shown : cutText(shown, SHOWN_CHARACTERS) };
     const problem = `its arguments cannot be read: ${read.problem}`;
     return { ...given, name: called.name, arguments: args, problem, repaired };
   }
@@ -65,14 +67,6 @@ function fit<Call extends WantedCall>(call: Call, tools: readonly ToolInfo[]): C
   if (tool === undefined) return call;
   const fitted = fitArguments(call.arguments, tool.args_schema);
   return { ...call, arguments: fitted.arguments, repaired: [...call.repaired, ...fitted.repaired] };
-}
-
-function shorten(text: string): string {
-  if (text.length <= SHOWN_CHARACTERS) return text;
-  const head = text.slice(0, SHOWN_CHARACTERS / 2);
-  const tail = text.slice(-SHOWN_CHARACTERS / 4);
-  const left = text.length - head.length - tail.length;
-  return `${head} [${left} characters are left out here] ${tail}`.toWellFormed();
 }
 
 /** The call as it is run, and as it is recorded. */

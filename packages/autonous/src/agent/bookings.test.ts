@@ -15,7 +15,7 @@ import { createReverseThinker } from "./reverse-thinking.ts";
 import type { AgentOptions, AgentOutcome } from "./run.ts";
 import { compactHistory } from "./summary.ts";
 
-/** An attempt: one that fails was billed for so many tokens of input, or for none. */
+/** An attempt. `billed`: input tokens of a failed one. */
 type Attempt = { readonly failed: number | SpentUsage | undefined } | { readonly reply: Partial<ModelReply> };
 
 interface Ledger {

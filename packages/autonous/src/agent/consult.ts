@@ -11,7 +11,7 @@ export interface Consulted {
   readonly reply: ModelReply;
   /** It said the same over and over, and was stopped. */
   readonly isChant: boolean;
-  /** What the user is to know of the server that gave it. */
+  /** A warning for the user about the server. */
   readonly notice?: string;
   /** What the event about it holds beside the reply. */
   readonly about: {
@@ -37,7 +37,7 @@ export class NoReply extends Error {
     this.all = all;
   }
 
-  /** For whoever asked for something else than a round. */
+  /** For callers that ask for something other than a round. */
   asError(what: string, redact: (text: string) => string): ToolError {
     return new ToolError(this.code, `${what}: ${redact(this.message)}`, {}, this);
   }
@@ -70,7 +70,7 @@ export async function consult(run: Run, request: ModelRequest, asking: Asking): 
   return { reply, isChant, about };
 }
 
-interface Asked extends Asking {
+interface CompleteRequest extends Asking {
   readonly request: ModelRequest;
   readonly provider: ModelProvider;
 }
@@ -80,7 +80,7 @@ interface Completed extends Pick<Consulted, "reply" | "isChant"> {
   readonly spent?: SpentUsage;
 }
 
-async function complete(run: Run, { request, provider, ...asking }: Asked): Promise<Completed> {
+async function complete(run: Run, { request, provider, ...asking }: CompleteRequest): Promise<Completed> {
   const { purpose = "round" } = request;
   const { onDelta, onRetry } = run.options;
   const late = AbortSignal.timeout(Math.max(1, Math.min(run.meter.remainingMs, LONGEST_MS)));
@@ -129,7 +129,7 @@ interface Books {
   readonly spentAtLast: SpentUsage | undefined;
 }
 
-interface BooksOptions extends Pick<Asked, "provider" | "parent_id"> {
+interface BooksOptions extends Pick<CompleteRequest, "provider" | "parent_id"> {
   readonly purpose: NonNullable<ModelRequest["purpose"]>;
   /** Aborted: what is told from now on belongs to the reply. */
   readonly isOver: AbortSignal;

@@ -47,7 +47,7 @@ test("while all of it fits, the model sees the history as it is", () => {
   expect(showWindow(BEGIN, messages)).toEqual(messages);
 });
 
-test("when it is full, old large results become excerpts and the last rounds stay whole", () => {
+test("when it is full, old large results become excerpts and the last rounds stay unchanged", () => {
   const messages = history([[60_000], [100], [60_000], [30_000], [9_000]]);
   const stride = nextStride(BEGIN, messages, 50_000);
   expect(stride?.summarise_to).toBeUndefined();

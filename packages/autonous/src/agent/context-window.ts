@@ -51,7 +51,7 @@ export function placesOf({ summary: _summary, ...places }: WindowState): Omit<Wi
  * window stands still until it is full. A stride makes room for many turns: the provider's cache is lost with each.
  */
 /** What stays as it was said when older results become excerpts. */
-const WHOLE = 0.3;
+const UNCUT = 0.3;
 /** Excerpts alone are enough where they leave the window no fuller than this; else the older part is summarised. */
 const EXCERPTS_TO = 0.5;
 /** What is left beside a summary. */
@@ -73,7 +73,7 @@ export function nextStride(state: WindowState, messages: readonly Message[], bud
   if (sumTokens(showWindow(state, messages)) <= budget) return undefined;
   const starts = roundStarts(messages);
   const { squeezed: _squeezed, kept: _kept, ...places } = state;
-  const whole = firstWithin(starts, messages, budget * WHOLE) ?? starts.at(-1) ?? 0;
+  const whole = firstWithin(starts, messages, budget * UNCUT) ?? starts.at(-1) ?? 0;
   const excerpted = { ...places, whole_from: Math.max(state.whole_from, whole), moved_at: messages.length };
   if (sumTokens(showWindow(excerpted, messages)) <= budget * EXCERPTS_TO) {
     return { state: { ...excerpted, ...keptOf(state, excerpted, messages) } };
@@ -91,7 +91,7 @@ export function withSummary(state: WindowState, from: number, summary: string): 
   return { ...rest, ...asked, from, summary, whole_from: Math.max(state.whole_from, from) };
 }
 
-/** The first of these places from which on all fits into so many tokens. */
+/** The first of these places from which on everything fits into `tokens`. */
 function firstWithin(starts: readonly number[], messages: readonly Message[], tokens: number): number | undefined {
   let sum = 0;
   let end = messages.length;

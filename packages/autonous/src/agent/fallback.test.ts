@@ -256,7 +256,7 @@ async function live(world: World, asked: string[], death?: Death): Promise<Agent
   return await Promise.race([running, journal.died.then(() => undefined)]);
 }
 
-test("killed after each event, a run goes on with the model that was in use", async () => {
+test("killed after each event, a run resumes with the model that was in use", async () => {
   const whole = await makeWorld();
   expect(await live(whole, [])).toMatchObject({ outcome: "completed", model: "test:b" });
   const switched = whole.events.findIndex(({ type }) => type === "model.switched") + 1;

@@ -7,7 +7,7 @@ import type { Asking } from "./consult.ts";
 import type { ReachedLimit } from "./limits.ts";
 import type { Run } from "./run.ts";
 
-/** How long a model is tried where there is another one: it may be down for an hour, or ask to be left alone for one. */
+/** How long a model is retried where there is another one: it may be down for an hour, or ask for a wait of one. */
 const PATIENCE_MS = 60_000;
 
 interface FailedModel {
@@ -76,7 +76,7 @@ async function switchModel(run: Run, { parent_id, failure, next }: Switch): Prom
   run.provider = next;
 }
 
-/** Goes over a switch that is on record. A model that is no longer in the list is not used. */
+/** Replays a recorded switch. A model that is no longer in the list is not used. */
 export function recallSwitch(run: Run, { payload }: RuntimeEvent): void {
   const next = run.models.find(({ name }) => name === payload["to"]);
   if (next !== undefined) run.provider = next;

@@ -20,7 +20,7 @@ export interface Used {
   readonly tokens: number;
   /** Tokens that do not count, since reading them from the provider's cache cost less. */
   readonly uncounted?: number;
-  /** Undefined: nobody can say, for the model has no price. */
+  /** Undefined: not known, since the model has no price. */
   readonly cost: number | undefined;
 }
 

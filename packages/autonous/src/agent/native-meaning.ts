@@ -26,7 +26,7 @@ export type Meaning =
 
 const MORE_OUTPUT = "Set AUTONOUS_MAX_OUTPUT_TOKENS higher, or give a smaller task";
 const LESS_THINKING =
-  "The model used its whole output for thinking: set AUTONOUS_MAX_OUTPUT_TOKENS higher, or AUTONOUS_THINKING or AUTONOUS_EFFORT lower";
+  "The model used all of its output for thinking: set AUTONOUS_MAX_OUTPUT_TOKENS higher, or AUTONOUS_THINKING or AUTONOUS_EFFORT lower";
 const OTHER_MODEL = "Try again, try another model, or name this one with compatible-plain:";
 const TOOL_CALLING =
   "The model writes its tool calls as text. Turn on tool calling in the server (vLLM: --enable-auto-tool-choice --tool-call-parser <parser>; SGLang: --tool-call-parser <parser>; llama.cpp: --jinja; Ollama: a model whose template has tools), use another model, or name this one with compatible-plain:";

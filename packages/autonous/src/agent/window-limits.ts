@@ -142,7 +142,7 @@ export function searchedLimit({ taken = 0, refused }: ModelLimits): number | und
   return Math.floor(taken + (refused - taken) * (taken === 0 ? FIRST_STEP : LATER_STEP));
 }
 
-/** Left free for the reply where nobody says how long it may be: of the window, but enough for a call, and no more than models write. */
+/** Left free for the reply where its longest is not known: a share of the window, but enough for a call, and no more than models write. */
 const REPLY_SHARE = 0.1;
 const LEAST_REPLY = 4_000;
 const LEAST_REPLY_SHARE = 0.2;

@@ -138,7 +138,7 @@ test("a run that was killed after an overflow knows what it had learned, and ask
   }
 }, 60_000);
 
-test("a conversation goes on with the window of its last task: each request begins with the one before it", async () => {
+test("a conversation keeps the window of its last task: each request begins with the one before it", async () => {
   const world = await makeWorld();
   const all: ModelRequest[] = [];
   let said: Pick<AgentOutcome, "messages" | "window"> = {};
@@ -223,7 +223,7 @@ test("a window that is too small for summaries does without, and asks for none",
   for (const { messages } of rounds(lived)) expect(messages[0]?.text).toMatch(/^Look at it/);
 });
 
-test("a task that goes on with a smaller model fits that one, and what the larger one said stays its own", async () => {
+test("a task that continues with a smaller model fits that one, and replies of the larger one stay its own", async () => {
   const large = counting(30, {
     argument: 3_000,
     limit: 30_000,

@@ -161,7 +161,7 @@ test("an empty reply to the wish to go on ends the answer", async () => {
   expect(outcome).toMatchObject({ outcome: "completed", answer: "All of it.", turns: 2 });
 });
 
-test("a model that calls a tool after a piece goes on with its work", async () => {
+test("a model that calls a tool after a piece continues its work", async () => {
   const replies = [cut("First I "), { calls: [call("a", "stamp", { mark: "1" })] }, { text: "Done" }];
   const { world, outcome } = await startNative(replies);
   expect(outcome).toMatchObject({ outcome: "completed", answer: "Done" });

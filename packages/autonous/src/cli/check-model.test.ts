@@ -10,7 +10,7 @@ const SAYS = /OLLAMA_CONTEXT_LENGTH=32768.*AUTONOUS_CONTEXT_TOKENS/;
 const CASES = [
   { title: "Ollama",                              environment: { AUTONOUS_MODEL: OLLAMA },                                    outcome: "warning", isTold: true },
   { title: "Ollama behind a gateway",             environment: { AUTONOUS_MODEL: "compatible:m@https://gw.example/ollama/v1" }, outcome: "warning", isTold: true },
-  { title: "Ollama whose window somebody has set", environment: { AUTONOUS_MODEL: OLLAMA, AUTONOUS_CONTEXT_TOKENS: "32768" }, outcome: "ok",      isTold: false },
+  { title: "Ollama with a window set by the user", environment: { AUTONOUS_MODEL: OLLAMA, AUTONOUS_CONTEXT_TOKENS: "32768" }, outcome: "ok",      isTold: false },
   { title: "another server",                      environment: { AUTONOUS_MODEL: "compatible:m@http://127.0.0.1:8000/v1" },   outcome: "ok",      isTold: false },
   { title: "no model",                            environment: { AUTONOUS_MODEL: "direct" },                                  outcome: "ok",      isTold: false },
 ] as const;

@@ -40,12 +40,12 @@ function aboutModel(configuration: Configuration, provider: ModelProvider): read
   return [name, ...price, ...askedWith(configuration, provider), ...windowHint(provider)];
 }
 
-/** Of a server whose window is small by default, where nobody has said how large it is. */
+/** Of a server whose window is small by default, where the user has not set its size. */
 function windowHint({ name, context_tokens }: ModelProvider): readonly string[] {
   return context_tokens === undefined && vendorsOfName(name).server === "ollama" ? [OLLAMA_HINT] : [];
 }
 
-/** Settings of the model that somebody has set. */
+/** Settings of the model that the user has set. */
 function askedWith(configuration: Configuration, { name, wants_all_tools }: ModelProvider): readonly string[] {
   if (wants_all_tools === true) return [];
   const set = Object.entries(settingsOf(configuration, name)).filter(

@@ -1,4 +1,5 @@
 import type { Configuration } from "./load.ts";
+import { isRecord } from "./price-table.ts";
 import { checkValue, givenBy, SETTINGS } from "./settings.ts";
 import type { SettingName, Settings } from "./settings.ts";
 
@@ -74,8 +75,4 @@ export function settingsForModel(
 
 function isModelSetting(key: string): key is ModelSettingName {
   return (MODEL_SETTINGS as readonly string[]).includes(key) && Object.hasOwn(SETTINGS, key);
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

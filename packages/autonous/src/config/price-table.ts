@@ -46,7 +46,7 @@ function isPrice(value: unknown): boolean {
   return typeof value === "number" && value >= 0 && value <= MOST;
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -158,7 +158,7 @@ function addAssistant(turns: LanguageModelV4Prompt, spoken: Spoken, options: Tur
   if (!content.some(({ type }) => type !== "reasoning")) return false;
   if (turns.at(-1)?.role !== "user" && turns.at(-1)?.role !== "tool") addUser(turns, GO_ON);
   const providerOptions = habits?.members?.({ parts, text, hasCalls: calls.length > 0 });
-  // In chat format the members hold the reasoning, and the library would tell of it once more.
+  // In chat format the members hold the reasoning, and the library would send it a second time.
   const shown = habits?.members === undefined ? content : content.filter(({ type }) => type !== "reasoning");
   turns.push({ role: "assistant", content: shown, ...(providerOptions === undefined ? {} : { providerOptions }) });
   if (calls.length === 0) return false;

@@ -50,7 +50,7 @@ for (const { unified, raw, ends } of FINISHES) {
 }
 
 test("a stream that ends without a finish is no reply", async () => {
-  await expect(read([call("1", "{}")])).rejects.toThrow("the reply is not whole: it broke off");
+  await expect(read([call("1", "{}")])).rejects.toThrow("incomplete reply: it broke off");
 });
 
 test("an error in the stream is thrown as it came, whatever stands around it", async () => {

@@ -123,7 +123,7 @@ function readFinish(finish: FinishPart | undefined): ModelReply["finish"] {
   }
   if (unified === "other" && raw !== undefined && DONE.has(raw.toLowerCase())) return "stop";
   const why = raw === undefined ? "it broke off" : `it ended with "${raw.slice(0, 100)}"`;
-  throw new AttemptFailed({ reason: "cut_off", message: `the reply is not whole: ${why}` });
+  throw new AttemptFailed({ reason: "cut_off", message: `incomplete reply: ${why}` });
 }
 
 /** The same call with the same id is one call that came twice. */
@@ -150,7 +150,7 @@ function readCalls(blocks: readonly Block[], names: ToolNames): readonly NativeC
   });
 }
 
-/** `isTold`: reasoning that nobody has signed may go back, with calls or to a server that wants it. */
+/** `isTold`: unsigned reasoning may go back, with calls or to a server that wants it. */
 function readParts(blocks: readonly Block[], isTold: boolean): readonly ReplyPart[] {
   return blocks.flatMap((block): readonly ReplyPart[] => {
     const options = block.options === undefined ? {} : { options: block.options };

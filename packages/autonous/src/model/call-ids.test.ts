@@ -76,7 +76,7 @@ const OTHERS = [
   { title: "no server gets more than 40 signs",          path: "groq/v1",    model: "llama-3.3",     ids: [LONG],                         maker: "openai:gpt-5",              gives: [/^call_own0$/] },
   { title: "Kimi gets its own form",                     path: "kimi/v1",    model: "kimi-k2",       ids: ["call_a", "call_b"],           maker: "openai:gpt-5",              gives: [/^functions\.read:0$/, /^functions\.read:1$/] },
   { title: "Kimi elsewhere made them",                   path: "openrouter/api/v1", model: "moonshotai/kimi-k2-thinking", ids: ["functions.read:7"], maker: KIMI,             gives: [/^functions\.read:7$/] },
-  { title: "nobody knows who made them",                 path: "v1",         model: "m",             ids: ["call_a", "a.b"],              maker: undefined,                   gives: [/^call_a$/, /^call_own1$/] },
+  { title: "their maker is not known",                   path: "v1",         model: "m",             ids: ["call_a", "a.b"],              maker: undefined,                   gives: [/^call_a$/, /^call_own1$/] },
 ];
 
 for (const { title, path, model, ids, maker, gives } of OTHERS) {

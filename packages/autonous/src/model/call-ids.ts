@@ -23,7 +23,7 @@ const KINDS: Readonly<Record<string, IdRule>> = {
   compatible: { takes: /^[a-zA-Z0-9_-]{1,40}$/, repeats: true },
 };
 
-/** By whoever made the model, whichever server it is behind: a template is a part of the model. */
+/** By the maker of the model, whichever server it is behind: a template is a part of the model. */
 const MAKERS: Partial<Record<Vendor, IdRule>> = {
   // The API, the templates and the tokenizer refuse every other form.
   mistral: { takes: /^[a-zA-Z0-9]{9}$/, isStrict: true, make: ({ tool_call_id }) => nineSigns(tool_call_id) },
@@ -44,7 +44,7 @@ export function idRule(kind: string, { maker }: Vendors): IdRule {
   return own === undefined ? general : { ...general, ...own };
 }
 
-/** Gives each call of a request the id by which a vendor is told of it. The same calls always get the same ids. */
+/** Gives each call of a request the id that its vendor gets. The same calls always get the same ids. */
 export class CallIds {
   readonly #rule: IdRule;
   readonly #used = new Set<string>();

@@ -114,7 +114,7 @@ const DETAILS: readonly { title: string; came: readonly (readonly Json[])[]; bac
   { title: "texts by index, mixed",                           came: [[text("A"), text("X", { index: 1 })], [text("B", { signature: "1" }), text("Y", { index: 1, signature: "2" })]], back: [text("AB", { signature: "1" }), text("XY", { index: 1, signature: "2" })] },
   { title: "what is encrypted, several at one index",         came: [[hidden("aaa", { id: "1" })], [hidden("bbb", { id: "2" })]], back: [hidden("aaa", { id: "1" }), hidden("bbb", { id: "2" })] },
   { title: "a summary and what is encrypted",                 came: [[summary("So ", { id: "rs_1" })], [summary("it is.")], [hidden("zzz", { id: "rs_1" })]], back: [summary("So it is.", { id: "rs_1" }), hidden("zzz", { id: "rs_1" })] },
-  { title: "members that nobody knows",                       came: [[{ type: "reasoning.new", blob: { a: [1] }, index: 3 }]], back: [{ type: "reasoning.new", blob: { a: [1] }, index: 3 }] },
+  { title: "unknown members",                                 came: [[{ type: "reasoning.new", blob: { a: [1] }, index: 3 }]], back: [{ type: "reasoning.new", blob: { a: [1] }, index: 3 }] },
   { title: "a text that was never signed is left out",        came: [[text("A")]], back: undefined },
   { title: "what is not a detail is left out",                came: [["x", null, 7, { no: "type" }] as unknown as readonly Json[]], back: undefined },
 ];

@@ -1,6 +1,8 @@
 import type { JSONValue, SharedV4ProviderMetadata } from "@ai-sdk/provider";
 import type { ChatReasoning, ProviderParts, ReasoningField } from "./provider-parts.ts";
 import type { Vendor, Vendors } from "./vendors.ts";
+import { recordOf } from "./wire/json-values.ts";
+import type { Json } from "./wire/json-values.ts";
 
 /** What of a reply's reasoning goes back in chat format, where there is no standard for it. */
 interface ReasoningRule {
@@ -31,7 +33,7 @@ const SERVERS: Partial<Record<Vendor, ReasoningRule>> = {
   openrouter: { when: "always", field: "reasoning" },
 };
 
-/** By whoever made the model, behind any other server. */
+/** By the maker of the model, behind any other server. */
 // oxfmt-ignore
 const MAKERS: Partial<Record<Vendor, ReasoningRule>> = {
   // "The reasoning_content in the thinking mode must be passed back": of all replies of a turn with calls, from then on.
@@ -56,7 +58,7 @@ interface Replied {
   readonly hasCalls: boolean;
 }
 
-/** Builds the members of assistant messages that tell a server of the model's reasoning. One for each request. */
+/** Builds the members of assistant messages that hold the model's reasoning. One for each request. */
 export class ChatReasoningWriter {
   readonly #vendors: Vendors;
   readonly #rule: ReasoningRule;
@@ -130,12 +132,10 @@ const NAMES = {
 /** Under which name the metadata of a finished stream holds what is read here. */
 const METADATA = "chat_reasoning";
 
-/** What a finished stream told of its reasoning beside the text of it. */
+/** What a finished stream said about its reasoning, besides its text. */
 export function readChatReasoning(metadata: SharedV4ProviderMetadata | undefined): ChatReasoning {
   return metadata?.[METADATA] ?? {};
 }
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** Reads from the pieces of a stream what the library leaves out. */
 export class ChatReasoningReader {
@@ -190,7 +190,7 @@ function joined(before: Json, more: Json): Json {
 
 const FIELDS: readonly ReasoningField[] = ["reasoning_content", "reasoning", "both", "content"];
 
-/** In which member a piece of a reply tells of its reasoning. Whoever reads the stream notes it as `reasoning_field`. */
+/** The member of a piece of a reply that holds its reasoning. The reader of the stream notes it as `reasoning_field`. */
 export function reasoningField({
   reasoning_content: first,
   reasoning: second,
@@ -200,10 +200,6 @@ export function reasoningField({
   if (isThere(first)) return isThere(second) ? "both" : "reasoning_content";
   if (isThere(second)) return "reasoning";
   return listOf(content).some((part) => recordOf(part)["type"] === "thinking") ? "content" : undefined;
-}
-
-function recordOf(value: unknown): Json {
-  return typeof value === "object" && value !== null ? (value as Json) : {};
 }
 
 function listOf(value: unknown): readonly unknown[] {

@@ -41,7 +41,7 @@ const SERVERS: Partial<Record<Vendor, ThinkingRow>> = {
   openai:     BY_EFFORT,
 };
 
-/** By whoever made the model, on servers that give these values to the model's template; gateways give on the others. */
+/** By the maker of the model, on servers that give these values to the model's template; gateways pass on the others. */
 // oxfmt-ignore
 const MAKERS: Partial<Record<Vendor, ThinkingRow>> = {
   deepseek:  { on: { ...typed("enabled"), ...template({ thinking: true }) }, off: { ...typed("disabled"), ...template({ thinking: false }) }, effort },

@@ -4,6 +4,7 @@ import { readAccess } from "./keys.ts";
 import type { AccessName } from "./keys.ts";
 import type { AiSdkOptions } from "./ai-sdk.ts";
 import { splitModels, withoutPassword } from "./model-list.ts";
+import type { ModelKind } from "./model-list.ts";
 import type { ModelSettings } from "./model-settings.ts";
 import type { ModelProvider } from "./provider.ts";
 import { loadScriptProvider } from "./script.ts";
@@ -17,7 +18,7 @@ interface Named {
 }
 
 interface ServedRow {
-  readonly form: string;
+  readonly form: "direct" | `${ModelKind}:<${string}`;
   readonly pattern: RegExp;
   create(named: Named): ModelProvider | Promise<ModelProvider>;
 }
@@ -40,7 +41,7 @@ type SettingsOf = (model: string) => ModelSettings;
 /**
  * The provider that a setting names, with its key from the environment, asked as `settingsOf` says for its name. Of a list
  * the first one, with the others as its `fallbacks`. Throws `InvalidArguments` on a setting, a script or a key that cannot
- * be used, of any of them; asks nobody yet.
+ * be used, of any of them; sends no request yet.
  */
 export async function createProvider(
   setting: string,

@@ -5,7 +5,7 @@ export interface ClaudeRow {
   /** The longest reply that it gives. */
   readonly reply: number;
   readonly efforts: readonly Effort[];
-  /** `budget`: so many tokens. `either`: a budget, or by itself. `adaptive`: by itself only. */
+  /** `budget`: a number of tokens. `adaptive`: the model decides. `either`: both are possible. */
   readonly thinks: "never" | "budget" | "either" | "adaptive";
   /** Its thinking cannot be turned off. */
   readonly staysOn?: true;

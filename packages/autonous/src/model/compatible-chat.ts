@@ -47,7 +47,7 @@ export function chatOptions(options: SharedV4ProviderOptions[string]): SharedV4P
   return { [CHAT]: options };
 }
 
-/** Claude keeps nothing in its cache without marks, whoever serves it. Gateways name it `anthropic/claude-…`. */
+/** Claude caches nothing without marks, on any server. Gateways name it `anthropic/claude-…`. */
 export function chatCacheMark({ server, maker }: Vendors, model: string): SharedV4ProviderOptions | undefined {
   if (maker !== "anthropic") return undefined;
   const isGateway = server === "other" && /^(?:anthropic|bedrock|vertex_ai)\//.test(model);

@@ -12,7 +12,7 @@ const LEAST_WINDOW = 1024;
 
 /** What to do about the window of Ollama. */
 export const OLLAMA_HINT =
-  "Ollama reads only the last 4096 tokens of a request unless it is told otherwise: start it with OLLAMA_CONTEXT_LENGTH=32768, or set num_ctx for the model, and set AUTONOUS_CONTEXT_TOKENS to the same number";
+  "Ollama reads only the last 4096 tokens of a request by default: start it with OLLAMA_CONTEXT_LENGTH=32768, or set num_ctx for the model, and set AUTONOUS_CONTEXT_TOKENS to the same number";
 
 interface CountedPrompt {
   readonly request: ModelRequest;

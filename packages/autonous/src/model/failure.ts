@@ -24,11 +24,11 @@ export interface Failure {
   /** A clause: what the server said, or what happened. It may hold secrets still. */
   readonly message: string;
   readonly status?: number;
-  /** Not more than so many attempts, whatever the reason allows: nothing says that another one helps. */
+  /** At most this many attempts, whatever the reason allows: nothing says that another one helps. */
   readonly most_attempts?: number;
   /** The answer ended in good form, without a word that it is complete. */
   readonly unfinished?: true;
-  /** How long the server asks to be left alone. */
+  /** How long the server asks to wait. */
   readonly wait_ms?: number;
   /** Of a request that is too large, as the server counts: what fits, what was sent, and what of both is for the reply. */
   readonly limit_tokens?: number;
@@ -39,7 +39,7 @@ export interface Failure {
 interface ReasonRow {
   /** The same request may do better later. */
   readonly retry: boolean;
-  /** The server is to blame: it counts for the circuit breaker. */
+  /** The server is at fault: it counts for the circuit breaker. */
   readonly blame: boolean;
   /** The next model of a list is asked: this one is down, out of credit, or cannot be used. Another one would refuse the rest too. */
   readonly fall_back: boolean;
@@ -65,7 +65,7 @@ export const REASONS: Readonly<Record<FailureReason, ReasonRow>> = {
   breaker_open:   { retry: false, blame: false, fall_back: true,  hint: "The provider failed repeatedly; wait until the next attempt is allowed." },
 };
 
-/** Thrown inside of `model/` for what is no error of the provider's library. */
+/** Thrown inside of `model/` for failures that the provider's library does not throw. */
 export class AttemptFailed extends Error {
   readonly failure: Failure;
 
@@ -96,7 +96,7 @@ export function isTooLarge({ limit_tokens, sent_tokens }: Pick<Failure, "limit_t
   return limit_tokens !== undefined && sent_tokens !== undefined && sent_tokens > limit_tokens;
 }
 
-/** The error that ends a round. Whoever calls has redacted the message. */
+/** The error that ends a round. The caller has redacted the message. */
 export function modelFailed(message: string, details: Omit<FailureDetails, "hint" | "context_length">): ToolError {
   const isTooLong = details.reason === "context_length" || isTooLarge(details);
   const tooLong = isTooLong ? { context_length: true as const } : {};

@@ -1,4 +1,5 @@
 import { readArguments } from "./json-reply.ts";
+import { objectOf } from "./wire/json-values.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -127,8 +128,4 @@ function typeOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
   return Number.isInteger(value) ? "integer" : typeof value;
-}
-
-function objectOf(value: unknown): JsonObject | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
 }

@@ -48,7 +48,7 @@ export interface GuardOptions extends Pick<ReadOptions, "received" | "takesUnfin
 
 /**
  * A `fetch` for one attempt: it keeps the times, bounds what is read, gives answers on in the form that the library takes,
- * and never follows to another host, for the key would go along in headers that nobody knows for a secret.
+ * and never follows to another host, since the key would go along in headers that are not known as secret.
  */
 export function createGuardedFetch(caller: AbortSignal, options: GuardOptions): GuardedFetch {
   const { times } = options;
@@ -58,7 +58,7 @@ export function createGuardedFetch(caller: AbortSignal, options: GuardOptions): 
   const onCaller = (): void => give(caller.reason);
   if (caller.aborted) onCaller();
   else caller.addEventListener("abort", onCaller, { once: true });
-  const whole = setTimeout(fail, times.whole_ms, `the reply was not whole after ${inSeconds(times.whole_ms)}`);
+  const whole = setTimeout(fail, times.whole_ms, `the reply was not complete after ${inSeconds(times.whole_ms)}`);
   let next = setTimeout(fail, times.first_byte_ms, `nothing came within ${inSeconds(times.first_byte_ms)}`);
   const heard = (): void => {
     clearTimeout(next);

@@ -1,5 +1,6 @@
 import { syntaxReason } from "./json-syntax.ts";
 import { withoutThinking } from "./thinking.ts";
+import { isRecord } from "./wire/json-values.ts";
 
 /** One call that the model asks for. */
 export interface ParsedCall {
@@ -237,12 +238,12 @@ function readObject(reply: JsonObject, [before, after]: readonly [string, string
 
 function readCall(call: unknown, index: number): ParsedCall {
   const where = `tool_calls[${index}]`;
-  if (!isObject(call)) throw new Refusal(`${where} is ${kindOf(call)} and has to be an object with name and arguments`);
+  if (!isRecord(call)) throw new Refusal(`${where} is ${kindOf(call)} and has to be an object with name and arguments`);
   const { name, arguments: args } = call;
   if (typeof name !== "string" || name === "" || name.length > MAX_NAME_LENGTH) {
     throw new Refusal(`${where}.name is ${kindOf(name)} and has to be the name of a tool`);
   }
-  if (!isObject(args)) throw new Refusal(`${where}.arguments is ${kindOf(args)} and has to be an object`);
+  if (!isRecord(args)) throw new Refusal(`${where}.arguments is ${kindOf(args)} and has to be an object`);
   refuseUnrecordable({ name, args }, where);
   return { name, arguments: args };
 }
@@ -260,10 +261,6 @@ function refuseUnrecordable(value: unknown, where: string): void {
     refuseUnrecordable(key, where);
     refuseUnrecordable(inner, where);
   }
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** For messages: what stands where something else was wanted. */

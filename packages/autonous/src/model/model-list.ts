@@ -1,7 +1,8 @@
 import { ToolError } from "@autonous/runtime";
 
-/** How each model of a list begins. */
+/** How each model of a list begins. `choose.ts` has a row for each. */
 const KINDS = ["script", "anthropic", "openai", "openai-chat", "google", "compatible", "compatible-plain"] as const;
+export type ModelKind = (typeof KINDS)[number];
 
 /**
  * A comma begins the next model where one follows: names, addresses and files may hold commas themselves. `direct` is
@@ -28,7 +29,7 @@ function problemOf(models: readonly string[]): string | undefined {
   if (models.some((each) => !isFile(each) && isOpen(each))) return "a comma has no model beside it";
   const unknown = models.find((each) => !isFile(each) && UNKNOWN.test(each));
   if (unknown !== undefined)
-    return `"${withoutPassword(UNKNOWN.exec(unknown)?.[0].slice(1).trim() ?? "")}" begins no model`;
+    return `"${withoutPassword(UNKNOWN.exec(unknown)?.[0].slice(1).trim() ?? "")}" is not a known kind of model`;
   if (models.length > 1 && models.includes("direct")) return '"direct" is not a model, so it cannot stand in for one';
   const twice = models.find((each, index) => models.indexOf(each) !== index);
   return twice === undefined ? undefined : `"${withoutPassword(twice)}" is listed twice`;

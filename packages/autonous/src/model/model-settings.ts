@@ -1,4 +1,4 @@
-/** `auto`: as the model does by itself. A number: at most so many tokens. */
+/** `auto`: the model's own default. A number: at most this many tokens. */
 type Thinking = "auto" | "off" | "on" | number;
 export type Effort = "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 

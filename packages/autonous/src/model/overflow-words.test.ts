@@ -135,10 +135,13 @@ const PER_MINUTE = [
   { status: 413, message: "Request too large for model `llama-3.3-70b` in organization `org_1` service tier `on_demand` on tokens per minute (TPM): Limit 30000, Requested 50000, please reduce your message size and try again." },
 ] as const;
 
-test.each(PER_MINUTE)("$status: more than all tokens of a minute is no full context, and only less helps", (given) => {
-  const failure = readFailure(errorOf({ vendor: "", ...given }), 0);
-  expect(failure).toMatchObject({ reason: "rate_limited", limit_tokens: 30_000, sent_tokens: 50_000 });
-});
+test.each(PER_MINUTE)(
+  "$status: more than all tokens of a minute is not a full context, and only a smaller request helps",
+  (given) => {
+    const failure = readFailure(errorOf({ vendor: "", ...given }), 0);
+    expect(failure).toMatchObject({ reason: "rate_limited", limit_tokens: 30_000, sent_tokens: 50_000 });
+  },
+);
 
 test("a long message of words that nearly fit is read, and to its bound only", () => {
   const message = `${"prompt input exceeds ".repeat(20_000)}\n${"'".repeat(50_000)}`;

@@ -107,7 +107,7 @@ export function readOverflow(refusal: Refusal): Overflow | undefined {
   if (matches.length > 0 || isCoded) return numbersOf(matches);
   const clause = status === 500 || ABOUT_OUTPUT.test(text) ? undefined : unlistedIn(text);
   if (clause !== undefined) return twoNumbersIn(clause);
-  return status === 413 || status === 414 ? {} : undefined; // too large as bytes, which a shorter request may mend
+  return status === 413 || status === 414 ? {} : undefined; // too large in bytes, which a shorter request may fix
 }
 
 /** What a wait helps, said with a status that means something else, or with none. */

@@ -16,7 +16,7 @@ export interface ProviderParts extends ChatReasoning {
   readonly parts: readonly ReplyPart[];
 }
 
-/** How a reply in chat format told of its reasoning. */
+/** Where a reply in chat format had its reasoning. */
 export interface ChatReasoning {
   /** The member of the message that held it. Left out where there was none, or other formats have their own way. */
   readonly reasoning_field?: ReasoningField;

@@ -117,7 +117,7 @@ const BROKEN = [
 ] as const;
 
 for (const { title, server, isUp, says } of BROKEN) {
-  test(`a proxy ${title}, is told of by name and without its password`, async () => {
+  test(`a proxy ${title} is named in the error, without its password`, async () => {
     const { url } = isUp ? await startProxy(0, { needs: "me:right" }) : { url: `127.0.0.1:${await freePort()}` };
     const error: unknown = await ask(server, { ALL_PROXY: `http://me:s3cret@${url}` }).catch(
       (thrown: unknown) => thrown,

@@ -20,7 +20,7 @@ interface LooseError {
   readonly error?: unknown;
 }
 
-/** Of connections: those that asking again does not mend. */
+/** Connection errors that a retry does not fix. */
 const LASTING =
   /^(?:ENOTFOUND|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|HOSTNAME_MISMATCH|ERR_INVALID_URL)/;
 const LONGEST_MESSAGE = 500;
@@ -47,7 +47,7 @@ export function readFailure(error: unknown, nowMs: number): Failure {
   }
   const body = typeof first.responseBody === "string" ? first.responseBody.slice(0, LARGEST_BODY) : "";
   const message = messageOf(first);
-  // What has no name at all: the stream broke, or held what cannot be read. Another one may be whole.
+  // No name at all: the stream broke, or held something unreadable. Another attempt may be complete.
   const otherwise: Failure = { reason: "cut_off", message };
   return (
     readError({ status, words: wordsOf(first), message, body, headers: first.responseHeaders ?? {} }, nowMs) ??

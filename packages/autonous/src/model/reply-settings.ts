@@ -29,7 +29,7 @@ export interface ReplyPlan {
   readonly providerOptions: SharedV4ProviderOptions;
 }
 
-/** Longer than most replies ever are, of models whose longest nobody knows. */
+/** For models whose longest reply is not known: longer than most replies. */
 const LONG_REPLY = 32_000;
 /** Models in Anthropic's format that are not Claude. */
 const OTHER_MODELS: ClaudeRow = {

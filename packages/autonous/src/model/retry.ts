@@ -59,7 +59,7 @@ interface RetryOptions extends Pick<CompleteOptions, "signal" | "onRetry"> {
   readonly random: () => number;
   /** What was thrown, as a failure. What it throws itself is thrown on. */
   readonly read: (error: unknown) => Failure;
-  /** Told of each attempt that failed, before anything else. What it throws ends it all. */
+  /** Called with each failed attempt, before anything else. What it throws ends all attempts. */
   readonly onFailed?: () => Promise<void>;
   /** The error that ends it all. */
   readonly giveUp: (failure: Failure, tried: { readonly attempts: number; readonly stop: string }) => Error;

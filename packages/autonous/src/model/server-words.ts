@@ -1,3 +1,5 @@
+import { parseJson } from "./wire/json-values.ts";
+
 /** What a server said about a request that it did not take. */
 export interface Refusal {
   readonly status: number | undefined;
@@ -41,12 +43,7 @@ function collect(value: unknown, texts: string[], depth: number): void {
 /** Proxies put the JSON of one error into the text of another, and streams behind `data:`. */
 function asJson(text: string): unknown {
   const trimmed = text.replace(/^\s*data:/, "").trim();
-  if (!/^[[{"]/.test(trimmed)) return undefined;
-  try {
-    return JSON.parse(trimmed) as unknown;
-  } catch {
-    return undefined; // it only begins like JSON
-  }
+  return /^[[{"]/.test(trimmed) ? parseJson(trimmed) : undefined;
 }
 
 /** Text in quotes. What follows `"message":` in the text of another error is what that error says. */

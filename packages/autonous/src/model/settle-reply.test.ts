@@ -24,12 +24,12 @@ function strictBreaker(): CircuitBreaker {
 const REFUSALS: readonly { kind: Kind; title: string; answer: ReturnType<typeof raw>; shown?: string; said?: string }[] = [
   { kind: "compatible",  title: "in pieces",           answer: stream([chunk({ role: "assistant", content: null, refusal: "" }), chunk({ refusal: "I can't " }), chunk({ refusal: "help with that." }), chunk({}, "stop"), chatUsage, "[DONE]"]) },
   { kind: "openai-chat", title: "in pieces",           answer: stream([chunk({ refusal: NO }), chunk({}, "stop"), chatUsage, "[DONE]"]) },
-  { kind: "openai-chat", title: "whole",               answer: json({ choices: [{ message: { content: null, refusal: NO }, finish_reason: "stop" }], usage: chatUsage.usage }) },
+  { kind: "openai-chat", title: "one JSON",            answer: json({ choices: [{ message: { content: null, refusal: NO }, finish_reason: "stop" }], usage: chatUsage.usage }) },
   { kind: "compatible",  title: "as a part",           answer: json({ choices: [{ message: { content: [{ type: "refusal", refusal: NO }] }, finish_reason: "stop" }], usage: chatUsage.usage }) },
   { kind: "compatible",  title: "as a finish reason",  answer: stream([chunk({ content: NO }), chunk({}, "refusal"), chatUsage, "[DONE]"]) },
   { kind: "openai",      title: "as events",           answer: stream([{ type: "response.output_item.added", output_index: 0, item }, { type: "response.refusal.delta", item_id: "m", output_index: 0, delta: "I can't " }, { type: "response.refusal.delta", item_id: "m", output_index: 0, delta: "help with that." }, { type: "response.refusal.done", item_id: "m", output_index: 0, refusal: NO }, { type: "response.output_item.done", output_index: 0, item: { ...item, content: [{ type: "refusal", refusal: NO }] } }, { type: "response.completed", response: { usage: USAGE } }]) },
   { kind: "openai",      title: "in the last event",   answer: stream([{ type: "response.refusal.done", item_id: "m", output_index: 0, refusal: NO }, { type: "response.completed", response: { usage: USAGE } }]) },
-  { kind: "openai",      title: "whole",               answer: json({ object: "response", status: "completed", output: [{ ...item, content: [{ type: "refusal", refusal: NO }] }], usage: USAGE }) },
+  { kind: "openai",      title: "one JSON",            answer: json({ object: "response", status: "completed", output: [{ ...item, content: [{ type: "refusal", refusal: NO }] }], usage: USAGE }) },
   { kind: "anthropic",   title: "as a stop reason",    answer: json({ type: "message", content: [{ type: "text", text: NO }], stop_reason: "refusal", usage: USAGE }) },
   { kind: "anthropic",   title: "without words",       answer: json({ type: "message", content: [], stop_reason: "refusal", usage: USAGE }), shown: "", said: "it refused" },
 ];
@@ -65,7 +65,7 @@ const UNUSABLE: readonly { kind: Kind; title: string; answer: ReturnType<typeof 
 ];
 
 for (const { kind, title, answer, says, usage } of UNUSABLE) {
-  test(`${kind}: ${title} is a reply that cannot be used: not sent again, and nobody is blamed`, async () => {
+  test(`${kind}: ${title} is a reply that cannot be used: not sent again, and not held against the server`, async () => {
     const server = await startModelServer([answer]);
     const breaker = strictBreaker();
     const { reply, error, asked } = await askOnce(server, connectTo(server, kind, { breaker }));
@@ -132,7 +132,7 @@ test("an estimate of what was sent goes by the bytes of the request", async () =
   expect(spent[0]?.input_tokens).toBe(Math.ceil(bytes / 4));
 });
 
-test("what whoever pays throws ends the asking", async () => {
+test("an error thrown by onSpent ends the attempts", async () => {
   const server = await startModelServer([cut(chatBegun)]);
   const enough = new Error("the limit is reached");
   const asking = askOnce(server, connectTo(server, "compatible"), {

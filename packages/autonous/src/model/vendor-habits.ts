@@ -9,11 +9,11 @@ import type { Vendors } from "./vendors.ts";
 /** How the history of one request is told to the vendor that gets it. */
 export interface Habits {
   readonly ids: CallIds;
-  /** Whether the vendor, or its model behind another server, made what this model made. Undefined: nobody knows who did. */
+  /** Whether the vendor, or its model behind another server, made what this model made. Undefined: its maker is not known. */
   isOwn(maker: string | undefined): boolean | undefined;
   /** Stands between results and what the user says, where the vendor refuses the two after one another. */
   readonly bridge?: string;
-  /** What reasoning that nobody signed needs to be sent along; else the format's library leaves it out. */
+  /** What unsigned reasoning needs to be sent; otherwise the format's library leaves it out. */
   readonly unsigned?: SharedV4ProviderOptions;
   /** Stands for the reasoning of a reply with calls that has none, where the vendor refuses one without. */
   readonly missingThought?: string;
@@ -25,7 +25,7 @@ export interface Habits {
   }) => SharedV4ProviderOptions | undefined;
 }
 
-interface Asked {
+interface RequestTarget {
   /** Of the model that is asked, as `AUTONOUS_MODEL` names it. */
   readonly name: string;
   readonly kind: string;
@@ -36,7 +36,7 @@ interface Asked {
 const BRIDGE = "Understood.";
 
 /** For one request: ids and reasoning depend on what stands before them. */
-export function habitsOf({ name, kind, vendors }: Asked): Habits {
+export function habitsOf({ name, kind, vendors }: RequestTarget): Habits {
   const isChat = kind === "compatible";
   const writer = new ChatReasoningWriter(vendors);
   return {

@@ -108,12 +108,6 @@ export function vendorsOf({ base_url, model, kind = "compatible" }: Addressed): 
   return { server, maker };
 }
 
-/** The one vendor of both whose habits say more: the server's where it is known, else those of the model's maker. */
-export function vendorOf(addressed: Addressed): Vendor {
-  const { server, maker } = vendorsOf(addressed);
-  return server === "other" ? maker : server;
-}
-
 /** `compatible:kimi-k2@https://…`: a name says its kind, its model, and mostly its server. */
 const NAMED = /^([a-z-]+):(\S+?)(?:@(https?:\/\/\S+))?$/i;
 

@@ -33,7 +33,7 @@ const EVENTS: ReadonlySet<unknown> = new Set([
 /** Other blocks are of tools that the provider runs itself, which are not offered. */
 const BLOCKS: ReadonlySet<string> = new Set(["text", "thinking", "redacted_thinking", "tool_use"]);
 
-/** Messages of Anthropic and of servers that speak like it, as events or whole. */
+/** Messages of Anthropic and of servers with its format, as events or one JSON. */
 export class AnthropicAnswer implements AnswerReader {
   readonly #received: Received;
   readonly #open = new Map<number, OpenBlock>();

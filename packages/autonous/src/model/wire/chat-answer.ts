@@ -20,7 +20,7 @@ const READ: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Chat completions, as chunks or whole. Calls are kept until the end, for servers send them in many ways and nobody watches
+ * Chat completions, as chunks or one JSON. Calls are kept until the end, for servers send them in many ways and nobody watches
  * them being written. Several choices are one answer: only one is asked for, and some servers put text and calls apart.
  */
 export class ChatAnswer implements AnswerReader {

@@ -7,7 +7,7 @@ import { messageIn, saidBy } from "../server-words.ts";
 import { countOf, isRecord, recordOf, textOf } from "./json-values.ts";
 import type { Json } from "./json-values.ts";
 
-/** The provider could not read what the model wrote: a reply that is unusable, and no error of the server or of ours. */
+/** The provider could not read what the model wrote: the reply is unusable, and neither the server nor the request is at fault. */
 export class UnusableReply extends Error {}
 
 /** Members that an error without `error` has, and a reply has not. */
@@ -91,6 +91,6 @@ export function pageInAnswer(page: string): Error {
 export function unknownAnswer(text: string): Error {
   const start = textOf(text).trim().slice(0, 200);
   const message =
-    start === "" ? "the reply is not whole: it is empty" : `the server sent something else than a reply: ${start}`;
+    start === "" ? "incomplete reply: it is empty" : `the server sent something other than a reply: ${start}`;
   return new AttemptFailed({ reason: "cut_off", message, ...(start === "" ? {} : { most_attempts: ONCE_MORE }) });
 }

@@ -9,6 +9,10 @@ export function recordOf(value: unknown): Json {
   return isRecord(value) ? value : {};
 }
 
+export function objectOf(value: unknown): Json | undefined {
+  return isRecord(value) ? value : undefined;
+}
+
 export function recordsOf(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
@@ -28,7 +32,7 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return undefined; // whoever asks says what that means
+    return undefined; // the caller says what that means
   }
 }
 

@@ -111,7 +111,7 @@ for (const kind of KINDS) {
     expect((await askOnce(server, provider)).asked).toBe(asked + 1);
   });
 
-  test(`${kind}: a connection torn before the finish reason is no answer`, async () => {
+  test(`${kind}: a connection torn before the finish reason is not an answer`, async () => {
     const torn = raw(lines(format.answer("Hello.").slice(0, UNFINISHED[kind])), { end: "torn" });
     const server = await startModelServer([torn, torn, torn, raw(lines(format.answer("All.")))]);
     const { reply, asked, spent } = await askOnce(server, connectTo(server, kind));

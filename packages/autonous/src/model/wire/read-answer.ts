@@ -213,5 +213,5 @@ class Answer {
 }
 
 function brokenOff(why: string, more: { readonly unfinished?: true } = {}): AttemptFailed {
-  return new AttemptFailed({ reason: "cut_off", message: `the reply is not whole: ${why}`, ...more });
+  return new AttemptFailed({ reason: "cut_off", message: `incomplete reply: ${why}`, ...more });
 }

@@ -28,7 +28,7 @@ const ENDS: ReadonlySet<unknown> = new Set([
 /** What goes on as it is: shown while it comes, and sent back later. */
 const REASONING = /^response\.reasoning_summary_(?:part\.added|part\.done|text\.delta)$/;
 
-/** OpenAI's responses, as events or whole. Calls go on when they are complete. */
+/** OpenAI's responses, as events or one JSON. Calls go on when they are complete. */
 export class ResponsesAnswer implements AnswerReader {
   readonly #received: Received;
   readonly #items = new Map<number, Item>();

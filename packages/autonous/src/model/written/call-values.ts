@@ -1,3 +1,5 @@
+import { objectOf } from "../wire/json-values.ts";
+
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A call as it was written. `input` is JSON text, as a call by function calling has it. */
@@ -84,8 +86,4 @@ function keyedCall(object: JsonObject, { isOffered }: ReadOptions): Omit<Written
 
 function hasOnly(object: JsonObject, keys: readonly string[], beside: ReadonlySet<string>): boolean {
   return Object.keys(object).every((key) => keys.includes(key) || beside.has(key));
-}
-
-function objectOf(value: unknown): JsonObject | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
 }

@@ -62,7 +62,7 @@ export function readWrittenCalls(text: string, options: WrittenOptions): Written
   return options.isOnlyAtEnd === true ? undefined : readAll(text, options, body);
 }
 
-/** More are not looked up one by one: so many calls are not run. */
+/** Beyond this, calls are not looked up one by one: the reply is refused anyway. */
 const MOST_LOOKED_UP = 300;
 
 function withoutQuoted(text: string, all: readonly Envelope[], { isQuoted }: WrittenOptions): readonly Envelope[] {
