@@ -43,7 +43,7 @@ const IN_200: readonly ErrorCase[] = [
   { title: "an account without credit",             answer: event({ error: { message: "Insufficient credits", code: 402 } }),                        reason: "quota",        asked: 1, says: /Insufficient credits/ },
   { title: "a web page",                            answer: raw("<!doctype html><html><head><title>Sign in</title><style>a{}</style></head><body><p>Use your badge &amp; smile</p></body></html>", { type: "text/html" }), reason: "server_error", asked: 2, says: /a web page: Sign in: Use your badge & smile/ },
   { title: "plain words",                           answer: raw("upstream connect error", { type: "text/plain" }),                                   reason: "cut_off",      asked: 5, says: /upstream connect error/ },
-  { title: "JSON that is something else",           answer: json({ hello: "world" }),                                                                reason: "cut_off",      asked: 2, says: /something else than a reply: \{"hello":"world"\}/ },
+  { title: "JSON that is something else",           answer: json({ hello: "world" }),                                                                reason: "cut_off",      asked: 2, says: /something other than a reply: \{"hello":"world"\}/ },
 ];
 
 for (const kind of KINDS) {
