@@ -5,7 +5,7 @@ import { ERRORS, EVENTS, createRuntime, labelled, runtimeEvent } from "@autonous
 import { COMMANDS } from "../packages/autonous/src/cli/all.ts";
 import { makeConfigurationSchema } from "../packages/autonous/src/config/schema.ts";
 import { FROM_PROJECT, SETTINGS } from "../packages/autonous/src/config/settings.ts";
-import { LIST_PRICES } from "../packages/autonous/src/model/list-prices.ts";
+import { LIST_PRICES } from "../packages/autonous/src/model/prices/list-prices.ts";
 import { METRICS } from "../packages/autonous/src/telemetry/metric-table.ts";
 import { schemaOf } from "../packages/runtime/src/contract/tool.ts";
 import { EVENT_PAYLOADS } from "../packages/runtime/src/protocol/event-payloads.ts";

@@ -6,7 +6,7 @@ import type { ApprovalAnswer, AttachedFile, RuntimeEvent, ToolContext } from "@a
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { runAgent } from "../packages/autonous/src/agent/loop.ts";
-import { compactHistory } from "../packages/autonous/src/agent/summary.ts";
+import { compactHistory } from "../packages/autonous/src/agent/window/summary.ts";
 import type { ModelProvider, ModelReply } from "../packages/autonous/src/model/provider.ts";
 import type { Finish, Lease, Store } from "../packages/autonous/src/store/store.ts";
 import { EVENT_PAYLOADS } from "../packages/runtime/src/protocol/event-payloads.ts";

@@ -1,7 +1,7 @@
 /** Rounds with a server that speaks OpenAI's chat format in some vendor's way, and what it was sent back. */
 import type { ToolCallResult } from "@autonous/runtime";
 import { createProvider } from "../../packages/autonous/src/model/choose.ts";
-import type { ModelSettings } from "../../packages/autonous/src/model/model-settings.ts";
+import type { ModelSettings } from "../../packages/autonous/src/model/vendors/model-settings.ts";
 import type { Message, ModelReply, ModelTool } from "../../packages/autonous/src/model/provider.ts";
 import { startModelServer, stream } from "./model-server.ts";
 import type { Answer, Asked } from "./model-server.ts";

@@ -2,7 +2,7 @@
 import { ToolError } from "@autonous/runtime";
 import { createAiSdkProvider } from "../../packages/autonous/src/model/ai-sdk.ts";
 import type { AiSdkOptions } from "../../packages/autonous/src/model/ai-sdk.ts";
-import { CircuitBreaker } from "../../packages/autonous/src/model/circuit-breaker.ts";
+import { CircuitBreaker } from "../../packages/autonous/src/model/failures/circuit-breaker.ts";
 import type {
   CompleteOptions,
   ModelProvider,

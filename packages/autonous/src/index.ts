@@ -1,5 +1,5 @@
 export * from "@autonous/runtime";
-export { parseReply } from "./model/json-reply.ts";
+export { parseReply } from "./model/calls/json-reply.ts";
 export { runAgent } from "./agent/loop.ts";
 export type { AgentOptions, AgentOutcome } from "./agent/run.ts";
 export { createProvider } from "./model/choose.ts";

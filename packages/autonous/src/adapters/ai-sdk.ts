@@ -1,5 +1,5 @@
 import type { CallOptions, ToolCallResult } from "@autonous/runtime";
-import { resultText } from "../model/result-text.ts";
+import { resultText } from "../model/prompt/result-text.ts";
 import { answerCall, offeredTools } from "./offered-tools.ts";
 import type { OfferOptions, ToolRuntime } from "./offered-tools.ts";
 

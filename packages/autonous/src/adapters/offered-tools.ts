@@ -1,6 +1,6 @@
 import { parseStrictJson } from "@autonous/runtime";
 import type { CallOptions, Runtime, ToolCallResult } from "@autonous/runtime";
-import { resultText } from "../model/result-text.ts";
+import { resultText } from "../model/prompt/result-text.ts";
 
 /** What an adapter has to have of a runtime. */
 export type ToolRuntime = Pick<Runtime, "tools" | "call" | "callAll">;

@@ -1,13 +1,13 @@
 import { ToolError } from "@autonous/runtime";
-import { cutPromptNotice } from "../model/cut-prompt.ts";
+import { cutPromptNotice } from "../model/vendors/cut-prompt.ts";
 import { consult, NoReply } from "./consult.ts";
 import type { Asking, Consulted } from "./consult.ts";
-import { estimatedTokens, limitsOf, nextRequest, windowUse, withLimits } from "./request.ts";
+import { estimatedTokens, limitsOf, nextRequest, windowUse, withLimits } from "./window/request.ts";
 import type { ModelRequest } from "../model/provider.ts";
 import type { Run } from "./run.ts";
-import { fitWindow } from "./summary.ts";
-import { learnFromOverflow, learnFromReply } from "./window-limits.ts";
-import type { OverflowNumbers } from "./window-limits.ts";
+import { fitWindow } from "./window/summary.ts";
+import { learnFromOverflow, learnFromReply } from "./window/window-limits.ts";
+import type { OverflowNumbers } from "./window/window-limits.ts";
 
 /** To a tenth of what was tried first, where the server names no numbers. */
 const MOST_SHRUNK = 7;

@@ -1,5 +1,5 @@
 import type { ToolCallResult } from "@autonous/runtime";
-import type { AskedCall } from "./asked-calls.ts";
+import type { AskedCall } from "./replies/asked-calls.ts";
 import { enterCalls } from "./calls-under-way.ts";
 import { recordUnmade, resultOfEvent } from "./recorded-result.ts";
 import type { RecordedCall } from "./resume.ts";

@@ -1,11 +1,11 @@
 import { ToolError } from "@autonous/runtime";
 import type { ErrorCode } from "@autonous/runtime";
 import type { CompleteOptions, ModelProvider, ModelReply, ModelRequest, SpentUsage } from "../model/provider.ts";
-import { bookFailed, charge } from "./bookings.ts";
-import { ChantWatch } from "./chanting.ts";
-import { LONGEST_MS } from "./meter.ts";
+import { bookFailed, charge } from "./usage/bookings.ts";
+import { ChantWatch } from "./replies/chanting.ts";
+import { LONGEST_MS } from "./usage/meter.ts";
 import type { Run } from "./run.ts";
-import { estimateTokens, requestTokens } from "./tokens.ts";
+import { estimateTokens, requestTokens } from "./window/tokens.ts";
 
 export interface Consulted {
   readonly reply: ModelReply;

@@ -8,12 +8,12 @@ import { startFakeModel } from "../../../../tools/fake-model/server.ts";
 import type { FakeModel, FakeModelOptions } from "../../../../tools/fake-model/server.ts";
 import { createAiSdkProvider } from "../model/ai-sdk.ts";
 import type { AiSdkOptions } from "../model/ai-sdk.ts";
-import { CircuitBreaker } from "../model/circuit-breaker.ts";
+import { CircuitBreaker } from "../model/failures/circuit-breaker.ts";
 import type { ModelProvider, ModelReply } from "../model/provider.ts";
-import { RETRY } from "../model/retry.ts";
+import { RETRY } from "../model/failures/retry.ts";
 import { runAgent } from "./loop.ts";
 import type { AgentOptions, AgentOutcome } from "./run.ts";
-import { compactHistory } from "./summary.ts";
+import { compactHistory } from "./window/summary.ts";
 
 /** Two attempts, at once one after the other. */
 const QUICK = { ...RETRY, max_attempts: 2, base_ms: 1 };

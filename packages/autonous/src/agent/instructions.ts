@@ -1,7 +1,7 @@
 import { makeVisible, makeVisibleLines } from "@autonous/runtime";
 import type { GitState, WorkspaceSurvey } from "@autonous/runtime";
 import type { ModelProvider, ModelTool } from "../model/provider.ts";
-import { withQuotations } from "../model/quoted.ts";
+import { withQuotations } from "../model/prompt/quoted.ts";
 
 /** What a workspace and a person bring to every task. Text for the model, and nothing that configures anything. */
 export interface ProjectContext {

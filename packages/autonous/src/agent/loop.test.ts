@@ -6,9 +6,9 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { makeWorld, openJournal, recording, SECRET, startRuntime } from "../../../../test/support/agent-world.ts";
 import type { Death, World } from "../../../../test/support/agent-world.ts";
-import { createDirectProvider } from "../model/direct.ts";
+import { createDirectProvider } from "../model/scripted/direct.ts";
 import type { ModelProvider, ModelRequest } from "../model/provider.ts";
-import { loadScriptProvider } from "../model/script.ts";
+import { loadScriptProvider } from "../model/scripted/script.ts";
 import { runAgent } from "./loop.ts";
 import type { AgentOptions, AgentOutcome } from "./run.ts";
 

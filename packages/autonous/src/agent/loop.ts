@@ -1,17 +1,17 @@
 import { isParked, toolsFoundBy } from "@autonous/runtime";
 import type { ToolCallResult } from "@autonous/runtime";
-import { resultText } from "../model/result-text.ts";
-import type { AskedCall } from "./asked-calls.ts";
+import { resultText } from "../model/prompt/result-text.ts";
+import type { AskedCall } from "./replies/asked-calls.ts";
 import { settleCalls } from "./calls.ts";
-import { CONTINUE, cutAnswer, joinPieces, MOST_CONTINUED, withPieces } from "./answer-pieces.ts";
+import { CONTINUE, cutAnswer, joinPieces, MOST_CONTINUED, withPieces } from "./replies/answer-pieces.ts";
 import { writeCorrection, writeNoProgress } from "./instructions.ts";
-import { recallBilled } from "./bookings.ts";
+import { recallBilled } from "./usage/bookings.ts";
 import { askModel, recallRound } from "./model-round.ts";
 import { describeCycle } from "./no-progress.ts";
 import type { Cycle } from "./no-progress.ts";
 import { doneSoFar, finish, recordedOutcome } from "./outcome.ts";
 import type { End } from "./outcome.ts";
-import type { Round } from "./reply.ts";
+import type { Round } from "./replies/reply.ts";
 import { openRun } from "./run.ts";
 import type { AgentOptions, AgentOutcome, Run } from "./run.ts";
 

@@ -1,12 +1,12 @@
 import type { ModelUsage } from "../model/provider.ts";
-import { failureReason } from "../model/failure.ts";
+import { failureReason } from "../model/failures/failure.ts";
 import { NoReply } from "./consult.ts";
 import type { Consulted } from "./consult.ts";
 import { recallSwitch, withFallback } from "./fallback.ts";
-import { placesOf } from "./context-window.ts";
-import type { WindowState } from "./context-window.ts";
-import { readRecord, readReply, recordedRound } from "./reply.ts";
-import type { ReadReply, Round } from "./reply.ts";
+import { placesOf } from "./window/context-window.ts";
+import type { WindowState } from "./window/context-window.ts";
+import { readRecord, readReply, recordedRound } from "./replies/reply.ts";
+import type { ReadReply, Round } from "./replies/reply.ts";
 import { askWithin } from "./ask-within.ts";
 import type { RecordedTurn } from "./resume.ts";
 import type { Run } from "./run.ts";

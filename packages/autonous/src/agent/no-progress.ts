@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { canonicalJson } from "@autonous/runtime";
 import type { ToolCallResult } from "@autonous/runtime";
-import { outputText } from "../model/result-text.ts";
+import { outputText } from "../model/prompt/result-text.ts";
 import { isKept } from "./recorded-result.ts";
 
 /** The longest cycle of calls that is looked for. */

@@ -8,7 +8,7 @@ import { makeWorld, recording, startRuntime } from "../../../../test/support/age
 import type { ModelProvider, ModelReply } from "../model/provider.ts";
 import { runAgent } from "./loop.ts";
 import { chooseTools, compactTool } from "./offered-tools.ts";
-import { measureRequest } from "./request.ts";
+import { measureRequest } from "./window/request.ts";
 
 async function start(profile: ProfileName = "guarded"): Promise<Runtime> {
   const folder = mkdtempSync(join(tmpdir(), "autonous-test-"));

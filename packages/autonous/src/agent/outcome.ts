@@ -1,6 +1,6 @@
 import type { RuntimeEvent } from "@autonous/runtime";
-import type { Totals } from "./meter.ts";
-import { contextUse } from "./request.ts";
+import type { Totals } from "./usage/meter.ts";
+import { contextUse } from "./window/request.ts";
 import type { AgentError, AgentOutcome, Run } from "./run.ts";
 
 /** How a run ends. */

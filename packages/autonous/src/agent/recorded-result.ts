@@ -1,6 +1,6 @@
 import { ERRORS, labelled } from "@autonous/runtime";
 import type { Actor, AuditRecord, CallError, ErrorCode, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
-import type { AskedCall } from "./asked-calls.ts";
+import type { AskedCall } from "./replies/asked-calls.ts";
 import type { RecordedCall } from "./resume.ts";
 import type { Run } from "./run.ts";
 import { whoAsks } from "./who-asks.ts";

@@ -1,5 +1,5 @@
 import type { EventType, Journal, RuntimeEvent } from "@autonous/runtime";
-import { workedMs } from "./wall-time.ts";
+import { workedMs } from "./usage/wall-time.ts";
 
 interface Turn {
   readonly started: RuntimeEvent;

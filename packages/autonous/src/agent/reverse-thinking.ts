@@ -1,8 +1,8 @@
 import { reverseThinking } from "@autonous/runtime";
 import type { OnReverseThinking } from "@autonous/runtime";
-import { readJsonObject } from "../model/json-reply.ts";
+import { readJsonObject } from "../model/calls/json-reply.ts";
 import type { ModelProvider, ModelReply, ModelRequest } from "../model/provider.ts";
-import { recordBilled } from "./bookings.ts";
+import { recordBilled } from "./usage/bookings.ts";
 import { callUnderWay } from "./calls-under-way.ts";
 import { consult, NoReply } from "./consult.ts";
 import { withFallback } from "./fallback.ts";

@@ -9,15 +9,15 @@ import type {
   ToolCallResult,
 } from "@autonous/runtime";
 import type { CompleteOptions, Message, MessageImage, ModelProvider, ModelUsage } from "../model/provider.ts";
-import type { FailureReason } from "../model/failure.ts";
-import type { HistoryWindow, WindowState } from "./context-window.ts";
+import type { FailureReason } from "../model/failures/failure.ts";
+import type { HistoryWindow, WindowState } from "./window/context-window.ts";
 import type { ProjectContext } from "./instructions.ts";
-import type { AgentLimits } from "./limits.ts";
+import type { AgentLimits } from "./usage/limits.ts";
 import { ProgressWatch } from "./no-progress.ts";
 import { readRecord } from "./resume.ts";
 import type { AgentRecord } from "./resume.ts";
-import { Meter } from "./meter.ts";
-import type { Totals } from "./meter.ts";
+import { Meter } from "./usage/meter.ts";
+import type { Totals } from "./usage/meter.ts";
 
 interface AgentTask {
   readonly text: string;

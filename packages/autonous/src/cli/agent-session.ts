@@ -1,8 +1,8 @@
 import { makeId, makeTraceId, runPath, ToolError } from "@autonous/runtime";
 import type { CallError, EventType, Runtime, RuntimeEvent, RuntimeOptions, ToolCallResult } from "@autonous/runtime";
 import { runAgent } from "../agent/loop.ts";
-import { compactHistory } from "../agent/summary.ts";
-import type { CompactedHistory } from "../agent/summary.ts";
+import { compactHistory } from "../agent/window/summary.ts";
+import type { CompactedHistory } from "../agent/window/summary.ts";
 import { createReverseThinker } from "../agent/reverse-thinking.ts";
 import type { AgentOptions, AgentOutcome } from "../agent/run.ts";
 import type { LongScope } from "../channels/terminal/answers.ts";

@@ -15,7 +15,7 @@ import {
 import type { ProgramName, SandboxReport } from "@autonous/runtime";
 import { unknownVariables } from "../config/load.ts";
 import type { ConfigurationFile } from "../config/load.ts";
-import { measureRequest } from "../agent/request.ts";
+import { measureRequest } from "../agent/window/request.ts";
 import { inspectStore } from "../store/inspect-store.ts";
 import type { StoreReport } from "../store/inspect-store.ts";
 import { databaseFile } from "../store/open-store.ts";

@@ -1,5 +1,5 @@
 import { parseStrictJson } from "@autonous/runtime";
-import { syntaxReason } from "../model/json-syntax.ts";
+import { syntaxReason } from "../model/calls/json-syntax.ts";
 
 /** A line over this is answered with a refusal instead of being held. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { UsageError } from "./command.ts";
 import type { CommandInput } from "./command.ts";
-import type { AgentLimits } from "../agent/limits.ts";
+import type { AgentLimits } from "../agent/usage/limits.ts";
 import { SETTINGS } from "../config/settings.ts";
 import type { Settings } from "../config/settings.ts";
 

@@ -1,7 +1,7 @@
 import { fstatSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import { isatty } from "node:tty";
-import { withQuotations } from "../model/quoted.ts";
+import { withQuotations } from "../model/prompt/quoted.ts";
 import { standardInput } from "./standard-input.ts";
 
 /** What was piped in, as much of it as is taken. */

@@ -1,5 +1,5 @@
 import type { RuntimeEvent } from "@autonous/runtime";
-import type { HistoryWindow } from "../agent/context-window.ts";
+import type { HistoryWindow } from "../agent/window/context-window.ts";
 import type { Message } from "../model/provider.ts";
 import { UsageError } from "./command.ts";
 import { Records, runFile } from "./records.ts";

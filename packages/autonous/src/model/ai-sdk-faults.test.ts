@@ -8,8 +8,8 @@ import type { Answer, ModelServer } from "../../../../test/support/model-server.
 import { createAiSdkProvider } from "./ai-sdk.ts";
 import type { AiSdkOptions } from "./ai-sdk.ts";
 import { createProvider } from "./choose.ts";
-import { CircuitBreaker } from "./circuit-breaker.ts";
-import { failureReason } from "./failure.ts";
+import { CircuitBreaker } from "./failures/circuit-breaker.ts";
+import { failureReason } from "./failures/failure.ts";
 import type { CompleteOptions, ModelProvider, ModelReply } from "./provider.ts";
 
 const QUICK = { max_attempts: 3, base_ms: 1, longest_ms: 2, total_ms: 10_000 };
@@ -268,7 +268,7 @@ test("what a filter stopped is no reply, and is not asked for again", async () =
 });
 
 test("the breaker is one for each host and model in a process", async () => {
-  const { breakerState } = await import("./circuit-breaker.ts");
+  const { breakerState } = await import("./failures/circuit-breaker.ts");
   const server = await startModelServer([ANSWERS.compatible]);
   const provider = await createProvider(`compatible:some/model@${server.url}/v1`, {});
   await ask(provider);

@@ -1,9 +1,9 @@
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { expect, test } from "vitest";
 import { readReply } from "./ai-sdk-reply.ts";
-import { AttemptFailed } from "./failure.ts";
+import { AttemptFailed } from "./failures/failure.ts";
 import type { ModelReply } from "./provider.ts";
-import { mapToolNames } from "./tool-names.ts";
+import { mapToolNames } from "./prompt/tool-names.ts";
 
 const NO_USAGE = {
   inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },

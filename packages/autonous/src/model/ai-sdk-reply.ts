@@ -4,11 +4,11 @@ import type {
   SharedV4ProviderMetadata,
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
-import { readChatReasoning } from "./chat-reasoning.ts";
-import { AttemptFailed } from "./failure.ts";
+import { readChatReasoning } from "./vendors/chat-reasoning.ts";
+import { AttemptFailed } from "./failures/failure.ts";
 import type { ProviderParts, ReplyPart } from "./provider-parts.ts";
 import type { CompleteOptions, ModelReply, NativeCall } from "./provider.ts";
-import type { ToolNames } from "./tool-names.ts";
+import type { ToolNames } from "./prompt/tool-names.ts";
 
 interface ReplyOptions extends Pick<CompleteOptions, "onDelta"> {
   /** Of `provider_parts`. */

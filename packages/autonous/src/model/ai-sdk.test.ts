@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { FORMATS, KEY } from "../../../../test/support/model-events.ts";
 import { startModelServer, stream } from "../../../../test/support/model-server.ts";
 import { createProvider } from "./choose.ts";
-import { parseReply } from "./json-reply.ts";
+import { parseReply } from "./calls/json-reply.ts";
 import type { Message, ModelDelta, ModelReply, ModelRequest, ModelTool } from "./provider.ts";
 
 const signal = new AbortController().signal;

@@ -1,13 +1,13 @@
 import { proxyFor, ToolError } from "@autonous/runtime";
-import { createDirectProvider } from "./direct.ts";
+import { createDirectProvider } from "./scripted/direct.ts";
 import { readAccess } from "./keys.ts";
 import type { AccessName } from "./keys.ts";
 import type { AiSdkOptions } from "./ai-sdk.ts";
 import { splitModels, withoutPassword } from "./model-list.ts";
 import type { ModelKind } from "./model-list.ts";
-import type { ModelSettings } from "./model-settings.ts";
+import type { ModelSettings } from "./vendors/model-settings.ts";
 import type { ModelProvider } from "./provider.ts";
-import { loadScriptProvider } from "./script.ts";
+import { loadScriptProvider } from "./scripted/script.ts";
 
 interface Named {
   readonly setting: string;

@@ -3,7 +3,7 @@ import { askOnce, connectTo, raw } from "../../../../test/support/model-asking.t
 import { FORMATS, KEY } from "../../../../test/support/model-events.ts";
 import { cut, refuse, startModelServer, stream } from "../../../../test/support/model-server.ts";
 import type { AiSdkOptions } from "./ai-sdk.ts";
-import { CircuitBreaker } from "./circuit-breaker.ts";
+import { CircuitBreaker } from "./failures/circuit-breaker.ts";
 
 type Kind = AiSdkOptions["kind"];
 

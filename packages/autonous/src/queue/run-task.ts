@@ -1,10 +1,10 @@
 import { redact, secretsOf, ToolError } from "@autonous/runtime";
 import type { Runtime } from "@autonous/runtime";
 import { runAgent } from "../agent/loop.ts";
-import type { AgentLimits } from "../agent/limits.ts";
+import type { AgentLimits } from "../agent/usage/limits.ts";
 import type { AgentOptions, AgentOutcome } from "../agent/run.ts";
-import { REASONS } from "../model/failure.ts";
-import type { FailureReason } from "../model/failure.ts";
+import { REASONS } from "../model/failures/failure.ts";
+import type { FailureReason } from "../model/failures/failure.ts";
 import type { Message, ModelProvider } from "../model/provider.ts";
 import type { Finish, Lease, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";

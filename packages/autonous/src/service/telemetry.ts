@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import type { RuntimeEvent } from "@autonous/runtime";
-import type { BreakerState } from "../model/circuit-breaker.ts";
+import type { BreakerState } from "../model/failures/circuit-breaker.ts";
 import type { Commander } from "../queue/commander.ts";
 import { databaseFile } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";

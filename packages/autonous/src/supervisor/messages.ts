@@ -1,4 +1,4 @@
-import type { BreakerState } from "../model/circuit-breaker.ts";
+import type { BreakerState } from "../model/failures/circuit-breaker.ts";
 
 /** What the worker tells its supervisor. */
 export type FromWorker =

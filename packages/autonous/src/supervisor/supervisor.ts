@@ -1,4 +1,4 @@
-import type { BreakerState } from "../model/circuit-breaker.ts";
+import type { BreakerState } from "../model/failures/circuit-breaker.ts";
 import { startChild } from "./child.ts";
 import type { Child, ChildProgram } from "./child.ts";
 import type { Logger } from "./logger.ts";

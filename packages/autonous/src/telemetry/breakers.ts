@@ -1,4 +1,4 @@
-import type { BreakerState } from "../model/circuit-breaker.ts";
+import type { BreakerState } from "../model/failures/circuit-breaker.ts";
 import { isObject, parseKept } from "../store/kept-json.ts";
 import type { KeyValues } from "../store/store.ts";
 

@@ -1,6 +1,6 @@
 import { parseStrictJson } from "@autonous/runtime";
 import type { z } from "zod";
-import { syntaxReason } from "../../model/json-syntax.ts";
+import { syntaxReason } from "../../model/calls/json-syntax.ts";
 
 /** Reads the JSON body of a request; or says what is wrong with it. */
 export function readBody<Schema extends z.ZodType>(

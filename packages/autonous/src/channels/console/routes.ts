@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
 import { z } from "zod";
-import { nameInHeading, withQuotations } from "../../model/quoted.ts";
+import { nameInHeading, withQuotations } from "../../model/prompt/quoted.ts";
 import type { Bell } from "../../queue/bell.ts";
 import type { Store } from "../../store/store.ts";
 import { TASK_STATE_NAMES } from "../../store/task-states.ts";

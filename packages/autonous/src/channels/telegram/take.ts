@@ -1,4 +1,4 @@
-import { withQuotations } from "../../model/quoted.ts";
+import { withQuotations } from "../../model/prompt/quoted.ts";
 import type { Store } from "../../store/store.ts";
 import type { TelegramClient } from "./client.ts";
 import { runCommand } from "./commands.ts";

@@ -1,4 +1,4 @@
-import { priceSource, sourceText } from "../../model/prices.ts";
+import { priceSource, sourceText } from "../../model/prices/prices.ts";
 import { providerOf } from "../asking.ts";
 import { toolTable } from "../commands/tools.ts";
 import { table } from "../table.ts";

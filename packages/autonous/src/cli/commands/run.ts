@@ -1,7 +1,7 @@
 import { ERRORS, redact, secretsOf } from "@autonous/runtime";
-import { CUT_NOTE } from "../../agent/answer-pieces.ts";
+import { CUT_NOTE } from "../../agent/replies/answer-pieces.ts";
 import { createScreen } from "../../channels/terminal/screen.ts";
-import { REASONS } from "../../model/failure.ts";
+import { REASONS } from "../../model/failures/failure.ts";
 import type { ModelProvider } from "../../model/provider.ts";
 import { openSession } from "../agent-session.ts";
 import type { AgentSession, Asked, Before } from "../agent-session.ts";

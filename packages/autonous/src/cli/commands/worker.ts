@@ -1,6 +1,6 @@
 import { endOwnCommands } from "@autonous/runtime";
 import { limitInFlight } from "../../agent/in-flight.ts";
-import { watchBreakers } from "../../model/circuit-breaker.ts";
+import { watchBreakers } from "../../model/failures/circuit-breaker.ts";
 import { createWorker } from "../../queue/create-worker.ts";
 import type { Worker } from "../../queue/worker.ts";
 import { databaseFile, openStore } from "../../store/open-store.ts";

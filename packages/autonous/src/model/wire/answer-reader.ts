@@ -1,4 +1,4 @@
-import type { Json } from "./json-values.ts";
+import type { Json } from "../json-values.ts";
 
 /**
  * Reads the answers of one wire format, as servers really write them, and gives them back as the provider's library expects

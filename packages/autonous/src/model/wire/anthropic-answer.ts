@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { AnswerReader } from "./answer-reader.ts";
-import { argumentsText, countOf, isRecord, recordOf, recordsOf, textOf } from "./json-values.ts";
-import type { Json } from "./json-values.ts";
+import { argumentsText, countOf, isRecord, recordOf, recordsOf, textOf } from "../json-values.ts";
+import type { Json } from "../json-values.ts";
 import type { Received } from "./received.ts";
 
 interface OpenBlock {

@@ -1,8 +1,8 @@
-import { reasoningField } from "../chat-reasoning.ts";
+import { reasoningField } from "../vendors/chat-reasoning.ts";
 import type { AnswerReader } from "./answer-reader.ts";
 import { ChatCalls } from "./chat-calls.ts";
-import { countOf, isRecord, recordOf, recordsOf, textOf } from "./json-values.ts";
-import type { Json } from "./json-values.ts";
+import { countOf, isRecord, recordOf, recordsOf, textOf } from "../json-values.ts";
+import type { Json } from "../json-values.ts";
 import type { Received } from "./received.ts";
 
 /** Members of a delta that are read here. All others are given on as they came. */

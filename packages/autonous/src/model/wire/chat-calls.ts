@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { argumentsText, isRecord, parseJson, recordOf, textOf } from "./json-values.ts";
-import type { Json } from "./json-values.ts";
+import { argumentsText, isRecord, parseJson, recordOf, textOf } from "../json-values.ts";
+import type { Json } from "../json-values.ts";
 
 interface Slot {
   id: string;

@@ -1,11 +1,11 @@
-import { AttemptFailed } from "../failure.ts";
-import type { Failure } from "../failure.ts";
-import { readError } from "../read-failure.ts";
-import type { ServerError } from "../read-failure.ts";
-import { isUnreadableCall } from "../refusal-words.ts";
-import { messageIn, saidBy } from "../server-words.ts";
-import { countOf, isRecord, recordOf, textOf } from "./json-values.ts";
-import type { Json } from "./json-values.ts";
+import { AttemptFailed } from "../failures/failure.ts";
+import type { Failure } from "../failures/failure.ts";
+import { readError } from "../failures/read-failure.ts";
+import type { ServerError } from "../failures/read-failure.ts";
+import { isUnreadableCall } from "../failures/refusal-words.ts";
+import { messageIn, saidBy } from "../failures/server-words.ts";
+import { countOf, isRecord, recordOf, textOf } from "../json-values.ts";
+import type { Json } from "../json-values.ts";
 
 /** The provider could not read what the model wrote: the reply is unusable, and neither the server nor the request is at fault. */
 export class UnusableReply extends Error {}

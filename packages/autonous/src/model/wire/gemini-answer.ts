@@ -1,6 +1,6 @@
 import type { AnswerReader } from "./answer-reader.ts";
-import { countOf, isRecord, parseJson, recordOf, recordsOf, textOf } from "./json-values.ts";
-import type { Json } from "./json-values.ts";
+import { countOf, isRecord, parseJson, recordOf, recordsOf, textOf } from "../json-values.ts";
+import type { Json } from "../json-values.ts";
 import type { Received } from "./received.ts";
 
 /** Gemini's answers: chunks of a stream, a list of them, or one. */

@@ -1,11 +1,11 @@
-import { AttemptFailed } from "../failure.ts";
+import { AttemptFailed } from "../failures/failure.ts";
 import type { AnswerReader } from "./answer-reader.ts";
 import { AnthropicAnswer } from "./anthropic-answer.ts";
 import { ChatAnswer } from "./chat-answer.ts";
 import { errorInAnswer, isError, pageInAnswer, unknownAnswer } from "./error-in-answer.ts";
 import { GeminiAnswer } from "./gemini-answer.ts";
-import { isRecord, parseJson } from "./json-values.ts";
-import type { Json } from "./json-values.ts";
+import { isRecord, parseJson } from "../json-values.ts";
+import type { Json } from "../json-values.ts";
 import type { EndKind, Received } from "./received.ts";
 import { ResponsesAnswer } from "./responses-answer.ts";
 import { EventParser } from "./server-sent-events.ts";

@@ -1,4 +1,4 @@
-import { objectOf } from "../wire/json-values.ts";
+import { objectOf } from "../json-values.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

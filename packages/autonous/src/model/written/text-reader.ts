@@ -1,5 +1,5 @@
-import { readArguments } from "../json-reply.ts";
-import { repairJson } from "../repair-json.ts";
+import { readArguments } from "../calls/json-reply.ts";
+import { repairJson } from "../calls/repair-json.ts";
 
 /** Why a text that looks like a call cannot be read: a clause. */
 export class Unreadable extends Error {}

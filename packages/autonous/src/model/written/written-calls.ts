@@ -1,6 +1,6 @@
-import { readCallArguments } from "../call-arguments.ts";
-import { meantTool } from "../called-name.ts";
-import { fitArguments } from "../fit-arguments.ts";
+import { readCallArguments } from "../calls/call-arguments.ts";
+import { meantTool } from "../calls/called-name.ts";
+import { fitArguments } from "../calls/fit-arguments.ts";
 import { readBodies } from "./call-bodies.ts";
 import type { BodyOptions } from "./call-bodies.ts";
 import type { WrittenCall } from "./call-values.ts";

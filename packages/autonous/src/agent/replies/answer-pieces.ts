@@ -1,0 +1,66 @@
+import type { End } from "../outcome.ts";
+import type { Run } from "../run.ts";
+
+/** How often an answer is continued that the limit of the output has cut off. */
+export const MOST_CONTINUED = 3;
+
+/** What the model is told after a piece of an answer. */
+export const CONTINUE =
+  "Your answer was cut off by the length limit. Continue it exactly where it stopped: begin with the next character, repeat nothing, add no introduction.";
+
+/** A repetition that is shorter may be what the text says. */
+const SHORTEST_OVERLAP = 20;
+const SHORTEST_LINE = 8;
+const LONGEST_OVERLAP = 2000;
+
+/** The last characters of a piece that may be the first half of a secret: the redactor knows secrets only as a whole. */
+const HALF_SECRET = /(?=[^\s"'`]*\d)[\w+/=.:~-]{8,}$/;
+
+/** A piece without a last word that may be half of a secret. The model sees the piece without it, and writes all of it. */
+export function withoutHalfSecret(piece: string): string {
+  const last = piece.slice(-LONGEST_OVERLAP).split(/\s/).at(-1) ?? "";
+  const at = HALF_SECRET.exec(last)?.index;
+  const kept = at === undefined ? piece : piece.slice(0, piece.length - last.length + at);
+  return kept.trim() === "" ? piece : kept;
+}
+
+/** The pieces of an answer as one text, without what a piece repeats of the end of the one before it. */
+export function joinPieces(pieces: readonly string[]): string {
+  return pieces.reduce((joined, piece) => joined + piece.slice(overlapOf(joined, piece)), "");
+}
+
+/** How many characters a piece repeats. Linear: the failure function of Knuth, Morris and Pratt. */
+function overlapOf(before: string, piece: string): number {
+  const tail = before.slice(-LONGEST_OVERLAP);
+  const head = piece.slice(0, LONGEST_OVERLAP);
+  const fail = new Int32Array(head.length + 1);
+  for (let at = 1, matched = 0; at < head.length; at++) {
+    while (matched > 0 && head[at] !== head[matched]) matched = fail[matched] ?? 0;
+    if (head[at] === head[matched]) matched += 1;
+    fail[at + 1] = matched;
+  }
+  let matched = 0;
+  for (const character of tail.split("")) {
+    while (matched > 0 && (matched === head.length || character !== head[matched])) matched = fail[matched] ?? 0;
+    if (character === head[matched]) matched += 1;
+  }
+  const isLine = matched >= SHORTEST_LINE && tail.at(-matched - 1) === "\n";
+  const isRepeated = matched >= SHORTEST_OVERLAP || isLine;
+  return isRepeated && /\w{3}/.test(head.slice(0, matched)) ? matched : 0;
+}
+
+/** The last line of an answer that is shown as cut. */
+export const CUT_NOTE =
+  "[The answer was cut off at the output limit. Set AUTONOUS_MAX_OUTPUT_TOKENS higher for longer answers.]";
+
+/** An answer of which the end is missing is an answer; that and why is said at its end. */
+export function cutAnswer(run: Run, why?: string): End {
+  const note = why === undefined ? CUT_NOTE : `${CUT_NOTE}\n[It could not be continued: ${why}]`;
+  return { answer: `${run.redact(joinPieces(run.pieces)).trim()}\n\n${note}`, cut: true };
+}
+
+/** What was said of an answer is not lost where the rest of it cannot be had. */
+export function withPieces(run: Run, end: End): End {
+  const isFailed = end !== "parked" && "code" in end && end.code !== "Cancelled";
+  return isFailed && run.pieces.length > 0 ? cutAnswer(run, end.message) : end;
+}

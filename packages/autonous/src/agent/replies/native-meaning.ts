@@ -1,0 +1,125 @@
+import { parseReply } from "../../model/calls/json-reply.ts";
+import type { ModelReply } from "../../model/provider.ts";
+import { withoutThinking } from "../../model/written/thinking.ts";
+import { readWrittenCalls } from "../../model/written/written-calls.ts";
+import type { Written } from "../../model/written/written-calls.ts";
+import { readCall } from "./asked-calls.ts";
+import type { WantedCall } from "./asked-calls.ts";
+import { quotationCheck } from "../window/quotations.ts";
+import type { Run } from "../run.ts";
+
+type NativeReply = Extract<ModelReply, { readonly kind: "native" }>;
+
+/** What a reply means. `message` tells the model what to change, `advice` the user. */
+export type Meaning =
+  | {
+      readonly kind: "tool_calls";
+      readonly calls: readonly WantedCall[];
+      readonly text: string;
+      /** The calls were written as text, in this form. */
+      readonly written_as?: string;
+    }
+  | { readonly kind: "final"; readonly text: string }
+  /** A piece of an answer, which the limit of the output cut off. */
+  | { readonly kind: "cut"; readonly text: string }
+  | { readonly kind: "invalid"; readonly message: string; readonly advice?: string };
+
+const MORE_OUTPUT = "Set AUTONOUS_MAX_OUTPUT_TOKENS higher, or give a smaller task";
+const LESS_THINKING =
+  "The model used all of its output for thinking: set AUTONOUS_MAX_OUTPUT_TOKENS higher, or AUTONOUS_THINKING or AUTONOUS_EFFORT lower";
+const OTHER_MODEL = "Try again, try another model, or name this one with compatible-plain:";
+const TOOL_CALLING =
+  "The model writes its tool calls as text. Turn on tool calling in the server (vLLM: --enable-auto-tool-choice --tool-call-parser <parser>; SGLang: --tool-call-parser <parser>; llama.cpp: --jinja; Ollama: a model whose template has tools), use another model, or name this one with compatible-plain:";
+const HOW_TO_CALL =
+  'call tools by function calling, or write each call as <tool_call>{"name": "<tool>", "arguments": {}}</tool_call>';
+
+/** Its calls may be complete by chance; what was to follow them is not known. */
+export const CUT_OFF: Meaning = {
+  kind: "invalid",
+  message: "Cannot use the reply: it was cut off by the length limit, so nothing of it was run; send a shorter one",
+  advice: MORE_OUTPUT,
+};
+
+export function unusable(problem: string): Meaning {
+  return { kind: "invalid", message: `Cannot use the reply: ${problem}`, advice: OTHER_MODEL };
+}
+
+/** A native reply: text without calls is the answer. Each call stands alone: one that is broken takes none with it. */
+export function nativeMeaning(run: Run, reply: NativeReply): Meaning {
+  const { calls, finish, problem } = reply;
+  if (problem !== undefined) return unusable(problem);
+  if (calls.length > 0 && finish === "length") return CUT_OFF;
+  const spoken = withoutThinking(reply.text);
+  if (calls.length > 0)
+    return { kind: "tool_calls", calls: calls.map((call) => readCall(run, call)), text: spoken.text };
+  if (spoken.unclosed !== undefined) return thoughtOnly(run, reply, spoken.unclosed);
+  const text = spoken.text === "" ? "" : spacedText(run, reply, spoken.text);
+  if (text === "") return nothingSaid(run, reply);
+  // An earlier piece may have opened a fence: what stands in it is not a call.
+  const written = readWritten(run, `${run.pieces.join("")}${text}`, { isMeant: reply.wants_calls === true });
+  if (finish === "length") return written === undefined ? { kind: "cut", text } : CUT_OFF;
+  return meaningOfWritten(run, written) ?? textMeaning(reply, text);
+}
+
+/** A piece keeps the space where it is joined to another one. */
+function spacedText({ pieces }: Run, { text: said, finish }: NativeReply, text: string): string {
+  const before =
+    pieces.length > 0 && said.trimStart().startsWith(text) ? said.slice(0, said.length - said.trimStart().length) : "";
+  return `${before}${text}${finish === "length" ? said.slice(said.trimEnd().length) : ""}`;
+}
+
+function textMeaning({ wants_calls }: NativeReply, text: string): Meaning {
+  if (wants_calls === true) {
+    const message = `Cannot use the reply: it was ended as one with tool calls, and has none; ${HOW_TO_CALL}`;
+    return { kind: "invalid", message, advice: TOOL_CALLING };
+  }
+  // A model that knows the plain protocol from earlier in the conversation.
+  const plain = text.startsWith("{") && text.includes('"final_answer"') ? parseReply(text) : undefined;
+  return { kind: "final", text: plain?.kind === "final" ? plain.text : text };
+}
+
+function thoughtOnly(run: Run, { finish }: NativeReply, thought: string): Meaning {
+  if (finish === "length") return stillThinking();
+  // Some call a tool without ending their thinking.
+  const meaning = meaningOfWritten(run, readWritten(run, thought, { isOnlyAtEnd: true }));
+  if (meaning?.kind === "tool_calls") return meaning;
+  const message =
+    "Cannot use the reply: it holds nothing but thinking that has no end; call a tool, or give the final answer";
+  return { kind: "invalid", message, advice: OTHER_MODEL };
+}
+
+function stillThinking(): Meaning {
+  const message =
+    "Cannot use the reply: it was cut off by the length limit while you were still thinking; think less, then call a tool or give the final answer";
+  return { kind: "invalid", message, advice: LESS_THINKING };
+}
+
+function nothingSaid(run: Run, { finish, wants_calls }: NativeReply): Meaning {
+  if (finish === "length") return stillThinking();
+  if (wants_calls === true) return textMeaning({ kind: "native", text: "", calls: [], finish, wants_calls }, "");
+  if (run.pieces.length > 0) return { kind: "final", text: "" }; // there was nothing left to say
+  const message = "Cannot use the reply: it is empty; call a tool, or give the final answer";
+  return { kind: "invalid", message, advice: OTHER_MODEL };
+}
+
+function readWritten(
+  run: Run,
+  text: string,
+  how: { readonly isMeant?: boolean; readonly isOnlyAtEnd?: boolean },
+): Written | undefined {
+  const tools = run.options.runtime.tools();
+  return readWrittenCalls(text, { tools, isQuoted: quotationCheck(run), ...how });
+}
+
+function meaningOfWritten(run: Run, written: Written | undefined): Meaning | undefined {
+  if (written === undefined) return undefined;
+  if (written.kind === "attempt") {
+    const message = `Cannot use the reply: it has a tool call, written as text, that cannot be read: ${written.problem}; ${HOW_TO_CALL}; if it is part of an answer, put it into a code block`;
+    return { kind: "invalid", message, advice: TOOL_CALLING };
+  }
+  const calls = written.calls.map(({ name, input, repaired }) => {
+    const call = readCall(run, { id: "", name, input });
+    return { ...call, repaired: [...repaired, ...call.repaired] };
+  });
+  return { kind: "tool_calls", calls, text: withoutThinking(written.prose).text, written_as: written.form };
+}

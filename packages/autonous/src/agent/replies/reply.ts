@@ -1,0 +1,168 @@
+import type { AgentError } from "../run.ts";
+import { boundText } from "@autonous/runtime";
+import type { RuntimeEvent } from "@autonous/runtime";
+import { parseReply } from "../../model/calls/json-reply.ts";
+import { withoutHalfSecret } from "./answer-pieces.ts";
+import { asRecorded, meantCall, redactCall } from "./asked-calls.ts";
+import type { AskedCall } from "./asked-calls.ts";
+import { CUT_OFF, nativeMeaning, unusable } from "./native-meaning.ts";
+import type { Meaning } from "./native-meaning.ts";
+import type { Message, ModelReply } from "../../model/provider.ts";
+import { MOST_CHARACTERS } from "../../model/wire/received.ts";
+import type { Run } from "../run.ts";
+
+type AssistantMessage = Extract<Message, { readonly role: "assistant" }>;
+
+/** What a model round came to. */
+export type Round = { readonly said?: AssistantMessage } & (
+  | { readonly kind: "tool_calls"; readonly calls: readonly AskedCall[] }
+  | { readonly kind: "final"; readonly answer: string }
+  /** A piece of an answer, which the limit of the output cut off. */
+  | { readonly kind: "cut"; readonly answer: string }
+  /** `advice`: what the user can do where the model does not do better. */
+  | { readonly kind: "invalid"; readonly message: string; readonly advice?: string }
+  | ({ readonly kind: "failed" } & AgentError)
+);
+
+/** What `model.completed` holds: enough to go on as if the round had just been asked. Nothing secret is in it. */
+interface RoundRecord {
+  readonly kind: Round["kind"];
+  readonly transport: ModelReply["kind"];
+  readonly text: string;
+  readonly calls?: readonly AskedCall[];
+  /** What stands beside the calls. */
+  readonly progress?: string;
+  /** The calls were written as text. */
+  readonly written_as?: string;
+  readonly maker?: string;
+  readonly provider_parts?: unknown;
+  readonly [more: string]: unknown;
+}
+
+export interface ReadReply {
+  /** With the arguments as the model gave them: these are what is run. */
+  readonly round: Round;
+  readonly record: Readonly<Record<string, unknown>>;
+}
+
+/** A round that is on record. Our own events: the chain says that they are unchanged. */
+export function recordedRound({ type, payload }: RuntimeEvent): Round {
+  if (type === "model.failed") return payload as unknown as Round;
+  const record = payload as unknown as RoundRecord;
+  return { ...record, ...saidIn(record) } as unknown as Round;
+}
+
+/** The message that a recorded reply is, so that a round that is taken up again says exactly what it said before. */
+function saidIn(record: RoundRecord): { said?: AssistantMessage } {
+  const { kind, transport, calls = [], maker, provider_parts } = record;
+  // Calls that were written as text are told as calls, and not a second time as text.
+  const text = record.written_as === undefined ? record.text : (record.progress ?? "");
+  // Calls that are not answered would be refused by the provider, and so would a message without anything in it.
+  if (transport === "plain" || kind === "invalid") return text === "" ? {} : { said: { role: "assistant", text } };
+  const asked = calls.map(({ tool_call_id, provider_call_id, name, arguments: args }) => ({
+    tool_call_id,
+    ...(provider_call_id === undefined ? {} : { provider_call_id }),
+    name,
+    arguments: args,
+  }));
+  const parts = {
+    ...(maker === undefined ? {} : { maker }),
+    ...(provider_parts === undefined ? {} : { provider_parts }),
+  };
+  return { said: { role: "assistant", text, ...(asked.length === 0 ? {} : { calls: asked }), ...parts } };
+}
+
+/** What a reply means, whichever way it came (spec 1, Model replies). */
+export function readReply(run: Run, given: ModelReply): ReadReply {
+  const excess = excessOf(given);
+  if (excess !== undefined) return refuseReply(run, given, excess);
+  const isPiece = given.kind === "native" && given.finish === "length" && given.calls.length === 0;
+  return readBounded(run, isPiece ? { ...given, text: withoutHalfSecret(given.text) } : given);
+}
+
+function readBounded(run: Run, reply: ModelReply): ReadReply {
+  const meaning = reply.kind === "plain" ? plainMeaning(run, reply) : nativeMeaning(run, reply);
+  const text = run.redact(reply.text);
+  const about = { transport: reply.kind, text, ...makerOf(reply), ...partsOf(run, reply) };
+  const isRedacted = text !== reply.text.toWellFormed();
+  if (meaning.kind === "invalid") {
+    const advice = meaning.advice === undefined ? {} : { advice: meaning.advice };
+    const message = run.redact(meaning.message);
+    return readRecord({ ...about, kind: "invalid", message, ...advice, redacted: isRedacted });
+  }
+  if (meaning.kind === "tool_calls" && meaning.calls.length > MOST_CALLS) {
+    return refuseReply(run, reply, `it has ${meaning.calls.length} tool calls, and at most ${MOST_CALLS} are taken`);
+  }
+  if (meaning.kind === "final" || meaning.kind === "cut") {
+    return readRecord({ ...about, kind: meaning.kind, answer: run.redact(meaning.text), redacted: isRedacted });
+  }
+  const asked = meaning.calls.map((call) => redactCall(run, call));
+  const recorded = asked.map((each) => each.recorded);
+  const redacted = isRedacted || recorded.some((call) => call.redacted);
+  const progress = run.redact(meaning.text);
+  const written = meaning.written_as === undefined ? {} : { written_as: meaning.written_as };
+  const { record, round } = readRecord({
+    ...about,
+    kind: "tool_calls",
+    progress,
+    calls: recorded,
+    ...written,
+    redacted,
+  });
+  return { record, round: { ...round, kind: "tool_calls", calls: asked.map((each) => each.call) } };
+}
+
+/** The round that a record is, where the record is all there is to it. */
+export function readRecord(record: RoundRecord): ReadReply {
+  return { record, round: { ...record, ...saidIn(record) } as unknown as Round };
+}
+
+const MESSAGE_CHARACTERS = 4096;
+const MOST_CALLS = 200;
+
+/** What of a reply is beyond all bounds. */
+function excessOf(reply: ModelReply): string | undefined {
+  const calls = reply.kind === "native" ? reply.calls : [];
+  if (calls.length > MOST_CALLS) return `it has ${calls.length} tool calls, and at most ${MOST_CALLS} are taken`;
+  const length = calls.reduce((sum, { name, input }) => sum + name.length + input.length, reply.text.length);
+  return length > MOST_CHARACTERS ? `it has ${length} characters, and at most ${MOST_CHARACTERS} are taken` : undefined;
+}
+
+function refuseReply(run: Run, { text }: ModelReply, excess: string): ReadReply {
+  const message = `Cannot use the reply: ${excess}; send a shorter one`;
+  const kept = run
+    .redact(boundText(text, 2 * MESSAGE_CHARACTERS))
+    .slice(0, MESSAGE_CHARACTERS)
+    .toWellFormed();
+  return readRecord({ kind: "invalid", transport: "plain", text: kept, message, redacted: false });
+}
+
+function plainMeaning(run: Run, { text, finish, problem }: Extract<ModelReply, { readonly kind: "plain" }>): Meaning {
+  if (problem !== undefined) return unusable(problem);
+  if (finish === "length") return CUT_OFF;
+  const parsed = parseReply(text);
+  return parsed.kind === "tool_calls" ? { ...parsed, calls: parsed.calls.map((call) => meantCall(run, call)) } : parsed;
+}
+
+/** Whose ids and reasoning they are, for requests to this model or to another one. */
+function makerOf(reply: ModelReply): { readonly maker?: string } {
+  return reply.kind === "plain" || reply.maker === undefined ? {} : { maker: reply.maker };
+}
+
+/**
+ * What the provider wants back unchanged is kept unchanged or not at all: signed reasoning with a mark in it is refused,
+ * and with a secret in it it may not be kept. What JSON cannot hold would not come back the same either.
+ */
+function partsOf(run: Run, reply: ModelReply): { readonly provider_parts?: unknown; readonly parts_dropped?: true } {
+  if (reply.kind === "plain" || reply.provider_parts === undefined) return {};
+  const text = JSON.stringify(reply.provider_parts);
+  const parts = JSON.parse(text) as unknown;
+  const isSafe =
+    text.length <= MOST_CHARACTERS && !hasHalfCharacter(text) && !run.options.runtime.redactValue(parts).redacted;
+  return isSafe ? { provider_parts: asRecorded(parts) } : { parts_dropped: true };
+}
+
+/** `JSON.stringify` writes half a surrogate pair, which has no UTF-8 form, as an escape. */
+function hasHalfCharacter(json: string): boolean {
+  return /\\ud[89a-f][0-9a-f]{2}/.test(json);
+}

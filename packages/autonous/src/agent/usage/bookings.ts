@@ -1,0 +1,56 @@
+import type { RuntimeEvent } from "@autonous/runtime";
+import type { ModelProvider, ModelRequest, SpentUsage } from "../../model/provider.ts";
+import type { Run } from "../run.ts";
+
+/** What a model has used. */
+export interface Spent {
+  readonly provider: ModelProvider;
+  readonly usage: SpentUsage;
+}
+
+/** Counts and charges it; gives its cost, null where the model has no price. */
+export async function charge(run: Run, { provider, usage }: Spent): Promise<number | null> {
+  const cost = run.meter.costOf(usage, provider);
+  run.meter.count(usage, cost, provider.name);
+  const { chat, user } = run.options.task;
+  const who = { ...(chat === undefined ? {} : { chat }), ...(user === undefined ? {} : { user }) };
+  const tokens = run.meter.billed(usage, provider.name);
+  if (tokens > 0) await run.options.runtime.charge({ tokens }, who);
+  run.options.onUsage?.(run.meter.totals);
+  return cost;
+}
+
+interface BilledRequest {
+  readonly parent_id: string | null;
+  readonly purpose: NonNullable<ModelRequest["purpose"]>;
+}
+
+interface Billed extends BilledRequest, RecordedBilling {
+  /** `failed`: there was no reply for it. */
+  readonly outcome: "failed" | "answered";
+}
+
+/** Charges what an attempt that failed was billed. It is on record then, and not lost with the process. */
+export async function bookFailed(run: Run, { provider, usage, ...about }: Spent & BilledRequest): Promise<void> {
+  const cost = run.meter.costOf(usage, provider);
+  await recordBilled(run, { ...about, outcome: "failed", provider: provider.name, usage, cost });
+  await charge(run, { provider, usage });
+}
+
+/** Puts on record what was paid beside the rounds, which have events of their own. */
+export async function recordBilled(run: Run, { parent_id, usage, ...about }: Billed): Promise<void> {
+  await run.write({ type: "model.billed", parent_id, payload: { ...about, usage: { ...usage } } });
+}
+
+/** Counts what is on record of before; quotas were charged then. */
+export function recallBilled(run: Run, { payload }: RuntimeEvent): void {
+  const { usage, cost, provider } = payload as unknown as RecordedBilling;
+  run.meter.count(usage, cost, provider);
+}
+
+/** Our own event: `recordBilled` wrote it. */
+interface RecordedBilling {
+  readonly usage: SpentUsage;
+  readonly cost: number | null;
+  readonly provider: string;
+}

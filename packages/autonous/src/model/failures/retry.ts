@@ -1,0 +1,89 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { isTooLarge, REASONS } from "./failure.ts";
+import type { Failure } from "./failure.ts";
+import type { CompleteOptions } from "../provider.ts";
+
+export interface RetryLimits {
+  readonly max_attempts: number;
+  /** The wait after the first failure, doubled each time. */
+  readonly base_ms: number;
+  readonly longest_ms: number;
+  /** No attempt begins later than this after the first one. */
+  readonly total_ms: number;
+}
+
+/** Whoever waits for a reply longer than that has to be told something else. */
+export const RETRY: RetryLimits = { max_attempts: 5, base_ms: 1000, longest_ms: 30_000, total_ms: 600_000 };
+
+interface Tried {
+  /** How many attempts have failed, this one too. */
+  readonly attempts: number;
+  /** Of those: failures that name `most_attempts`. */
+  readonly odd?: number;
+  /** Since the first one began. */
+  readonly elapsed_ms: number;
+  /** From 0 up to but not including 1. */
+  readonly random: number;
+}
+
+/**
+ * How long to wait before the next attempt, or why there is none. A server that names a wait gets it, and a little more,
+ * so that all who were sent away do not come back in the same instant.
+ */
+export function planRetry(
+  failure: Failure,
+  { attempts, odd = attempts, elapsed_ms, random }: Tried,
+  limits: RetryLimits,
+): { readonly wait_ms: number } | { readonly stop: string } {
+  if (!REASONS[failure.reason].retry || isTooLarge(failure)) return { stop: "" };
+  const isEnough = failure.most_attempts !== undefined && odd >= failure.most_attempts;
+  if (attempts >= limits.max_attempts || isEnough) return { stop: `after ${attempts} attempts` };
+  const doubled = Math.min(limits.longest_ms, limits.base_ms * 2 ** Math.min(attempts - 1, 30));
+  const own = doubled / 2 + (doubled / 2) * random;
+  const asked = failure.wait_ms === undefined ? 0 : failure.wait_ms + Math.min(1000, failure.wait_ms / 10) * random;
+  // A server that says "at once" again and again, or whose clock is behind ours, is not asked over and over in an instant.
+  const least = failure.wait_ms === undefined || attempts > 1 ? own : 0;
+  const wait_ms = Math.round(Math.max(asked, least));
+  if (elapsed_ms + wait_ms <= limits.total_ms) return { wait_ms };
+  const wanted = failure.wait_ms === undefined ? "" : `, and the server asks to wait ${seconds(failure.wait_ms)} s`;
+  return { stop: `after ${attempts} attempts in ${seconds(elapsed_ms)} s${wanted}` };
+}
+
+function seconds(ms: number): number {
+  return Math.ceil(ms / 1000);
+}
+
+interface RetryOptions extends Pick<CompleteOptions, "signal" | "onRetry"> {
+  readonly limits: RetryLimits;
+  readonly clock: () => number;
+  readonly random: () => number;
+  /** What was thrown, as a failure. What it throws itself is thrown on. */
+  readonly read: (error: unknown) => Failure;
+  /** Called with each failed attempt, before anything else. What it throws ends all attempts. */
+  readonly onFailed?: () => Promise<void>;
+  /** The error that ends it all. */
+  readonly giveUp: (failure: Failure, tried: { readonly attempts: number; readonly stop: string }) => Error;
+}
+
+/** Tries until it works, or asking again is of no use. An aborted signal ends the waiting at once. */
+export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
+  const { limits, clock, random, signal, onRetry } = options;
+  const startMs = clock();
+  let odd = 0;
+  for (let attempts = 1; ; attempts++) {
+    signal.throwIfAborted();
+    let failure: Failure;
+    try {
+      return await attempt();
+    } catch (error) {
+      await options.onFailed?.(); // one that was stopped was billed too
+      signal.throwIfAborted();
+      failure = options.read(error);
+    }
+    if (failure.most_attempts !== undefined) odd += 1;
+    const plan = planRetry(failure, { attempts, odd, elapsed_ms: clock() - startMs, random: random() }, limits);
+    if ("stop" in plan) throw options.giveUp(failure, { attempts, stop: plan.stop });
+    onRetry?.({ attempt: attempts + 1, wait_ms: plan.wait_ms, reason: failure.message });
+    await pause(plan.wait_ms, undefined, { signal });
+  }
+}

@@ -1,0 +1,142 @@
+import { parseJson } from "../json-values.ts";
+
+/** What a server said about a request that it did not take. */
+export interface Refusal {
+  readonly status: number | undefined;
+  /** `type` and `code` of the error. */
+  readonly words: string;
+  readonly message: string;
+  readonly body: string;
+}
+
+const LONGEST_TEXT = 2_000;
+const MOST_TEXTS = 20;
+const DEEPEST = 10;
+/** Members in which servers say what is wrong. Others may repeat what was sent. */
+const SPEAKING =
+  /^(?:error|errors|message|msg|detail|details|code|type|status|status_msg|base_resp|error_msg|error_message|err_msg|errorMessage|reason|title|metadata|raw|cause|info|description|response|__type|innererror|n_ctx|n_prompt_tokens)$/i;
+
+/** What the server says, without what it quotes: the words of an overflow may stand in the conversation too. */
+export function saidBy({ words, message, body }: Refusal): readonly string[] {
+  const texts: string[] = [words];
+  collect(message, texts, 0);
+  collect(body, texts, 0);
+  return [...new Set(texts.map((each) => withoutQuotations(each.slice(0, LONGEST_TEXT))))].slice(0, MOST_TEXTS);
+}
+
+function collect(value: unknown, texts: string[], depth: number): void {
+  if (depth > DEEPEST || texts.length >= MOST_TEXTS) return;
+  if (typeof value === "number") texts.push(String(value));
+  if (typeof value === "string") {
+    const inner = asJson(value);
+    if (inner === undefined) texts.push(value);
+    else collect(inner, texts, depth + 1);
+  }
+  if (Array.isArray(value)) for (const each of value.slice(0, MOST_TEXTS)) collect(each, texts, depth + 1);
+  else if (typeof value === "object" && value !== null) {
+    const { n_prompt_tokens: sent, n_ctx: limit } = value as Readonly<Record<string, unknown>>;
+    if (typeof sent === "number" && typeof limit === "number") texts.push(`n_prompt_tokens ${sent} n_ctx ${limit}`);
+    for (const [key, each] of Object.entries(value)) if (SPEAKING.test(key)) collect(each, texts, depth + 1);
+  }
+}
+
+/** Proxies put the JSON of one error into the text of another, and streams behind `data:`. */
+function asJson(text: string): unknown {
+  const trimmed = text.replace(/^\s*data:/, "").trim();
+  return /^[[{"]/.test(trimmed) ? parseJson(trimmed) : undefined;
+}
+
+/** Text in quotes. What follows `"message":` in the text of another error is what that error says. */
+const QUOTATION =
+  /(?<![\w"'\\])(?<!(?:message|msg|detail|error|code|type|reason)\\?["']\s*[:=]\s*(?:\\?))(["'“`])(?=[^"'”`\n]*\s)(?:(?!\1|”)[^\n])*?(?:\1|”)(?!\w)/g;
+
+function withoutQuotations(text: string): string {
+  const [, all] = /^(["'])([^\n]*)\1$/.exec(text) ?? [];
+  return (all ?? text).replaceAll(QUOTATION, "…");
+}
+
+/** Members that say what is wrong in words, together. */
+const MESSAGES = ["error", "message", "msg", "error_msg", "error_message", "errorMessage", "err_msg", "errors"];
+/** Where there are none of those, the first of these. */
+const OTHERWISE = [
+  "detail",
+  "details",
+  "error_description",
+  "base_resp",
+  "status_msg",
+  "title",
+  "reason",
+  "description",
+  "info",
+  "cause",
+  "innererror",
+  "response",
+  "type",
+  "code",
+  "status",
+];
+const MOST_MESSAGES = 3;
+
+/** What an error's body says, for people: one line, not longer than they read. Empty where it says nothing. */
+export function messageIn(body: unknown, depth = 0): string {
+  if (depth > DEEPEST) return "";
+  if (typeof body === "string") return fromText(body, depth);
+  if (Array.isArray(body))
+    return joined(
+      body.slice(0, MOST_TEXTS).map((each: unknown) => messageIn(each, depth + 1)),
+      "; ",
+    );
+  if (typeof body !== "object" || body === null) return "";
+  const record = body as Readonly<Record<string, unknown>>;
+  const say = (name: string): string => messageIn(record[name], depth + 1);
+  const { loc, msg } = record;
+  if (Array.isArray(loc) && typeof msg === "string") return `${loc.slice(0, 10).map(String).join(".")}: ${msg}`;
+  const said = joined(MESSAGES.map(say)) || (OTHERWISE.map(say).find((each) => each !== "") ?? "");
+  const behind = sayProvider(record["metadata"], depth + 1);
+  return [said, behind].filter((each) => each !== "").join(" ");
+}
+
+function fromText(text: string, depth: number): string {
+  const inner = asJson(text);
+  const said = inner === undefined || typeof inner === "string" ? "" : messageIn(inner, depth + 1);
+  if (said !== "" || /^\s*(?:\{\s*\}|\[\s*\])\s*$/.test(text)) return said;
+  const plain = /^\s*<[a-z!?/]/i.test(text) ? pageText(text) : text;
+  return plain.slice(0, LONGEST_TEXT).replaceAll(/\s+/g, " ").trim();
+}
+
+/** Each once, and none that another one holds already. */
+function joined(texts: readonly string[], separator = ": "): string {
+  const distinct = [...new Set(texts)].filter((text) => text !== "");
+  const kept = distinct.filter((text) => !distinct.some((other) => other !== text && other.includes(text)));
+  return kept.slice(0, MOST_MESSAGES).join(separator);
+}
+
+/** OpenRouter says little itself, and what the provider behind it said in `metadata.raw`. */
+function sayProvider(metadata: unknown, depth: number): string {
+  if (typeof metadata !== "object" || metadata === null) return "";
+  const { raw, provider_name: name } = metadata as Readonly<Record<string, unknown>>;
+  const said = messageIn(raw, depth);
+  const provider = typeof name === "string" ? name.slice(0, 100) : "";
+  const parts = [provider, said].filter((each) => each !== "");
+  return parts.length === 0 ? "" : `(${parts.join(": ")})`;
+}
+
+const LONGEST_PAGE = 20_000;
+const PAGE_WORDS = 200;
+// oxfmt-ignore
+const ENTITIES = new Map([["amp", "&"], ["lt", "<"], ["gt", ">"], ["quot", '"'], ["#39", "'"], ["nbsp", " "]]);
+
+/** A page of a proxy or a login: its title, and the beginning of its text. */
+function pageText(html: string): string {
+  const page = html.slice(0, LONGEST_PAGE);
+  const title = /<title[^>]{0,200}>([^<]{1,300})/i.exec(page)?.[1] ?? "";
+  const text = page
+    .replaceAll(/<(script|style|title)\b[^]*?(?:<\/\1|$)/gi, " <")
+    .replaceAll(/<[^>]*(?:>|$)/g, " ")
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  const short = text.length > PAGE_WORDS ? `${text.slice(0, PAGE_WORDS)}…` : text;
+  const said = [title.trim(), short].filter((each) => each !== "").join(": ");
+  const plain = said.replaceAll(/&(#?\w{1,6});/g, (all, name: string) => ENTITIES.get(name) ?? all);
+  return plain === "" ? "a web page without text" : `a web page: ${plain}`;
+}

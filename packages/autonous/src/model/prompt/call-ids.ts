@@ -1,0 +1,88 @@
+import { createHash } from "node:crypto";
+import type { MessageCall } from "../provider.ts";
+import type { Vendor, Vendors } from "../vendors/vendors.ts";
+
+/** Which ids of calls a vendor takes. */
+interface IdRule {
+  /** Ids that others made and that it takes. */
+  readonly takes: RegExp;
+  /** Its own ids have to have that form too: what serves the model made them, and the model's template refuses others. */
+  readonly isStrict?: true;
+  /** The same id may stand in several replies, as long as the calls of one reply differ. */
+  readonly repeats?: true;
+  /** An id for a call that another vendor made. Default: ours. */
+  readonly make?: (call: MessageCall, place: number) => string;
+}
+
+/** What every vendor takes. Ours has that form. */
+const COMMON: IdRule = { takes: /^[a-zA-Z0-9_-]{1,64}$/ };
+
+/** By the kind of server. */
+const KINDS: Readonly<Record<string, IdRule>> = {
+  "openai-chat": { takes: /^[a-zA-Z0-9_-]{1,40}$/ },
+  compatible: { takes: /^[a-zA-Z0-9_-]{1,40}$/, repeats: true },
+};
+
+/** By the maker of the model, whichever server it is behind: a template is a part of the model. */
+const MAKERS: Partial<Record<Vendor, IdRule>> = {
+  // The API, the templates and the tokenizer refuse every other form.
+  mistral: { takes: /^[a-zA-Z0-9]{9}$/, isStrict: true, make: ({ tool_call_id }) => nineSigns(tool_call_id) },
+  // The template prints the id, and the model was trained on this form only: with another one it stops making calls.
+  kimi: { takes: /^$/, repeats: true, make: ({ name }, place) => `functions.${name}:${place}` },
+};
+
+const SIGNS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+function nineSigns(id: string): string {
+  const bytes = createHash("sha256").update(id).digest().subarray(0, 9);
+  return Array.from(bytes, (byte) => SIGNS[byte % SIGNS.length]).join("");
+}
+
+export function idRule(kind: string, { maker }: Vendors): IdRule {
+  const general = KINDS[kind] ?? COMMON;
+  const own = MAKERS[maker];
+  return own === undefined ? general : { ...general, ...own };
+}
+
+/** Gives each call of a request the id that its vendor gets. The same calls always get the same ids. */
+export class CallIds {
+  readonly #rule: IdRule;
+  readonly #used = new Set<string>();
+  #place = 0;
+
+  constructor(rule: IdRule = COMMON) {
+    this.#rule = rule;
+  }
+
+  /**
+   * For the calls of one reply. `isOwn`: the vendor that gets the request made it, and gets its ids back as they were;
+   * undefined where that is not known, of replies that were recorded before it was kept.
+   */
+  give(calls: readonly MessageCall[], isOwn: boolean | undefined): readonly string[] {
+    const here = new Set<string>();
+    return calls.map((call) => {
+      const id = this.#idOf(call, isOwn, here);
+      here.add(id);
+      this.#used.add(id);
+      this.#place += 1;
+      return id;
+    });
+  }
+
+  #idOf(call: MessageCall, isOwn: boolean | undefined, here: ReadonlySet<string>): string {
+    const { repeats, make } = this.#rule;
+    const { provider_call_id: given, tool_call_id: ours } = call;
+    const taken = isOwn === true && repeats === true ? here : this.#used;
+    if (given !== undefined && !taken.has(given) && this.#fits(given, isOwn)) return given;
+    if (make === undefined) return ours;
+    let id = make(call, this.#place);
+    for (let n = 1; this.#used.has(id); n++) id = make({ ...call, tool_call_id: `${ours} ${n}` }, this.#place + n);
+    return id;
+  }
+
+  #fits(given: string, isOwn: boolean | undefined): boolean {
+    const { takes, isStrict } = this.#rule;
+    if (isOwn === false || isStrict === true) return takes.test(given);
+    return isOwn === true || COMMON.takes.test(given);
+  }
+}

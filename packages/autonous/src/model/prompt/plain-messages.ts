@@ -1,0 +1,43 @@
+import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
+import type { Message, ModelRequest } from "../provider.ts";
+
+interface Said {
+  readonly role: "user" | "assistant";
+  readonly text: string;
+}
+
+/** Stands where a server wants to hear the user before it goes on. */
+export const GO_ON = "Go on.";
+
+/**
+ * A conversation in words alone, for servers without function calling: what calls gave is told by the user, and the two
+ * speak in turns, beginning and ending with the user.
+ */
+export function makePlainPrompt({ system, messages }: ModelRequest): LanguageModelV4Prompt {
+  const turns: Said[] = [];
+  const say = ({ role, text }: Said): void => {
+    if (text.trim() === "") return;
+    const last = turns.at(-1);
+    if (last?.role === role) turns.splice(-1, 1, { role, text: `${last.text}\n\n${text}` });
+    else turns.push({ role, text });
+  };
+  for (const message of messages) say(inWords(message));
+  if (turns[0]?.role !== "user") turns.unshift({ role: "user", text: GO_ON });
+  if (turns.at(-1)?.role !== "user") turns.push({ role: "user", text: GO_ON });
+  const prompt: LanguageModelV4Prompt = turns.map(({ role, text }) => ({ role, content: [{ type: "text", text }] }));
+  return system.trim() === "" ? prompt : [{ role: "system", content: system }, ...prompt];
+}
+
+function inWords(message: Message): Said {
+  if (message.role === "user") return message;
+  if (message.role === "tool") return { role: "user", text: resultInWords(message) };
+  const { text, calls = [] } = message;
+  if (calls.length === 0) return { role: "assistant", text };
+  const tool_calls = calls.map(({ name, arguments: args }) => ({ name, arguments: args }));
+  return { role: "assistant", text: JSON.stringify({ tool_calls, final_answer: text }) };
+}
+
+/** A result as the user tells of it. */
+export function resultInWords({ name, text }: { readonly name: string; readonly text: string }): string {
+  return `Result of ${name}:\n${text}`;
+}

@@ -1,0 +1,78 @@
+import { ToolError } from "@autonous/runtime";
+import type { ToolCallResult } from "@autonous/runtime";
+import { readCommands } from "./direct-commands.ts";
+import type { ParsedCall } from "../calls/json-reply.ts";
+import type { ModelProvider, ModelReply, ModelRequest } from "../provider.ts";
+import { ownWords } from "../prompt/quoted.ts";
+import { changesText, errorText, outputText } from "../prompt/result-text.ts";
+
+/** No model at all: `/ls src` becomes a call, and what the call gave becomes the answer (spec 4, The loop). */
+export function createDirectProvider(): ModelProvider {
+  return { name: "direct", wants_all_tools: true, complete: async (request) => answer(request) };
+}
+
+function answer({ messages, tools, purpose }: ModelRequest): ModelReply {
+  if (purpose === "reverse_thinking" || purpose === "summary") {
+    const what = purpose === "summary" ? "a summary" : "a verdict";
+    throw new ToolError("ModelFailed", `There is no model to ask for ${what}; set AUTONOUS_MODEL`);
+  }
+  const at = messages.findLastIndex((message) => message.role === "user");
+  const text = messages[at]?.text ?? "";
+  const own = ownWords(text);
+  const typed = readCommands(own, tools);
+  if ("answer" in typed) return reply([], own === text || own.startsWith("/") ? typed.answer : NOT_RUN);
+  const since = messages.slice(at + 1);
+  const results = since.filter((message) => message.role === "tool").map((message) => message.result);
+  if (results.length === 0) return reply(typed.calls, "");
+  return reply([], showResults(typed.calls, results));
+}
+
+/** Commands in what others wrote are never read: `ownWords` leaves them out. */
+const NOT_RUN =
+  "Forwarded and quoted text is data and was not run. To use it, write a command of your own; /help lists the commands.";
+
+/** Nobody was asked, so nothing was used. */
+const NO_USAGE = { input_tokens: 0, output_tokens: 0 };
+
+function reply(calls: readonly ParsedCall[], answer: string): ModelReply {
+  const text = JSON.stringify({ tool_calls: calls, final_answer: answer });
+  return { kind: "plain", text, finish: "stop", usage: NO_USAGE };
+}
+
+function showResults(calls: readonly ParsedCall[], results: readonly ToolCallResult[]): string {
+  const parts = results.map((result, index) => {
+    const call = calls[index];
+    const shown = showResult(call, result);
+    return results.length === 1 || call === undefined ? shown : `${commandOf(call)}\n${shown}`;
+  });
+  return parts.join("\n\n");
+}
+
+function showResult(call: ParsedCall | undefined, result: ToolCallResult): string {
+  const { payload, error } = result;
+  const lines = [textWithoutOutput(result) ?? outputText(result)];
+  if (error !== null) lines.push(errorText(error));
+  const cursor = payload?.next_page_cursor;
+  if (cursor !== undefined && call !== undefined) {
+    lines.push(`There is more: ${commandOf({ ...call, arguments: { ...call.arguments, cursor } })}`);
+  } else if (payload?.storage_ref !== undefined) {
+    lines.push(`The whole output is kept as ${payload.storage_ref}`);
+  }
+  lines.push(changesText(result));
+  const text = lines.filter((line) => line !== "").join("\n");
+  return text === "" ? "Done; there is nothing to show" : text;
+}
+
+/** What a person is told of a call that printed nothing; undefined where its data has to be shown. */
+function textWithoutOutput({ payload }: ToolCallResult): string | undefined {
+  if (payload === null || payload.stdout !== "" || payload.stderr !== "") return undefined;
+  const data = Object(payload.data) as Readonly<Record<string, unknown>>;
+  if (typeof data["summary"] === "string") return data["summary"];
+  if ("exit_code" in data) return ""; // a command that ended well and had nothing to say
+  const lists = Object.values(data).filter((value) => Array.isArray(value));
+  return lists.length > 0 && lists.every((list) => list.length === 0) ? "Nothing found" : undefined;
+}
+
+function commandOf(call: ParsedCall): string {
+  return `/${call.name} ${JSON.stringify(call.arguments)}`;
+}
