@@ -21,10 +21,13 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
+/** Beyond any count of tokens: such a number would make sums of them useless. */
+const MOST = 1e12;
+
 /** A count: some servers write it as text. */
 export function countOf(value: unknown): number | undefined {
   const number = typeof value === "string" && /^\d{1,12}$/.test(value) ? Number(value) : value;
-  return typeof number === "number" && Number.isFinite(number) && number >= 0 ? number : undefined;
+  return Number.isInteger(number) && Number(number) >= 0 && Number(number) <= MOST ? Number(number) : undefined;
 }
 
 /** Undefined where it is not JSON. */

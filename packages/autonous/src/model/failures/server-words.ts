@@ -101,7 +101,7 @@ function fromText(text: string, depth: number): string {
   const said = inner === undefined || typeof inner === "string" ? "" : messageIn(inner, depth + 1);
   if (said !== "" || /^\s*(?:\{\s*\}|\[\s*\])\s*$/.test(text)) return said;
   const plain = /^\s*<[a-z!?/]/i.test(text) ? pageText(text) : text;
-  return plain.slice(0, LONGEST_TEXT).replaceAll(/\s+/g, " ").trim();
+  return plain.replaceAll(/\s+/g, " ").trim().slice(0, LONGEST_TEXT);
 }
 
 /** Each once, and none that another one holds already. */

@@ -7,7 +7,7 @@ interface Slot {
   name: string;
   input: string;
   /** Members that are not ours to read, such as signatures. */
-  more: Json;
+  readonly more: Map<string, unknown>;
 }
 
 const OWN: ReadonlySet<string> = new Set(["index", "id", "type", "function", "name", "arguments"]);
@@ -38,12 +38,12 @@ export class ChatCalls {
     slot.name = joinName(slot, name);
     const before = slot.input.length;
     slot.input = isRecord(given) ? JSON.stringify(given) : slot.input + argumentsText(given);
-    slot.more = { ...slot.more, ...Object.fromEntries(Object.entries(piece).filter(([each]) => !OWN.has(each))) };
+    for (const [member, value] of Object.entries(piece)) if (!OWN.has(member)) slot.more.set(member, value);
     return name.length + Math.max(0, slot.input.length - before);
   }
 
   #open(key: string | undefined): Slot {
-    const slot: Slot = { id: "", name: "", input: "", more: {} };
+    const slot: Slot = { id: "", name: "", input: "", more: new Map() };
     this.#slots.push(slot);
     this.#onOpened();
     if (key !== undefined) this.#byKey.set(key, slot);
@@ -71,7 +71,7 @@ export class ChatCalls {
   /** Each call in one piece, with an id of its own where the server gave none. */
   all(): readonly Json[] {
     return this.#slots.map(({ id, name, input, more }, index) => ({
-      ...more,
+      ...Object.fromEntries(more),
       index,
       id: id === "" ? `call_${randomUUID().replaceAll("-", "").slice(0, 24)}` : id,
       type: "function",

@@ -87,9 +87,12 @@ export function pageInAnswer(page: string): Error {
   return new AttemptFailed({ reason: "server_error", message, most_attempts: ONCE_MORE });
 }
 
+const LONGEST_START = 4000;
+
 /** JSON that is neither an answer nor an error. */
 export function unknownAnswer(text: string): Error {
-  const start = textOf(text).trim().slice(0, 200);
+  // Shortened once the key is not in it: half of a key would not be recognised.
+  const start = textOf(text).trim().slice(0, LONGEST_START);
   const message =
     start === "" ? "incomplete reply: it is empty" : `the server sent something other than a reply: ${start}`;
   return new AttemptFailed({ reason: "cut_off", message, ...(start === "" ? {} : { most_attempts: ONCE_MORE }) });

@@ -11,6 +11,9 @@ const MOST_BLOCKS = 2000;
 /** For attempts whose provider did not say what they cost. The request is counted with all its JSON. */
 const BYTES_PER_TOKEN = 4;
 
+/** Shown shorter, once nothing secret is in it. */
+const LONGEST_FINISH = 1000;
+
 type UsagePart = { readonly [K in keyof ModelUsage]?: number | undefined };
 
 /** How an answer ended. `over`: it said so itself. `ended`: the body ended in good form. `torn`: the connection broke. */
@@ -72,7 +75,7 @@ export class Received {
   /** Of several the one that says more than "stop" counts. Empty ones say nothing. */
   finished(finish: unknown): void {
     if (typeof finish !== "string" || finish.trim() === "" || finish === "null") return;
-    if (this.#finish === undefined || meaningOf(finish) !== "stop") this.#finish = finish.slice(0, 100);
+    if (this.#finish === undefined || meaningOf(finish) !== "stop") this.#finish = finish.slice(0, LONGEST_FINISH);
   }
 
   get meaning(): FinishMeaning {
