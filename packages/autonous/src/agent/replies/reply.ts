@@ -155,11 +155,24 @@ function makerOf(reply: ModelReply): { readonly maker?: string } {
  */
 function partsOf(run: Run, reply: ModelReply): { readonly provider_parts?: unknown; readonly parts_dropped?: true } {
   if (reply.kind === "plain" || reply.provider_parts === undefined) return {};
+  if (isDeep(reply.provider_parts)) return { parts_dropped: true };
   const text = JSON.stringify(reply.provider_parts);
   const parts = JSON.parse(text) as unknown;
   const isSafe =
     text.length <= MOST_CHARACTERS && !hasHalfCharacter(text) && !run.options.runtime.redactValue(parts).redacted;
   return isSafe ? { provider_parts: asRecorded(parts) } : { parts_dropped: true };
+}
+
+const MAX_DEPTH = 100;
+
+/** Whether a value is nested deeper than anything that is of use: what goes through it call by call would overflow. */
+function isDeep(value: unknown): boolean {
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) return true;
+    level = level.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : []));
+  }
+  return false;
 }
 
 /** `JSON.stringify` writes half a surrogate pair, which has no UTF-8 form, as an escape. */

@@ -112,6 +112,15 @@ test("an answer in the plain protocol is the answer in it", async () => {
   expect(outcome).toMatchObject({ outcome: "completed", answer: "All is well" });
 });
 
+test("what the provider wants back is not kept where it is nested beyond all use", async () => {
+  let deep: unknown = 1;
+  for (let depth = 0; depth < 20_000; depth++) deep = { deep };
+  const provider_parts = { maker: "x", parts: [], reasoning_details: [deep] };
+  const { world, outcome } = await startNative([{ text: "Done", provider_parts }]);
+  expect(outcome).toMatchObject({ outcome: "completed", answer: "Done" });
+  expect(nativePayloads(world, "model.completed")[0]).toMatchObject({ parts_dropped: true });
+});
+
 test("more written calls than are taken are refused", async () => {
   const { world, outcome } = await startNative([{ text: `${STAMP}\n`.repeat(300) }, { text: "Done" }]);
   expect(outcome).toMatchObject({ outcome: "completed", answer: "Done", turns: 2 });

@@ -32,6 +32,7 @@ const CASES: readonly { title: string; url: string; environment: Record<string, 
   { title: "a broken network, which excludes nothing",  url: "http://10.1.2.3/",          environment: { ALL_PROXY: P, NO_PROXY: "10.0.0.0/99" },     goes: "ALL_PROXY" },
   { title: "localhost",                                 url: "http://localhost:11434/",   environment: { ALL_PROXY: P },                              goes: undefined },
   { title: "this machine by number",                    url: "http://127.0.0.9/",         environment: { ALL_PROXY: P },                              goes: undefined },
+  { title: "all addresses, as a local server names its own", url: "http://0.0.0.0:11434/", environment: { ALL_PROXY: P },                            goes: undefined },
   { title: "this machine by IPv6",                      url: "http://[::1]:8080/",        environment: { ALL_PROXY: P },                              goes: undefined },
 ];
 

@@ -55,6 +55,9 @@ function hostOf({ hostname }: URL): string {
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
 LOOPBACK.addAddress("::1", "ipv6");
+// "All addresses", as local servers name theirs: a request to it stays on this machine.
+LOOPBACK.addAddress("0.0.0.0", "ipv4");
+LOOPBACK.addAddress("::", "ipv6");
 
 function isLoopback(host: string): boolean {
   return host === "localhost" || host.endsWith(".localhost") || isListed(LOOPBACK, host);
