@@ -22,10 +22,13 @@ export function createIssued(): Issued {
   };
   return {
     add({ reasoning }, calls) {
-      for (const call of calls) {
-        const id = text(call["id"]);
-        if (id === "") continue; // the client gives it one
-        byId.set(id, { reasoning });
+      const ids = calls.map((call) => text(call["id"]));
+      for (const [i, call] of calls.entries()) {
+        const id = ids[i] ?? "";
+        // A client gives another id to a call that has none, or one that stands twice.
+        const isOwn = id !== "" && !byId.has(id) && ids.indexOf(id) === ids.lastIndexOf(id);
+        if (id !== "") byId.set(id, { reasoning });
+        if (!isOwn) continue;
         byCall.set(keyOf(call), (byCall.get(keyOf(call)) ?? new Set()).add(id));
       }
       for (const id of byId.keys()) if (byId.size > MAX_CALLS) byId.delete(id);
