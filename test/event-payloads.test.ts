@@ -130,6 +130,22 @@ describe("a run", () => {
     }
   });
 
+  test("whose model writes a call as text, and then an answer that the output limit cuts off each time", async () => {
+    const world = await makeWorld();
+    const runtime = await startRuntime(world);
+    const written = '<tool_call>{"name": "look", "arguments": {"mark": "a"}}</tool_call>';
+    const about = { kind: "native", calls: [], maker: "test:m" } as const;
+    const provider: ModelProvider = {
+      name: "test:m",
+      protocol: "native",
+      complete: async ({ rounds }) =>
+        rounds === 0 ? { ...about, text: written, finish: "stop" } : { ...about, text: "part ", finish: "length" },
+    };
+    const outcome = await runAgent({ runtime, provider, task: { text: "x" }, limits: LIMITS });
+    expect(outcome).toMatchObject({ outcome: "completed", cut: true, calls: 1 });
+    expectListed(world.events);
+  });
+
   test("whose model is out of credit, after an attempt that was billed", async () => {
     const world = await makeWorld();
     const runtime = await startRuntime(world);
