@@ -60,7 +60,7 @@ export async function answer(state: State, given: Answer): Promise<void> {
 const FAILED_TOKENS = 20;
 
 /** What a model says that does not work any more: no calls. */
-const STOPPED: Round = { text: "I will go on with the next step." };
+const STOPPED: Round = { text: "I will continue with the next step." };
 
 function changedByFault(reply: Reply, fault: Fault | undefined): Reply {
   if (fault?.kind === "length") return cutByLength(reply);

@@ -22,7 +22,7 @@ const COMMAND = ["--", process.execPath, "--input-type=module", "-e", ASK];
 
 // oxfmt-ignore
 const RUNS = [
-  { title: "without options it says again what it is told", words: [], stdout: '200 "hello"\n' },
+  { title: "without options it repeats the last message", words: [], stdout: '200 "hello"\n' },
   { title: "a loop of reads asks for a file", words: ["--behaviour", "read-loop", "--path", "a.ts", "--reads", "2"], stdout: '200 {"name":"read","arguments":"{\\"path\\":\\"a.ts\\",\\"offset\\":1}"}\n' },
   { title: "a script is said", words: ["--script", "script.json"], stdout: '200 "from the script"\n' },
   { title: "a fault befalls", words: ["--fault", "rate_limited:round=1,retry_after_s=1"], stdout: "429 Rate limit reached for requests. Please try again later.\n" },

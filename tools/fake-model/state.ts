@@ -18,7 +18,7 @@ import { makeVendor, VENDOR_NAMES } from "./vendors/vendors.ts";
 import type { Vendor, VendorName } from "./vendors/vendors.ts";
 
 export interface FakeModelOptions {
-  /** What it says: rounds, or a function of what was said to it. Without one it says again what it was told. */
+  /** What it says: rounds, or a function of what was said to it. Without one it repeats the last message. */
   readonly script?: Script | Responder;
   readonly faults?: readonly FaultInput[];
   readonly chaos?: ChaosInput;

@@ -120,7 +120,7 @@ async function complete(run: Run, { request, provider, ...asking }: CompleteRequ
 
 interface Books {
   readonly onSpent: NonNullable<CompleteOptions["onSpent"]>;
-  /** Throws where what is paid so far, with the attempt that failed once more, is more than a limit allows. */
+  /** Throws if the cost so far, plus the failed attempt once more, would exceed a limit. */
   beforeRetry(): void;
   /** Aborted when a limit is reached: the provider ends then, whatever it makes of what was thrown. */
   readonly signal: AbortSignal;
@@ -131,7 +131,7 @@ interface Books {
 
 interface BooksOptions extends Pick<CompleteRequest, "provider" | "parent_id"> {
   readonly purpose: NonNullable<ModelRequest["purpose"]>;
-  /** Aborted: what is told from now on belongs to the reply. */
+  /** Aborted: usage reported from now on belongs to the reply. */
   readonly isOver: AbortSignal;
 }
 

@@ -59,7 +59,7 @@ interface Asked {
   readonly max_tokens: number | undefined;
 }
 
-/** What was found out about a server. */
+/** What is known about a server. */
 interface Habits {
   /** Answers in a row that ended in good form without a finish reason: from the second one on that is how it ends them. */
   unfinished: number;

@@ -26,10 +26,10 @@ for (const { setting, models } of LISTS) {
 
 // oxfmt-ignore
 const REFUSED = [
-  { setting: "anthropic:a,",                            says: /a comma has no model beside it/ },
-  { setting: ", anthropic:a",                           says: /a comma has no model beside it/ },
-  { setting: "anthropic:a,, openai:b",                  says: /a comma has no model beside it/ },
-  { setting: "anthropic:a, openai:b , ",                says: /a comma has no model beside it/ },
+  { setting: "anthropic:a,",                            says: /a comma has no model before or after it/ },
+  { setting: ", anthropic:a",                           says: /a comma has no model before or after it/ },
+  { setting: "anthropic:a,, openai:b",                  says: /a comma has no model before or after it/ },
+  { setting: "anthropic:a, openai:b , ",                says: /a comma has no model before or after it/ },
   { setting: "anthropic:a,opnai:b",                     says: /"opnai:" is not a known kind of model/ },
   { setting: `${LOCAL}, llama3:8b@http://127.0.0.1:1`,  says: /"llama3:" is not a known kind of model/ },
   { setting: "anthropic:a, openai:b, anthropic:a",      says: /"anthropic:a" is listed twice/ },

@@ -26,7 +26,7 @@ export function splitModels(setting: string): readonly string[] {
 function problemOf(models: readonly string[]): string | undefined {
   const isFile = (model: string): boolean => model.startsWith("script:");
   const isOpen = (model: string): boolean => /^,|,\s*$/.test(model) || (model === "" && models.length > 1);
-  if (models.some((each) => !isFile(each) && isOpen(each))) return "a comma has no model beside it";
+  if (models.some((each) => !isFile(each) && isOpen(each))) return "a comma has no model before or after it";
   const unknown = models.find((each) => !isFile(each) && UNKNOWN.test(each));
   if (unknown !== undefined)
     return `"${withoutPassword(UNKNOWN.exec(unknown)?.[0].slice(1).trim() ?? "")}" is not a known kind of model`;

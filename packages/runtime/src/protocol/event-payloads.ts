@@ -98,7 +98,7 @@ export const EVENT_PAYLOADS = {
     "written_as?": "the calls were written as text: in whose form, such as `hermes` or `json`",
     "answer?": "the final answer, or this piece of it",
     "message?": "why the reply is invalid",
-    "advice?": "what the user can do where the model does not do better",
+    "advice?": "what the user can do if the next reply is invalid too",
     "redacted?": "whether something secret was replaced",
     "maker?": "of a native reply: the model that made it, as `AUTONOUS_MODEL` names it",
     "provider_parts?": "what the provider wants back unchanged, such as signed reasoning",
@@ -125,10 +125,10 @@ export const EVENT_PAYLOADS = {
   },
   "model.billed": {
     purpose: "what was asked for: `round`, `summary` or `reverse_thinking`",
-    outcome: "`failed`: there was no reply for it; `answered`",
+    outcome: "`failed` (no reply) or `answered`",
     provider: "provider and model",
     usage: "tokens as the provider billed them; `estimated` where it gave none",
-    cost: "of these, or null where no price is known",
+    cost: "cost of the usage, or null where no price is known",
   },
   "tool_call.started": {
     ...CALL,

@@ -18,7 +18,7 @@ export const EVENTS = {
   "model.completed":      "the model answered",
   "model.failed":         "the model did not answer",
   "model.switched":       "the next model of the list is asked, since one is down or out of credit",
-  "model.billed":         "the model was paid beside its rounds: for a failed attempt, or a verdict on a call",
+  "model.billed":         "a model request was billed outside of a completed round: a failed attempt, or a verdict on a call",
   "tool_call.started":    "a call is about to run",
   "tool_call.completed":  "a call ran and succeeded",
   "tool_call.failed":     "a call was refused or failed",

@@ -53,13 +53,13 @@ function overlapOf(before: string, piece: string): number {
 export const CUT_NOTE =
   "[The answer was cut off at the output limit. Set AUTONOUS_MAX_OUTPUT_TOKENS higher for longer answers.]";
 
-/** An answer of which the end is missing is an answer; that and why is said at its end. */
+/** An answer without its end is still an answer; its last lines say that it was cut, and why. */
 export function cutAnswer(run: Run, why?: string): End {
   const note = why === undefined ? CUT_NOTE : `${CUT_NOTE}\n[It could not be continued: ${why}]`;
   return { answer: `${run.redact(joinPieces(run.pieces)).trim()}\n\n${note}`, cut: true };
 }
 
-/** What was said of an answer is not lost where the rest of it cannot be had. */
+/** The pieces of an answer are kept if the rest of it fails. */
 export function withPieces(run: Run, end: End): End {
   const isFailed = end !== "parked" && "code" in end && end.code !== "Cancelled";
   return isFailed && run.pieces.length > 0 ? cutAnswer(run, end.message) : end;

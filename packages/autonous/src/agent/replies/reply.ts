@@ -19,7 +19,7 @@ export type Round = { readonly said?: AssistantMessage } & (
   | { readonly kind: "final"; readonly answer: string }
   /** A piece of an answer, which the limit of the output cut off. */
   | { readonly kind: "cut"; readonly answer: string }
-  /** `advice`: what the user can do where the model does not do better. */
+  /** `advice`: what the user can do if the next reply is invalid too. */
   | { readonly kind: "invalid"; readonly message: string; readonly advice?: string }
   | ({ readonly kind: "failed" } & AgentError)
 );
@@ -55,7 +55,7 @@ export function recordedRound({ type, payload }: RuntimeEvent): Round {
 /** The message that a recorded reply is, so that a round that is taken up again says exactly what it said before. */
 function saidIn(record: RoundRecord): { said?: AssistantMessage } {
   const { kind, transport, calls = [], maker, provider_parts } = record;
-  // Calls that were written as text are told as calls, and not a second time as text.
+  // Calls that were written as text are sent back as calls, and not a second time as text.
   const text = record.written_as === undefined ? record.text : (record.progress ?? "");
   // Calls that are not answered would be refused by the provider, and so would a message without anything in it.
   if (transport === "plain" || kind === "invalid") return text === "" ? {} : { said: { role: "assistant", text } };

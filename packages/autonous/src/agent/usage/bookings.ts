@@ -37,12 +37,12 @@ export async function bookFailed(run: Run, { provider, usage, ...about }: Spent 
   await charge(run, { provider, usage });
 }
 
-/** Puts on record what was paid beside the rounds, which have events of their own. */
+/** Records what was billed outside of rounds, which have events of their own. */
 export async function recordBilled(run: Run, { parent_id, usage, ...about }: Billed): Promise<void> {
   await run.write({ type: "model.billed", parent_id, payload: { ...about, usage: { ...usage } } });
 }
 
-/** Counts what is on record of before; quotas were charged then. */
+/** Counts what an earlier process recorded; quotas were charged then. */
 export function recallBilled(run: Run, { payload }: RuntimeEvent): void {
   const { usage, cost, provider } = payload as unknown as RecordedBilling;
   run.meter.count(usage, cost, provider);

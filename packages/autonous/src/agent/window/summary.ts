@@ -17,7 +17,7 @@ const INSTRUCTIONS = `You sum up work that goes on, for whoever goes on with it 
 
 /**
  * Makes what was said fit before the model is asked. The window stands still until it is full, and then moves far: large
- * old texts become excerpts, and where that does not do, the model sums up the older part, on record, so that it is not
+ * old texts become excerpts, and where that is not enough, the model sums up the older part, on record, so that it is not
  * asked for again.
  */
 export async function fitWindow(run: Run, parent_id: string): Promise<void> {
@@ -53,7 +53,7 @@ function bounded(run: Run, text: string): string {
   return text.length <= limit ? text : cutText(text, limit);
 }
 
-/** A model that cannot sum up is no reason to stop: what was done is known without it. */
+/** If the model gives no summary, the run continues: the calls that were made are known without it. */
 async function sumUp(run: Run, from: number, parent_id: string): Promise<Summary> {
   if (messageBudget(run) < LEAST_FOR_SUMMARY) {
     const problem = `the window has room for ${messageBudget(run)} tokens, too few for a summary`;

@@ -66,7 +66,7 @@ export function learnFromReply(known: ModelLimits, estimated: number, counted: n
   };
 }
 
-/** Some servers cut off in silence what does not fit (Ollama): their count no longer grows with the request. */
+/** Some servers silently truncate what does not fit (Ollama): their count no longer grows with the request. */
 const STUCK = 2;
 const GROWN = 1.02;
 /** Smaller counts are made up, as by servers that always say the same. */
@@ -129,7 +129,7 @@ function checked({ limit_tokens, sent_tokens, reply_tokens }: OverflowNumbers, e
   return { input, limit: limit_tokens, ...(isReply && reply_tokens < limit_tokens ? { reply: reply_tokens } : {}) };
 }
 
-/** Of what is known neither to fit nor not to: how far the next request goes. */
+/** Share of the range between the largest accepted and the smallest refused request that the next one uses. */
 const FIRST_STEP = 0.7;
 const LATER_STEP = 0.5;
 /** Closer than this it is not searched. */

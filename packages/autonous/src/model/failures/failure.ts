@@ -26,7 +26,7 @@ export interface Failure {
   readonly status?: number;
   /** At most this many attempts, whatever the reason allows: nothing says that another one helps. */
   readonly most_attempts?: number;
-  /** The answer ended in good form, without a word that it is complete. */
+  /** The answer ended without an error, but without a finish reason. */
   readonly unfinished?: true;
   /** How long the server asks to wait. */
   readonly wait_ms?: number;

@@ -52,5 +52,5 @@ for (const { error, reason } of FAILURES) {
 test("a message is one line, and not longer than a person reads", () => {
   expect(readFailure(api(400, "a\n\n b"), 0).message).toBe("400 a b");
   expect(readFailure(api(400, "x".repeat(100_000)), 0).message.length).toBeLessThan(600);
-  expect(readFailure({}, 0).message).toBe("the server gave an error that says nothing");
+  expect(readFailure({}, 0).message).toBe("the server gave an error without a message");
 });

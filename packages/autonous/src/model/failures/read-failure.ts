@@ -110,7 +110,7 @@ function wordsOf({ type, code, name, error, status }: LooseError): string {
 function messageOf({ message, error, name }: LooseError): string {
   const inner = typeof error === "object" && error !== null ? (error as LooseError).message : error;
   const said = [message, inner, name].find((each) => typeof each === "string" && each.trim() !== "");
-  return oneLine(typeof said === "string" ? said : "the server gave an error that says nothing");
+  return oneLine(typeof said === "string" ? said : "the server gave an error without a message");
 }
 
 /** Errors about what cannot be parsed quote all of it. */

@@ -15,7 +15,7 @@ interface ReasoningRule {
   readonly missing?: { readonly text: string; readonly on: "calls" | "all" };
 }
 
-/** It is the thread that the model takes up again after its calls. In the member in which it came. */
+/** The model continues its reasoning after its calls. Sent in the member in which it came. */
 const OTHERS: ReasoningRule = { when: "with_calls", field: "reasoning_content" };
 const NEVER: ReasoningRule = { when: "never" };
 

@@ -2,7 +2,7 @@ import type { JSONObject } from "@ai-sdk/provider";
 import type { Effort, ModelSettings } from "./model-settings.ts";
 import type { Vendor, Vendors } from "./vendors.ts";
 
-/** How a server with chat format is told to think. What is left out it cannot be told, as far as is known. */
+/** How thinking is set on a server with chat format. A missing member: the server has no known option for it. */
 interface ThinkingRow {
   readonly on?: JSONObject;
   readonly off?: JSONObject;

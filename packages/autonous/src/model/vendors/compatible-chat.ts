@@ -55,7 +55,7 @@ export function chatCacheMark({ server, maker }: Vendors, model: string): Shared
   return takesMarks ? chatMembers({ cache_control: { type: "ephemeral" } }) : undefined;
 }
 
-/** Marks stand at messages; the library gives on those of parts. */
+/** Marks stand at messages; the library passes on only those of parts. */
 export function markParts(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
   return prompt.map((message) => {
     const { providerOptions } = message;

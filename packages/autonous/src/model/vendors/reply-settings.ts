@@ -19,7 +19,7 @@ export interface AskedModel {
   readonly settings: ModelSettings;
 }
 
-/** How a model is asked beside its prompt. */
+/** What is sent to a model besides its prompt. */
 export interface ReplyPlan {
   /** The longest reply, thinking included. Undefined: the server's own default. */
   readonly max_tokens?: number;

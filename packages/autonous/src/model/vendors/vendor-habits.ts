@@ -6,7 +6,7 @@ import type { ProviderParts } from "../provider-parts.ts";
 import { vendorsOfName } from "./vendors.ts";
 import type { Vendors } from "./vendors.ts";
 
-/** How the history of one request is told to the vendor that gets it. */
+/** How the history of one request is written for the vendor that gets it. */
 export interface Habits {
   readonly ids: CallIds;
   /** Whether the vendor, or its model behind another server, made what this model made. Undefined: its maker is not known. */
@@ -55,7 +55,7 @@ export function habitsOf({ name, kind, vendors }: RequestTarget): Habits {
   };
 }
 
-/** Servers that speak Anthropic's format often sign nothing, and want their reasoning back all the same. */
+/** Servers with Anthropic's format often sign nothing, and still want their reasoning back. */
 function inAnthropicsFormat(vendors: Vendors): Pick<Habits, "unsigned" | "missingThought"> {
   const unsigned = { anthropic: { signature: "" } };
   const { missing } = reasoningRule(vendors);

@@ -117,7 +117,7 @@ export function vendorsOfName(name: string): Vendors {
   return vendorsOf({ kind, model, base_url });
 }
 
-/** Behind an unknown server: the only ones that speak the format by themselves. */
+/** Behind an unknown server: kinds whose format has one maker. */
 const MAKER_OF_KIND: Readonly<Record<string, Vendor>> = { openai: "openai", google: "google" };
 
 function serverOf(base_url: string): Vendor {

@@ -20,14 +20,14 @@ const READ: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Chat completions, as chunks or one JSON. Calls are kept until the end, for servers send them in many ways and nobody watches
+ * Chat completions, as chunks or one JSON. Calls are kept until the end, since servers send them in many ways and nothing shows
  * them being written. Several choices are one answer: only one is asked for, and some servers put text and calls apart.
  */
 export class ChatAnswer implements AnswerReader {
   readonly #received: Received;
   readonly #calls: ChatCalls;
   #head: Json = { id: "chat", created: 0, model: "" };
-  /** Choices of which something was said in pieces: a whole message after them says it again. */
+  /** Choices that came in pieces: a complete message after them repeats their text. */
   readonly #inPieces = new Set<number>();
   isOver = false;
 

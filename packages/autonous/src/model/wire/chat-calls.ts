@@ -17,7 +17,7 @@ export class ChatCalls {
   readonly #onOpened: () => void;
   readonly #slots: Slot[] = [];
   readonly #byKey = new Map<string, Slot>();
-  /** Of each choice: pieces without an index go on with it. */
+  /** Of each choice: pieces without an index belong to it. */
   readonly #latest = new Map<number, Slot>();
 
   constructor(onOpened: () => void) {

@@ -21,7 +21,7 @@ const SPEAKING = [
   "errorMessage",
   "err_msg",
 ] as const;
-/** An error that says nothing that is known is asked about once more, not five times. */
+/** Attempts after an unknown error: one retry, not five. */
 const ONCE_MORE = 2;
 
 /** Whether a value in an answer is an error, and not a part of the answer. */
@@ -66,7 +66,7 @@ export function readRefusal(error: ServerError, nowMs: number): Error {
   }
   const known = readError(error, nowMs);
   if (known !== undefined) return new AttemptFailed(withWords(known, error));
-  const message = messageIn(error.body) || "the server sent an error that says nothing";
+  const message = messageIn(error.body) || "the server sent an error without a message";
   return new AttemptFailed({
     reason: "server_error",
     message: `the server said: ${message}`,
@@ -74,7 +74,7 @@ export function readRefusal(error: ServerError, nowMs: number): Error {
   });
 }
 
-/** A body that says nothing leaves the status, and its name. */
+/** For a body without a message: the status and its name. */
 function withWords(failure: Failure, { status, body, message }: ServerError): Failure {
   if (status === undefined || messageIn(body) !== "") return failure;
   const said = body.trim() === "" ? `${status} with an empty body` : `${status} ${message}`.trim();
