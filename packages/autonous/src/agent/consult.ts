@@ -30,11 +30,18 @@ export class NoReply extends Error {
   readonly code: Extract<ErrorCode, "Cancelled" | "Timeout" | "LimitReached" | "ModelFailed">;
   /** Of several models: what each of them failed of, in words. `cause` is of one of them. */
   readonly all: string | undefined;
+  /** The model that was asked. */
+  readonly provider: ModelProvider | undefined;
 
-  constructor(code: NoReply["code"], cause: unknown, all?: string) {
+  constructor(
+    code: NoReply["code"],
+    cause: unknown,
+    { all, provider }: { readonly all?: string; readonly provider?: ModelProvider } = {},
+  ) {
     super(all ?? (cause instanceof Error ? cause.message : String(cause)), { cause });
     this.code = code;
     this.all = all;
+    this.provider = provider;
   }
 
   /** For callers that ask for something other than a round. */
@@ -112,7 +119,7 @@ async function complete(run: Run, { request, provider, ...asking }: CompleteRequ
     if (run.signal.aborted) throw new NoReply("Cancelled", error);
     if (books.limit !== undefined) throw books.limit;
     if (late.aborted) throw new NoReply("Timeout", error);
-    if (!chanted.signal.aborted) throw new NoReply("ModelFailed", error);
+    if (!chanted.signal.aborted) throw new NoReply("ModelFailed", error, { provider });
     const spent = books.spentAtLast === undefined ? {} : { spent: books.spentAtLast };
     return { reply: { kind: "plain", text: said, finish: "stop" }, isChant: true, ...spent };
   }

@@ -318,3 +318,37 @@ test("a summary that a person asks for is written by the next model where one is
   expect(summary).toBe("It was done.");
   expect(switches(world)).toMatchObject([{ from: "test:a", to: "test:b" }]);
 });
+
+test("a model that took over for a summary and then fails is asked once, and is the one that is blamed", async () => {
+  const asked: string[] = [];
+  const model = (name: string, answer: (purpose: string) => ModelReply): ModelProvider => ({
+    name,
+    complete: async ({ purpose = "round" }) => {
+      asked.push(`${name} ${purpose}`);
+      return await Promise.resolve(answer(purpose));
+    },
+  });
+  const down = (): never => {
+    throw new ToolError("ModelFailed", "down", { reason: "server_error" });
+  };
+  const said = (text: string): ModelReply => ({ kind: "plain", finish: "stop", text });
+  const answer = said('{"tool_calls":[],"final_answer":"Done."}');
+  const history = Array.from({ length: 12 }, (_, at) => ({
+    role: at % 2 === 0 ? ("user" as const) : ("assistant" as const),
+    text: `${at} ${"word ".repeat(1000)}`,
+  }));
+  const { world, outcome } = await start(
+    [
+      model("script:a", down),
+      model("script:b", (purpose) => (purpose === "summary" ? said("In short.") : down())),
+      model("script:c", () => answer),
+    ],
+    { task: { ...TASK, history }, context_tokens: 12_000 },
+  );
+  expect(outcome).toMatchObject({ outcome: "completed", answer: "Done." });
+  expect(asked).toEqual(["script:a summary", "script:b summary", "script:b round", "script:c round"]);
+  expect(switches(world)).toMatchObject([
+    { from: "script:a", to: "script:b" },
+    { from: "script:b", to: "script:c" },
+  ]);
+});

@@ -33,8 +33,10 @@ export async function withFallback<T>(
     try {
       return await ask({ parent_id, ...(untried.size === 0 ? {} : { patience_ms: PATIENCE_MS }) });
     } catch (error) {
-      const failure = error instanceof NoReply ? failureOf(provider, error) : undefined;
+      // Asking for a summary first may have switched to another model, which is the one that failed.
+      const failure = error instanceof NoReply ? failureOf(error.provider ?? provider, error) : undefined;
       if (failure === undefined) throw error;
+      untried.delete(failure.provider);
       failed.push(failure);
       const next = nextOf(run, untried);
       if (next === undefined) throw summarise(failed, run);
@@ -93,5 +95,7 @@ function summarise(failed: readonly FailedModel[], run: Run): NoReply {
     ...failed.map(({ provider, error: { message } }) => `"${provider.name}": ${message}`),
     ...unpaid.map((name) => `"${name}": not asked, since it has no price and the cost is limited`),
   ];
-  return new NoReply("ModelFailed", error?.cause, `None of the ${told.length} models answered. ${told.join("; ")}`);
+  return new NoReply("ModelFailed", error?.cause, {
+    all: `None of the ${told.length} models answered. ${told.join("; ")}`,
+  });
 }
