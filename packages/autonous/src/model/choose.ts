@@ -36,6 +36,17 @@ const SERVED: readonly ServedRow[] = [
   { form: "compatible-plain:<model>@<url>", pattern: /^compatible-plain:(\S+)@(https?:\/\/\S+)$/i, create: (named) => createRemote(named, { kind: "compatible",  access: "compatible", protocol: "plain" }) },
 ];
 
+/** What people leave out. */
+// oxfmt-ignore
+const SLIPS = [
+  { pattern: /^compatible(-plain)?:[^\s@]+$/i,                 problem: "the server's address is missing (@http://127.0.0.1:11434/v1)" },
+  { pattern: /^compatible(-plain)?:\S+@(?!https?:\/\/)[^\s@]+$/i, problem: "the server's address has to begin with http:// or https://" },
+  { pattern: /^[A-Z][\w-]*:/,                                  problem: "the provider's name is in lower case" },
+  { pattern: /^[^\s:]+$/,                                      problem: "the provider before the model's name is missing (provider:model)" },
+  { pattern: /,\s*[^\s:,]+$/,                                  problem: "the provider before the name after the last comma is missing (provider:model)" },
+  { pattern: /\s/,                                            problem: "names of models have no spaces, and several models are separated by commas" },
+] as const;
+
 type SettingsOf = (model: string) => ModelSettings;
 
 /**
@@ -88,7 +99,9 @@ async function createOne(
     return context_tokens === undefined ? provider : { ...provider, context_tokens };
   }
   const forms = SERVED.map(({ form }) => form).join(", ");
-  const message = `Cannot use the model "${withoutPassword(setting)}": AUTONOUS_MODEL is one of ${forms}, or several of them separated by commas`;
+  const slip = SLIPS.find(({ pattern }) => pattern.test(setting));
+  const problem = slip === undefined ? "" : `${slip.problem}; `;
+  const message = `Cannot use the model "${withoutPassword(setting)}": ${problem}AUTONOUS_MODEL is one of ${forms}, or several of them separated by commas`;
   throw new ToolError("InvalidArguments", message, {
     setting: withoutPassword(setting),
     hint: "Set AUTONOUS_MODEL, or --model, to one of these.",

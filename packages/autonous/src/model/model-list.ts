@@ -18,21 +18,31 @@ export function splitModels(setting: string): readonly string[] {
   const models = parts.length === 1 ? parts : parts.map((each) => each.trim());
   const problem = problemOf(models);
   if (problem === undefined) return models;
-  throw new ToolError("InvalidArguments", `Cannot use the list of models "${withoutPassword(setting)}": ${problem}`, {
-    hint: "Separate models by commas, such as: anthropic:<model>, openai:<model>, compatible:<model>@<url>.",
+  const { why, hint = SEPARATE } = problem;
+  throw new ToolError("InvalidArguments", `Cannot use the list of models "${withoutPassword(setting)}": ${why}`, {
+    hint,
   });
 }
 
-function problemOf(models: readonly string[]): string | undefined {
+const SEPARATE = "Separate models by commas, such as: anthropic:<model>, openai:<model>, compatible:<model>@<url>.";
+
+function problemOf(models: readonly string[]): { readonly why: string; readonly hint?: string } | undefined {
   const isFile = (model: string): boolean => model.startsWith("script:");
   const isOpen = (model: string): boolean => /^,|,\s*$/.test(model) || (model === "" && models.length > 1);
-  if (models.some((each) => !isFile(each) && isOpen(each))) return "a comma has no model before or after it";
+  if (models.some((each) => !isFile(each) && isOpen(each))) return { why: "a comma has no model before or after it" };
   const unknown = models.find((each) => !isFile(each) && UNKNOWN.test(each));
-  if (unknown !== undefined)
-    return `"${withoutPassword(UNKNOWN.exec(unknown)?.[0].slice(1).trim() ?? "")}" is not a known kind of model`;
-  if (models.length > 1 && models.includes("direct")) return '"direct" is not a model, so it cannot stand in for one';
+  if (unknown !== undefined) {
+    const provider = withoutPassword(UNKNOWN.exec(unknown)?.[0].slice(1).trim() ?? "");
+    return {
+      why: `"${provider}" is not a known kind of model`,
+      hint: `Use one of ${KINDS.map((each) => `${each}:`).join(", ")}.`,
+    };
+  }
+  if (models.length > 1 && models.includes("direct"))
+    return { why: '"direct" is not a model, so it cannot stand in for one', hint: 'Remove "direct" from the list.' };
   const twice = models.find((each, index) => models.indexOf(each) !== index);
-  return twice === undefined ? undefined : `"${withoutPassword(twice)}" is listed twice`;
+  if (twice === undefined) return undefined;
+  return { why: `"${withoutPassword(twice)}" is listed twice`, hint: "List each model once." };
 }
 
 /** For messages: an address may carry a password, or a key. */
