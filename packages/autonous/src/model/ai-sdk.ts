@@ -14,6 +14,7 @@ import type { Failure } from "./failures/failure.ts";
 import { createGuardedFetch, REPLY_TIMES } from "./wire/guarded-fetch.ts";
 import type { ReplyTimes } from "./wire/guarded-fetch.ts";
 import type { Access } from "./keys.ts";
+import { lastWords } from "./last-words.ts";
 import { claudeRow } from "./vendors/claude-models.ts";
 import type { ModelSettings } from "./vendors/model-settings.ts";
 import { askFitting, inputTokens, replyTokens, wantsNewName } from "./vendors/output-limits.ts";
@@ -115,7 +116,7 @@ export function createAiSdkProvider(given: AiSdkOptions): ModelProvider {
           return { ...failure, message: clean(failure.message) };
         },
         giveUp: (failure, { attempts, stop }) =>
-          modelFailed([failure.message, stop].filter((each) => each !== "").join(", "), {
+          modelFailed(lastWords(failure, { stop, access }), {
             attempts,
             ...aboutFailure(failure, clock()),
           }),

@@ -28,6 +28,8 @@ export type AccessName = keyof typeof ACCESS;
 export interface Access {
   readonly base_url: string;
   readonly key?: string;
+  /** The variable that the key comes from, or would. */
+  readonly variable?: string;
 }
 
 /** Header values are printed in error messages when they are refused, so none that would be is sent. */
@@ -55,7 +57,8 @@ export function readAccess(name: AccessName, environment: Environment, server?: 
   const base = row.base === undefined ? undefined : environment[row.base];
   const address = server ?? (isSet(base) ? base : (row.server ?? ""));
   const said = server === undefined ? (row.base ?? "AUTONOUS_MODEL") : "AUTONOUS_MODEL";
-  return { base_url: readServer(address, { said, path: row.path }), ...(key === undefined ? {} : { key }) };
+  const base_url = readServer(address, { said, path: row.path });
+  return { base_url, variable: variable ?? row.keys[0] ?? "", ...(key === undefined ? {} : { key }) };
 }
 
 function isSet(value: string | undefined): value is string {
