@@ -7,7 +7,7 @@ import { EXAMPLE_MODELS } from "../model/scripted/example-models.ts";
 const AGENT_OPTIONS: readonly Parameter[] = [
   {
     name: "--model <name>",
-    meaning: `who answers, as AUTONOUS_MODEL names it: anthropic:${EXAMPLE_MODELS.anthropic}, compatible:<model>@<url>, …`,
+    meaning: `who answers, as AUTONOUS_MODEL names it: anthropic:${EXAMPLE_MODELS.anthropic}, compatible:<model>@<url>, …; several separated by commas: the next one is asked where one is down`,
   },
   { name: "--skill <name>", meaning: "work by this skill: its allowed-tools restrict the whole run" },
   { name: "--max-turns <n>", meaning: "rounds of model and calls at most, for each task" },
