@@ -78,7 +78,9 @@ function hasNoRoom(run: Run): boolean {
 /** What the server said, with the numbers that tell what to change. */
 function tooLarge(run: Run, { refusal, estimated }: Refused): NoReply {
   const { fixed, room, limit } = windowUse(run);
-  const reply = limit > room ? ` and ${count(limit - room)} of its ${count(limit)} are kept for the reply` : "";
+  // Without a number from the server, the size that it refused is what bounds the request.
+  const isForReply = limit > room && limitsOf(run).refused === undefined;
+  const reply = isForReply ? ` and ${count(limit - room)} of its ${count(limit)} are kept for the reply` : "";
   const why = hasNoRoom(run)
     ? `the system text and the tools alone take about ${count(fixed)} tokens, more than the ${count(room)} that fit${reply}; use a larger context window, or offer fewer tools`
     : `a request of about ${count(estimated)} tokens, ${count(fixed)} of them for the system text and the tools, cannot be made smaller`;

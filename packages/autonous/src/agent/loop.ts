@@ -1,5 +1,6 @@
 import { isParked, toolsFoundBy } from "@autonous/runtime";
 import type { ToolCallResult } from "@autonous/runtime";
+import { problemOfReply } from "../model/reply-words.ts";
 import { resultText } from "../model/prompt/result-text.ts";
 import type { AskedCall } from "./replies/asked-calls.ts";
 import { settleCalls } from "./calls.ts";
@@ -132,8 +133,9 @@ function correct(run: Run, { message, advice }: Extract<Round, { readonly kind: 
   run.invalidInARow += 1;
   run.messages.push({ role: "user", text: writeCorrection(message, run.provider.protocol ?? "plain") });
   if (run.invalidInARow < 2) return undefined;
-  const next = advice === undefined ? "" : `. ${advice}`;
-  return { code: "InvalidReply", message: `The model's reply could not be used, twice in a row. ${message}${next}` };
+  const why = problemOfReply(message);
+  const next = advice ?? "Try again or try another model";
+  return { code: "InvalidReply", message: `The model's reply could not be used, twice in a row: ${why}. ${next}` };
 }
 
 /** An answer that was cut off is continued, a few times; then it is shown as far as it goes. */

@@ -16,7 +16,7 @@ export const ERRORS = {
   InvalidArguments:       { class: "validation", hint: "Mend the named fields and call again." },
   InvalidCursor:          { class: "validation", hint: "Start again without a cursor." },
   VersionUnsupported:     { class: "validation", hint: "Leave `version` out, or name one that is served." },
-  InvalidReply:           { class: "validation", hint: "Try again or try another model; a server without working tool calls can be asked with `compatible-plain:` (docs/models.md)." },
+  InvalidReply:           { class: "validation", hint: "See docs/models.md: how to set up each server, and which tool calls it supports." },
 
   ToolNotAllowed:         { class: "policy", hint: "Use another tool, or have the tool allowed by the profile or configuration." },
   ApprovalRequired:       { class: "policy", hint: "Have a person approve this exact call." },

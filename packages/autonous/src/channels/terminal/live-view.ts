@@ -5,6 +5,7 @@ import { changeLines } from "./change-lines.ts";
 import { callWords, problemOf } from "./event-words.ts";
 import { noteLines } from "./note-lines.ts";
 import { outputLines } from "./output-lines.ts";
+import { problemOfReply } from "../../model/reply-words.ts";
 import { skillWords } from "../../store/skill-words.ts";
 import { switchWords } from "../../store/switch-words.ts";
 import { createProgressView } from "./progress-view.ts";
@@ -112,12 +113,11 @@ const UNDER_WAY: Readonly<Partial<Record<EventType, (payload: Payload) => string
   "tool_call.started": (payload) => `running ${callWords(payload)}`,
 };
 
-/** What is shown of an event; nothing of most. */
+/** What is shown of an event; nothing of most. A model that failed ends its task: the report on the task says why. */
 // oxfmt-ignore
 const LIVE: Readonly<Partial<Record<EventType, (payload: Payload, context: LiveContext) => readonly string[]>>> = {
   "turn.started":        ({ turn }, { screen }) => [line(screen, "bold", `turn ${String(turn)}`)],
   "model.completed":     modelLines,
-  "model.failed":        modelFailedLines,
   "model.switched":      (payload, { screen }) => paragraph(screen, switchWords(payload), { indent: "  ", style: "yellow" }),
   "tool_call.completed": completedLines,
   "tool_call.failed":    failedLines,
@@ -172,14 +172,11 @@ function paragraph(
 /** What the model says beside its calls. Its answer is the result of the run, and is not shown twice. */
 function modelLines({ kind, progress, message }: Payload, { screen }: LiveContext): readonly string[] {
   if (kind === "invalid")
-    return [line(screen, "red", "  the reply cannot be used"), ...paragraph(screen, String(message))];
+    return paragraph(screen, `the reply cannot be used: ${problemOfReply(String(message))}`, {
+      indent: "  ",
+      style: "red",
+    });
   return kind === "tool_calls" && progress !== "" ? paragraph(screen, String(progress), { indent: "  " }) : [];
-}
-
-/** Who pressed Ctrl-C knows, and is told how the task ended. */
-function modelFailedLines({ code, message }: Payload, { screen }: LiveContext): readonly string[] {
-  if (code === "Cancelled") return [];
-  return [line(screen, "red", "  the model failed"), ...paragraph(screen, String(message))];
 }
 
 function completedLines(payload: Payload, context: LiveContext): readonly string[] {
