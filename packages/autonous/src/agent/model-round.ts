@@ -68,13 +68,12 @@ function chant(run: Run, text: string): ReadReply {
 
 function failedRound(run: Run, { code, message, cause, all }: NoReply): Round & { readonly kind: "failed" } {
   const { name } = run.provider;
-  const reason = code === "ModelFailed" ? failureReason(cause) : undefined;
-  const refusal = message.replace(/^the model/, () => `The model "${name}"`);
   const told = {
     Cancelled: "The run was cancelled while the model was asked",
     Timeout: `${run.meter.reached(0, run.provider)?.message ?? "Stopped: the time of the run is over"}; the model was still being asked`,
     LimitReached: message,
-    ModelFailed: run.redact(all ?? (reason === "refused" ? refusal : `The model "${name}" did not answer: ${message}`)),
+    ModelFailed: run.redact(all ?? `The model "${name}" did not answer: ${message}`),
   };
+  const reason = code === "ModelFailed" ? failureReason(cause) : undefined;
   return { kind: "failed", code, message: told[code], ...(reason === undefined ? {} : { reason }) };
 }

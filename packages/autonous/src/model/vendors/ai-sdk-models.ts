@@ -27,6 +27,11 @@ interface KindRow {
 /** Some servers want any key, and the library wants one of every server. */
 const NO_KEY = "none";
 
+/** A blank variable counts as not set. The packages read theirs while they are loaded, and throw on a blank one. */
+function dropBlank(variable: string): void {
+  if (process.env[variable]?.trim() === "") delete process.env[variable];
+}
+
 /** Each kind of model server. Nothing is kept at the provider's: what it wants back goes along, encrypted by itself. */
 export const KINDS = {
   anthropic: {
@@ -38,6 +43,7 @@ export const KINDS = {
     // Nobody watches arguments while they are written, and servers that speak the same language do not know the word.
     providerOptions: { anthropic: { toolStreaming: false } },
     create: async ({ model, key = NO_KEY, base_url: baseURL, fetch }) => {
+      dropBlank("ANTHROPIC_BASE_URL");
       const { createAnthropic } = await import("@ai-sdk/anthropic");
       return createAnthropic({ apiKey: key, baseURL, fetch })(model);
     },
@@ -48,6 +54,7 @@ export const KINDS = {
     takesImages: true,
     providerOptions: { openai: { store: false } },
     create: async ({ model, key = NO_KEY, base_url: baseURL, fetch }) => {
+      dropBlank("OPENAI_BASE_URL");
       const { createOpenAI } = await import("@ai-sdk/openai");
       return createOpenAI({ apiKey: key, baseURL, fetch }).responses(model);
     },
@@ -57,6 +64,7 @@ export const KINDS = {
     wire: "chat",
     takesImages: true,
     create: async ({ model, key = NO_KEY, base_url: baseURL, fetch }) => {
+      dropBlank("OPENAI_BASE_URL");
       const { createOpenAI } = await import("@ai-sdk/openai");
       return createOpenAI({ apiKey: key, baseURL, fetch }).chat(model);
     },
