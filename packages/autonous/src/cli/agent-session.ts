@@ -233,7 +233,8 @@ class SessionState {
     const { estimated, input_tokens } = Object(payload["usage"]) as Readonly<Record<string, unknown>>;
     if (type === "model.completed" || type === "model.billed") {
       this.#isEstimated ||= estimated === true;
-      this.#isReported ||= input_tokens !== undefined && estimated !== true;
+      // What was paid for a failed attempt is shown as an estimate too: it counts against the limits.
+      this.#isReported ||= input_tokens !== undefined && (estimated !== true || type === "model.billed");
     }
     if (result === undefined) return;
     this.#running.delete(result.tool_call_id);

@@ -78,7 +78,8 @@ function stoppedBy({ limit, setting }: LimitRow, limits: AgentLimits): string {
 
 function usedText(row: LimitRow, used: Used): string {
   const amount = row.used(used);
-  if (Number.isNaN(amount)) return "what is used is not known: the model has no price";
+  if (Number.isNaN(amount))
+    return "what is used is not known: the model has no price; add one under prices in config.json";
   const { uncounted = 0 } = used;
   const cached = row.limit === "max_tokens" && uncounted > 0;
   return `${round(amount)} are used${cached ? ` (cache reads count by their price: ${uncounted} tokens fewer)` : ""}`;

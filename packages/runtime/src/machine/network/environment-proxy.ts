@@ -31,7 +31,10 @@ export function proxyFor(target: URL, environment: Environment): EnvironmentProx
   const value = (environment[variable] ?? "").trim();
   const text = /^[a-z][a-z\d+.-]*:\/\//i.test(value) ? value : `http://${value}`;
   const refuse = (why: string): ToolError =>
-    new ToolError("InvalidArguments", `Cannot use the proxy in ${variable}: ${why}`, { variable });
+    new ToolError("InvalidArguments", `Cannot use the proxy in ${variable}: ${why}`, {
+      variable,
+      hint: `Set ${variable} to an address such as http://proxy.example.org:3128, or list the server in NO_PROXY.`,
+    });
   if (!URL.canParse(text)) throw refuse("not a valid address (example: http://proxy.example.org:3128)");
   const url = new URL(text);
   if (!SUPPORTED.has(url.protocol))
