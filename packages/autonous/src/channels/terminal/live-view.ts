@@ -172,10 +172,7 @@ function paragraph(
 /** What the model says beside its calls. Its answer is the result of the run, and is not shown twice. */
 function modelLines({ kind, progress, message }: Payload, { screen }: LiveContext): readonly string[] {
   if (kind === "invalid")
-    return paragraph(screen, `the reply cannot be used: ${problemOfReply(String(message))}`, {
-      indent: "  ",
-      style: "red",
-    });
+    return [line(screen, "red", "  the reply cannot be used"), ...paragraph(screen, problemOfReply(String(message)))];
   return kind === "tool_calls" && progress !== "" ? paragraph(screen, String(progress), { indent: "  " }) : [];
 }
 
