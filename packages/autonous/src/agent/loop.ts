@@ -1,6 +1,6 @@
 import { isParked, toolsFoundBy } from "@autonous/runtime";
 import type { ToolCallResult } from "@autonous/runtime";
-import { problemOfReply } from "../model/reply-words.ts";
+import { problemOfReply } from "../model/failures/reply-words.ts";
 import { resultText } from "../model/prompt/result-text.ts";
 import type { AskedCall } from "./replies/asked-calls.ts";
 import { settleCalls } from "./calls.ts";

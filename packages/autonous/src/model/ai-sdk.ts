@@ -14,7 +14,7 @@ import type { Failure } from "./failures/failure.ts";
 import { createGuardedFetch, REPLY_TIMES } from "./wire/guarded-fetch.ts";
 import type { ReplyTimes } from "./wire/guarded-fetch.ts";
 import type { Access } from "./keys.ts";
-import { lastWords } from "./last-words.ts";
+import { lastWords } from "./failures/last-words.ts";
 import { claudeRow } from "./vendors/claude-models.ts";
 import type { ModelSettings } from "./vendors/model-settings.ts";
 import { askFitting, inputTokens, replyTokens, wantsNewName } from "./vendors/output-limits.ts";

@@ -5,7 +5,7 @@ import { changeLines } from "./change-lines.ts";
 import { callWords, problemOf } from "./event-words.ts";
 import { noteLines } from "./note-lines.ts";
 import { outputLines } from "./output-lines.ts";
-import { problemOfReply } from "../../model/reply-words.ts";
+import { problemOfReply } from "../../model/failures/reply-words.ts";
 import { skillWords } from "../../store/skill-words.ts";
 import { switchWords } from "../../store/switch-words.ts";
 import { createProgressView } from "./progress-view.ts";

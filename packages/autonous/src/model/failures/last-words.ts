@@ -1,5 +1,5 @@
 import type { Failure } from "./failure.ts";
-import type { Access } from "./keys.ts";
+import type { Access } from "../keys.ts";
 
 interface GivenUp {
   /** Why the model is not asked again; empty where the failure says it. */
