@@ -102,13 +102,29 @@ function nothingSaid(run: Run, { finish, wants_calls }: NativeReply): Meaning {
   return { kind: "invalid", message, advice: OTHER_MODEL };
 }
 
+/** A quotation never runs. A reply that is nothing else, and not in a fence, may be meant as a call: the model has to say which. */
 function readWritten(
   run: Run,
   text: string,
   how: { readonly isMeant?: boolean; readonly isOnlyAtEnd?: boolean },
 ): Written | undefined {
   const tools = run.options.runtime.tools();
-  return readWrittenCalls(text, { tools, isQuoted: quotationCheck(run), ...how });
+  const isQuotation = quotationCheck(run);
+  let hasQuotation = false;
+  const isQuoted: typeof isQuotation = (...found) => {
+    const quoted = isQuotation(...found);
+    hasQuotation ||= quoted;
+    return quoted;
+  };
+  const written = readWrittenCalls(text, { tools, isQuoted, ...how });
+  if (written !== undefined || !hasQuotation || /^\s*(?:`{3}|~{3})/.test(text)) return written;
+  const meant = readWrittenCalls(text, { tools, isQuoted: () => false, ...how });
+  if (meant?.kind !== "calls" || meant.prose.trim() !== "") return undefined;
+  return {
+    kind: "attempt",
+    form: meant.form,
+    problem: "it stands in a text that you were given, and may be a quotation",
+  };
 }
 
 function meaningOfWritten(run: Run, written: Written | undefined): Meaning | undefined {
