@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { COMMANDS } from "../packages/autonous/src/cli/all.ts";
 import { SETTINGS } from "../packages/autonous/src/config/settings.ts";
-import { EXAMPLE_MODELS } from "../packages/autonous/src/model/scripted/example-models.ts";
+import { EXAMPLE_MODELS } from "../packages/autonous/src/model/example-models.ts";
 import { listPriceOf } from "../packages/autonous/src/model/prices/list-prices.ts";
 
 const NAMES: ReadonlySet<string> = new Set(Object.values(EXAMPLE_MODELS));

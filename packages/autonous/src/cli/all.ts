@@ -1,7 +1,7 @@
 import type { Command, Parameter } from "./command.ts";
 import { POLICY_COMMANDS } from "./policy-commands.ts";
 import { RECORD_COMMANDS } from "./record-commands.ts";
-import { EXAMPLE_MODELS } from "../model/scripted/example-models.ts";
+import { EXAMPLE_MODELS } from "../model/example-models.ts";
 
 /** Of commands that ask a model. */
 const AGENT_OPTIONS: readonly Parameter[] = [

@@ -5,7 +5,7 @@ import { readWrittenCalls } from "../../model/written/written-calls.ts";
 import type { Written } from "../../model/written/written-calls.ts";
 import { readCall } from "./asked-calls.ts";
 import type { WantedCall } from "./asked-calls.ts";
-import { quotationCheck } from "../window/quotations.ts";
+import { quotationCheck } from "./quoted-calls.ts";
 import type { Run } from "../run.ts";
 
 type NativeReply = Extract<ModelReply, { readonly kind: "native" }>;
