@@ -26,7 +26,6 @@ const BY_CLASS = {
 
 export function exitCodeOf(code: ErrorCode): ExitCode {
   if (code === "ApprovalRequired") return EXIT.approval_needed;
-  if (code === "InvalidReply") return EXIT.failed; // the model's mistake, not the user's
   return code === "Cancelled" ? EXIT.interrupted : BY_CLASS[ERRORS[code].class];
 }
 
