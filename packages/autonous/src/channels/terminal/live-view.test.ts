@@ -44,6 +44,7 @@ const SHOWN = [
   { title: "a turn",                     event: event("turn.started", { turn: 2 }),                               shows: ["turn 2"] },
   { title: "what the model says",        event: event("model.completed", { kind: "tool_calls", progress: "Looking\nnow" }), shows: ["  Looking now"] },
   { title: "not the answer",             event: event("model.completed", { kind: "final", answer: "42" }),        shows: [] },
+  { title: "that a reply was cut off", event: event("model.completed", { kind: "cut", answer: "One, two" }), shows: ["  the reply was cut off at the output limit"] },
   { title: "what is wrong with a reply, without what the model is told", event: event("model.completed", { kind: "invalid", message: "Cannot use the reply: it is empty; call a tool" }), shows: ["  the reply cannot be used", "    it is empty"] },
   { title: "no failure of a model: the task ends with it, and says so", event: event("model.failed", { code: "ModelFailed", message: "no answer" }), shows: [] },
   { title: "that another model is asked", event: event("model.switched", { from: "anthropic:a", to: "openai:b", reason: "quota", message: "400 no \u001bcredit" }), shows: ["  Falling back to openai:b: anthropic:a is out of credit (400 no \\ecredit)"] },

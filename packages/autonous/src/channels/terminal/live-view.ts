@@ -173,6 +173,7 @@ function paragraph(
 function modelLines({ kind, progress, message }: Payload, { screen }: LiveContext): readonly string[] {
   if (kind === "invalid")
     return [line(screen, "red", "  the reply cannot be used"), ...paragraph(screen, problemOfReply(String(message)))];
+  if (kind === "cut") return [line(screen, "dim", "  the reply was cut off at the output limit")];
   return kind === "tool_calls" && progress !== "" ? paragraph(screen, String(progress), { indent: "  " }) : [];
 }
 
