@@ -33,9 +33,14 @@ function partsOf({ reasoning, text }: Reply): Json[] {
   ];
 }
 
+/** A vendor that signs its thoughts does so whatever else is odd: without the signature it would refuse its own reply. */
+function formOf({ odd }: Reply, given: Thoughts): Thoughts {
+  return odd.content_parts === true && given !== "reasoning_details" ? "parts" : given;
+}
+
 /** Of a reply that is not streamed. */
 export function thoughtsOf(reply: Reply, given: Thoughts): { readonly content: unknown; readonly fields: Json } {
-  const thoughts = reply.odd.content_parts ? "parts" : given;
+  const thoughts = formOf(reply, given);
   const { reasoning, text } = reply;
   if (thoughts === "think_tags") return { content: inTags(reply), fields: {} };
   if (thoughts === "parts") return { content: partsOf(reply), fields: {} };
@@ -52,7 +57,7 @@ interface Piece {
 
 /** The same as pieces of a stream, with the text. */
 export function* thoughtFrames(reply: Reply, given: Thoughts, pieces: Answering["pieces"]): Generator<Piece> {
-  const thoughts = reply.odd.content_parts ? "parts" : given;
+  const thoughts = formOf(reply, given);
   const { reasoning, text } = reply;
   if (thoughts === "think_tags") {
     for (const content of pieces(inTags(reply))) yield { kind: "text", delta: { content } };
