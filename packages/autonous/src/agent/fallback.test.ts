@@ -352,3 +352,34 @@ test("a model that took over for a summary and then fails is asked once, and is 
     { from: "script:b", to: "script:c" },
   ]);
 });
+
+test("the next model's server gets neither the key nor the reasoning of the one before", async () => {
+  const keys = { first: "sk-test-first-Zx81kQmPw02Lr5Vt", next: "sk-test-next-Hd73nBcWy64Kp1Sf" };
+  const [first, next] = await Promise.all([
+    startFakeModel({
+      key: keys.first,
+      script: { rounds: [{ reasoning: "Look first.", calls: [{ name: "look", arguments: { mark: "1" } }] }] },
+      faults: [{ kind: "out_of_credit", round: 2, times: "always" }],
+    }),
+    startFakeModel({ key: keys.next, script: { rounds: [{ text: "Done." }] } }),
+  ]);
+  onTestFinished(async () => void (await Promise.all([first.close(), next.close()])));
+  const anthropic = {
+    kind: "anthropic",
+    access: { base_url: `${first.url}/anthropic/v1`, key: keys.first },
+  } as const;
+  const chat = { kind: "openai-chat", access: { base_url: `${next.url}/openai/v1`, key: keys.next } } as const;
+  const { world, outcome } = await start([
+    ask("anthropic:m", first.url, anthropic),
+    ask("openai-chat:m", next.url, chat),
+  ]);
+  expect(outcome).toMatchObject({ outcome: "completed", answer: "Done.", calls: 1 });
+  expect(next.requests.map(({ key }) => key)).toEqual([keys.next]);
+  const sent = JSON.stringify(next.requests);
+  const kept = JSON.stringify(world.events);
+  const [, signature = ""] = /"signature":"([^"]{20,})"/.exec(kept) ?? [];
+  expect(signature).not.toBe("");
+  for (const secret of [keys.first, signature, "Look first."]) expect(sent).not.toContain(secret);
+  expect(kept).not.toContain(keys.first);
+  expect(kept).not.toContain(keys.next);
+});
