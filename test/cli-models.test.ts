@@ -116,7 +116,7 @@ test("a run that is killed while it waits to ask again keeps what the failed att
   expect(stdout).toContain(`"cost":${usage.cost}`);
 });
 
-test("a run that is killed after it fell back goes on with the model in use", async () => {
+test("a run that was killed after it fell back resumes with the model in use", async () => {
   const cwd = await workspace();
   const [empty, spare] = await Promise.all([withoutCredit(), fake({ script: LOOKS, faults: [{ kind: "hang" }] })]);
   const words = ["run", "--model", `${empty.setting},${spare.setting}`];
