@@ -69,9 +69,9 @@ export const REPLIES = {
   no_done:              { client: "uses it", formats: CHAT_ALIKE, about: "the stream ends without [DONE] or message_stop", change: (reply) => ({ ...reply, odd: { no_done: true } }) },
   stream_ignored:       { client: "uses it", wire: "json", about: "one JSON where a stream was asked for" },
   stream_ignored_as_events: { client: "uses it", wire: "json_as_events", about: "the same, said to be text/event-stream" },
-  finish_null:          { client: "uses it", formats: CHAT_ALIKE, about: "the reason for the end is null", change: endsWith(null) },
-  finish_empty:         { client: "uses it", formats: CHAT_ALIKE, about: "the reason for the end is empty", change: endsWith("") },
-  finish_missing:       { client: "uses it", formats: CHAT_ALIKE, about: "the reason for the end is left out", change: endsWith(undefined) },
+  finish_null:          { client: "uses it", formats: NOT_RESPONSES, about: "the reason for the end is null", change: endsWith(null) },
+  finish_empty:         { client: "uses it", formats: NOT_RESPONSES, about: "the reason for the end is empty", change: endsWith("") },
+  finish_missing:       { client: "uses it", formats: NOT_RESPONSES, about: "the reason for the end is left out", change: endsWith(undefined) },
   finish_unknown:       { client: "uses it", formats: NOT_RESPONSES, about: "the reason for the end is a word that no document has", change: endsWith("done_and_dusted") },
   usage_missing:        { client: "uses it", formats: CHAT, about: "nothing is said about tokens", change: (reply) => ({ ...reply, odd: { no_usage: true } }) },
 
