@@ -6,7 +6,7 @@ import { redact } from "@autonous/runtime";
 import { onTestFinished } from "vitest";
 import { openTelegram } from "../../packages/autonous/src/channels/telegram/channel.ts";
 import type { Telegram, TelegramOptions } from "../../packages/autonous/src/channels/telegram/channel.ts";
-import { RateLimit } from "../../packages/autonous/src/channels/telegram/rate-limit.ts";
+import { RateLimit } from "../../packages/autonous/src/channels/telegram/api/rate-limit.ts";
 import { Bell } from "../../packages/autonous/src/queue/bell.ts";
 import { deliver } from "../../packages/autonous/src/queue/deliver.ts";
 import { openStore } from "../../packages/autonous/src/store/open-store.ts";

@@ -2,16 +2,16 @@ import type { UserFromGetMe } from "grammy/types";
 import type { Bell } from "../../queue/bell.ts";
 import type { Commander } from "../../queue/commander.ts";
 import type { Store } from "../../store/store.ts";
-import { TelegramClient } from "./client.ts";
-import { TelegramFailure } from "./failure.ts";
+import { TelegramClient } from "./api/client.ts";
+import { TelegramFailure } from "./api/failure.ts";
 import { followEvents } from "./follow.ts";
-import { Poller } from "./poll.ts";
-import { Progress } from "./progress.ts";
-import { Questions } from "./questions.ts";
-import { monotonic } from "./rate-limit.ts";
-import type { RateLimit } from "./rate-limit.ts";
-import { createCommander } from "./send.ts";
-import { Strangers, takeIncoming } from "./take.ts";
+import { Poller } from "./incoming/poll.ts";
+import { Progress } from "./talk/progress.ts";
+import { Questions } from "./talk/questions.ts";
+import { monotonic } from "./api/rate-limit.ts";
+import type { RateLimit } from "./api/rate-limit.ts";
+import { createCommander } from "./outgoing/send.ts";
+import { Strangers, takeIncoming } from "./incoming/take.ts";
 
 export interface TelegramOptions {
   readonly token: string;

@@ -1,5 +1,5 @@
 import { askForBot, BadToken } from "./channel.ts";
-import { TelegramClient } from "./client.ts";
+import { TelegramClient } from "./api/client.ts";
 
 export interface TelegramCheck {
   readonly outcome: "ok" | "warning" | "failed";

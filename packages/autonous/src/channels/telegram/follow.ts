@@ -1,7 +1,7 @@
 import type { Bell } from "../../queue/bell.ts";
 import type { Store } from "../../store/store.ts";
-import type { Progress } from "./progress.ts";
-import type { Questions } from "./questions.ts";
+import type { Progress } from "./talk/progress.ts";
+import type { Questions } from "./talk/questions.ts";
 
 export interface FollowOptions {
   readonly store: Store;

@@ -1,14 +1,14 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ADA, scratchPlace } from "../../../../../test/support/telegram-channel.ts";
-import type { Place } from "../../../../../test/support/telegram-channel.ts";
-import { TELEGRAM_LIMITS } from "../../../../../tools/fake-telegram/server.ts";
-import { NotSent } from "../../queue/commander.ts";
-import type { Outgoing, OutboxRow, Store } from "../../store/store.ts";
-import { TelegramClient } from "./client.ts";
-import { Questions } from "./questions.ts";
-import { RateLimit } from "./rate-limit.ts";
+import { ADA, scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
+import type { Place } from "../../../../../../test/support/telegram-channel.ts";
+import { TELEGRAM_LIMITS } from "../../../../../../tools/fake-telegram/server.ts";
+import { NotSent } from "../../../queue/commander.ts";
+import type { Outgoing, OutboxRow, Store } from "../../../store/store.ts";
+import { TelegramClient } from "../api/client.ts";
+import { Questions } from "../talk/questions.ts";
+import { RateLimit } from "../api/rate-limit.ts";
 import { createCommander } from "./send.ts";
 
 const FREE = new RateLimit({ chatMs: 0, groupMs: 0, anyMs: 0 });

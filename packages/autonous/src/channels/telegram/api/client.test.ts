@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
-import { ADA, scratchPlace } from "../../../../../test/support/telegram-channel.ts";
-import type { Place } from "../../../../../test/support/telegram-channel.ts";
+import { ADA, scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
+import type { Place } from "../../../../../../test/support/telegram-channel.ts";
 import { fileMs, TelegramClient } from "./client.ts";
 import { TelegramFailure } from "./failure.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { ADA, scratchPlace } from "../../../../../test/support/telegram-channel.ts";
-import { BadToken } from "./channel.ts";
+import { ADA, scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
+import { BadToken } from "../channel.ts";
 
 const MINUTE = 60_000;
 

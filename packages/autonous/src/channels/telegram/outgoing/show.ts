@@ -1,5 +1,5 @@
 import type { Api } from "grammy";
-import type { TelegramClient } from "./client.ts";
+import type { TelegramClient } from "../api/client.ts";
 import { splitText } from "./split-text.ts";
 import type { Part } from "./split-text.ts";
 

@@ -1,6 +1,6 @@
-import { isObject, parseKept } from "../../store/kept-json.ts";
-import type { Store } from "../../store/store.ts";
-import type { Incoming, Pressed, Written } from "./incoming.ts";
+import { isObject, parseKept } from "../../../store/kept-json.ts";
+import type { Store } from "../../../store/store.ts";
+import type { Incoming, Pressed, Written } from "./read-update.ts";
 
 interface BacklogOptions {
   readonly store: Store;

@@ -1,6 +1,6 @@
 import type { Chat, Message, MessageOrigin, User } from "grammy/types";
-import { nameInHeading } from "../../model/prompt/quoted.ts";
-import type { Quotation } from "../../model/prompt/quoted.ts";
+import { nameInHeading } from "../../../model/prompt/quoted.ts";
+import type { Quotation } from "../../../model/prompt/quoted.ts";
 
 /** Words of others in a message. */
 export interface TelegramQuotation extends Quotation {

@@ -1,5 +1,5 @@
 import { makeVisible } from "@autonous/runtime";
-import type { Outgoing, OutboxRow, ShownMessage } from "../../store/store.ts";
+import type { Outgoing, OutboxRow, ShownMessage } from "../../../store/store.ts";
 import { MESSAGE_LIMIT } from "./split-text.ts";
 
 /** How each level of `display` is written. */

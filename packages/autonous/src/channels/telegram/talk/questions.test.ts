@@ -1,14 +1,14 @@
 import type { ApprovalRequest } from "@autonous/runtime";
 import { expect, test } from "vitest";
-import { makeRequest } from "../../../../../test/support/approval-request.ts";
-import { ADA, scratchPlace } from "../../../../../test/support/telegram-channel.ts";
-import type { Place } from "../../../../../test/support/telegram-channel.ts";
-import type { ChatMessage } from "../../../../../tools/fake-telegram/server.ts";
-import type { Store } from "../../store/store.ts";
-import { TelegramClient } from "./client.ts";
+import { makeRequest } from "../../../../../../test/support/approval-request.ts";
+import { ADA, scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
+import type { Place } from "../../../../../../test/support/telegram-channel.ts";
+import type { ChatMessage } from "../../../../../../tools/fake-telegram/server.ts";
+import type { Store } from "../../../store/store.ts";
+import { TelegramClient } from "../api/client.ts";
 import { makeKeyboard, makeQuestion, readButton } from "./question.ts";
 import { Questions } from "./questions.ts";
-import { RateLimit } from "./rate-limit.ts";
+import { RateLimit } from "../api/rate-limit.ts";
 
 const BOB = 77;
 

@@ -1,11 +1,11 @@
-import { withQuotations } from "../../model/prompt/quoted.ts";
-import type { Store } from "../../store/store.ts";
-import type { TelegramClient } from "./client.ts";
-import { runCommand } from "./commands.ts";
-import type { CommandParts } from "./commands.ts";
-import { laneOf } from "./incoming.ts";
-import type { Incoming, Pressed, Written } from "./incoming.ts";
-import { showPlain } from "./show.ts";
+import { withQuotations } from "../../../model/prompt/quoted.ts";
+import type { Store } from "../../../store/store.ts";
+import type { TelegramClient } from "../api/client.ts";
+import { runCommand } from "../talk/commands.ts";
+import type { CommandParts } from "../talk/commands.ts";
+import { laneOf } from "./read-update.ts";
+import type { Incoming, Pressed, Written } from "./read-update.ts";
+import { showPlain } from "../outgoing/show.ts";
 
 export interface TakeParts extends CommandParts {
   readonly store: Store;

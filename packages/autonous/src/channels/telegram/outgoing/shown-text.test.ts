@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Outgoing, OutboxRow } from "../../store/store.ts";
+import type { Outgoing, OutboxRow } from "../../../store/store.ts";
 import { countJoined, shownText } from "./shown-text.ts";
 
 // oxfmt-ignore

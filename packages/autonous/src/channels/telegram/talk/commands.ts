@@ -1,11 +1,11 @@
 import { makeVisible } from "@autonous/runtime";
-import type { Store, Task, TaskAnswer } from "../../store/store.ts";
-import { isOver } from "../../store/task-states.ts";
-import type { TaskState } from "../../store/task-states.ts";
-import type { TelegramClient } from "./client.ts";
-import { laneOf, personOf } from "./incoming.ts";
-import type { Written } from "./incoming.ts";
-import { showPlain } from "./show.ts";
+import type { Store, Task, TaskAnswer } from "../../../store/store.ts";
+import { isOver } from "../../../store/task-states.ts";
+import type { TaskState } from "../../../store/task-states.ts";
+import type { TelegramClient } from "../api/client.ts";
+import { laneOf, personOf } from "../incoming/read-update.ts";
+import type { Written } from "../incoming/read-update.ts";
+import { showPlain } from "../outgoing/show.ts";
 
 export interface CommandParts {
   readonly store: Store;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { ADA, scratchPlace } from "../../../../../test/support/telegram-channel.ts";
+import { ADA, scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
 import { Backlog } from "./backlog.ts";
-import type { Written } from "./incoming.ts";
+import type { Written } from "./read-update.ts";
 
 const NOW = 10_000_000;
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { scratchPlace } from "../../../../../test/support/telegram-channel.ts";
-import type { Place } from "../../../../../test/support/telegram-channel.ts";
+import { scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
+import type { Place } from "../../../../../../test/support/telegram-channel.ts";
 
 /** Says something and gives what the channel answered. */
 async function say(place: Place, text: string): Promise<string> {

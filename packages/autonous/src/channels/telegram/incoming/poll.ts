@@ -1,14 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Update, UserFromGetMe } from "grammy/types";
-import type { Store } from "../../store/store.ts";
-import { StoreError } from "../../store/store-error.ts";
+import type { Store } from "../../../store/store.ts";
+import { StoreError } from "../../../store/store-error.ts";
 import { Backlog } from "./backlog.ts";
-import type { TelegramClient } from "./client.ts";
-import { MENU } from "./commands.ts";
-import { TelegramFailure } from "./failure.ts";
-import { readUpdate, WANTED_UPDATES } from "./incoming.ts";
-import type { Incoming } from "./incoming.ts";
-import { showPlain } from "./show.ts";
+import type { TelegramClient } from "../api/client.ts";
+import { MENU } from "../talk/commands.ts";
+import { TelegramFailure } from "../api/failure.ts";
+import { readUpdate, WANTED_UPDATES } from "./read-update.ts";
+import type { Incoming } from "./read-update.ts";
+import { showPlain } from "../outgoing/show.ts";
 
 export interface PollOptions {
   readonly client: TelegramClient;

@@ -1,18 +1,18 @@
 import { randomBytes } from "node:crypto";
 import type { Approval, ApprovalRequest } from "@autonous/runtime";
 import { InputFile } from "grammy";
-import { isObject, parseKept } from "../../store/kept-json.ts";
-import type { Store } from "../../store/store.ts";
-import { checkOffer } from "../check-offer.ts";
-import type { TelegramClient } from "./client.ts";
-import { fileMs } from "./client.ts";
-import { TelegramFailure } from "./failure.ts";
-import type { FailureKind } from "./failure.ts";
-import { laneOf, personOf } from "./incoming.ts";
-import type { Pressed } from "./incoming.ts";
+import { isObject, parseKept } from "../../../store/kept-json.ts";
+import type { Store } from "../../../store/store.ts";
+import { checkOffer } from "../../check-offer.ts";
+import type { TelegramClient } from "../api/client.ts";
+import { fileMs } from "../api/client.ts";
+import { TelegramFailure } from "../api/failure.ts";
+import type { FailureKind } from "../api/failure.ts";
+import { laneOf, personOf } from "../incoming/read-update.ts";
+import type { Pressed } from "../incoming/read-update.ts";
 import { answerOf, isBoundTo, makeKeyboard, makeQuestion, outcomeOf, readButton } from "./question.ts";
 import type { PressedButton } from "./question.ts";
-import { NO_PREVIEW } from "./show.ts";
+import { NO_PREVIEW } from "../outgoing/show.ts";
 
 export interface QuestionParts {
   readonly store: Store;

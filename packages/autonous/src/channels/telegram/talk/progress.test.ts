@@ -1,12 +1,12 @@
 import { makeId } from "@autonous/runtime";
 import type { EventType } from "@autonous/runtime";
 import { expect, test } from "vitest";
-import { ADA, scratchPlace } from "../../../../../test/support/telegram-channel.ts";
-import type { Place } from "../../../../../test/support/telegram-channel.ts";
-import type { Lease } from "../../store/store.ts";
-import { TelegramClient } from "./client.ts";
+import { ADA, scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
+import type { Place } from "../../../../../../test/support/telegram-channel.ts";
+import type { Lease } from "../../../store/store.ts";
+import { TelegramClient } from "../api/client.ts";
 import { Progress } from "./progress.ts";
-import { RateLimit } from "./rate-limit.ts";
+import { RateLimit } from "../api/rate-limit.ts";
 
 async function record({ store, bell }: Place, { task }: Lease, type: EventType, payload: object): Promise<void> {
   const { task_id, run_id, trace_id } = task;

@@ -1,11 +1,11 @@
 import { makeVisible } from "@autonous/runtime";
 import type { EventType, RuntimeEvent } from "@autonous/runtime";
-import { isObject, parseKept } from "../../store/kept-json.ts";
-import type { Store } from "../../store/store.ts";
-import { switchWords } from "../../store/switch-words.ts";
-import { callText, farText } from "../terminal/event-words.ts";
-import type { TelegramClient } from "./client.ts";
-import { chatOf } from "./incoming.ts";
+import { isObject, parseKept } from "../../../store/kept-json.ts";
+import type { Store } from "../../../store/store.ts";
+import { switchWords } from "../../../store/switch-words.ts";
+import { callText, farText } from "../../terminal/event-words.ts";
+import type { TelegramClient } from "../api/client.ts";
+import { chatOf } from "../incoming/read-update.ts";
 
 export interface ProgressOptions {
   readonly store: Store;

@@ -1,8 +1,8 @@
 import { makeVisible } from "@autonous/runtime";
 import type { Approval, ApprovalAnswer, ApprovalRequest, ApprovalState } from "@autonous/runtime";
 import type { InlineKeyboardMarkup, MessageEntity } from "grammy/types";
-import { requestLines } from "../terminal/request-lines.ts";
-import { MESSAGE_LIMIT } from "./split-text.ts";
+import { requestLines } from "../../terminal/request-lines.ts";
+import { MESSAGE_LIMIT } from "../outgoing/split-text.ts";
 
 /** How many characters of what would run stand in the question itself; all of it is sent as a file where it has more. */
 const BODY_LIMIT = 3000;
