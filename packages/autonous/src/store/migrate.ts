@@ -7,6 +7,7 @@ import { RECORD as RECORD_TABLES } from "./migrations/0004-record.ts";
 import { DISPLAY } from "./migrations/0005-display.ts";
 import { CALLS } from "./migrations/0006-calls.ts";
 import { SKILL } from "./migrations/0007-skill.ts";
+import { ORIGIN } from "./migrations/0008-origin.ts";
 import { StoreError } from "./store-error.ts";
 
 export interface Migration {
@@ -30,6 +31,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 6, name: "calls", sql: CALLS, breaking: true },
   // An older version would do a task without the restriction that it was given with.
   { version: 7, name: "skill", sql: SKILL, breaking: true },
+  { version: 8, name: "origin", sql: ORIGIN },
 ];
 
 const CREATE = `create table if not exists migrations (

@@ -66,6 +66,8 @@ export interface Task {
   readonly text: string;
   /** Restricts the task from its start. */
   readonly skill: string | null;
+  /** What the channel noted of the message, to answer it. In its own words: nobody else reads it. */
+  readonly origin: string | null;
   readonly state: TaskState;
   /** Since it was put in, or since a person put it back. */
   readonly attempts: number;
@@ -92,6 +94,8 @@ export interface Message {
   readonly user?: string;
   /** The skill that restricts the task. */
   readonly skill?: string;
+  /** What the channel has to know of it when it is answered. */
+  readonly origin?: string;
   /** Not before this time. What is behind it in the lane waits too. */
   readonly run_at?: number;
 }

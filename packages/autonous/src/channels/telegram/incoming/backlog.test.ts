@@ -7,7 +7,17 @@ const NOW = 10_000_000;
 
 function written(update_id: number, given: Partial<Written> = {}): Written {
   const text = `message ${update_id}`;
-  return { kind: "written", update_id, chat: ADA, isPrivate: true, user: ADA, sent_at: NOW, text, ...given };
+  return {
+    kind: "written",
+    update_id,
+    message_id: update_id,
+    chat: ADA,
+    isPrivate: true,
+    user: ADA,
+    sent_at: NOW,
+    text,
+    ...given,
+  };
 }
 
 test("what was kept survives a kill, and what is given again after it is not counted twice", async () => {

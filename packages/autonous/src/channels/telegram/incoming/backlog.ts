@@ -115,8 +115,8 @@ export class Backlog {
   #placeStranger(incoming: Incoming): void {
     if (incoming.kind === "pressed" || !incoming.isPrivate) return;
     if (this.#strangers.has(incoming.chat) || this.#strangers.size >= MOST_STRANGERS) return;
-    const { kind, update_id, chat, user, isPrivate, sent_at } = incoming;
-    this.#strangers.set(chat, { kind, update_id, chat, user, isPrivate, sent_at, text: "" });
+    const { kind, update_id, message_id, chat, user, isPrivate, sent_at } = incoming;
+    this.#strangers.set(chat, { kind, update_id, message_id, chat, user, isPrivate, sent_at, text: "" });
   }
 
   #leave(chat: number): void {

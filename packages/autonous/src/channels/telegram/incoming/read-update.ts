@@ -1,12 +1,13 @@
-import type { Message, Update } from "grammy/types";
+import type { MaybeInaccessibleMessage, Message, Update } from "grammy/types";
+import type { Address } from "../address.ts";
 import type { TelegramQuotation } from "./quotations.ts";
 import { isPassedOn, quotationsOf } from "./quotations.ts";
 
 /** What somebody wrote, with only what is needed of it: it may be kept for a while. */
-export interface Written {
+export interface Written extends Address {
   readonly kind: "written";
   readonly update_id: number;
-  readonly chat: number;
+  readonly message_id: number;
   readonly isPrivate: boolean;
   readonly user: number;
   /** Milliseconds since the epoch, by Telegram's clock. */
@@ -27,7 +28,7 @@ export interface Pressed {
   readonly user: number;
   readonly data: string;
   /** The message that carries the button. Undefined where Telegram does not say. */
-  readonly on?: { readonly chat: number; readonly message_id: number };
+  readonly on?: Address & { readonly message_id: number };
 }
 
 export type Incoming = Written | Pressed;
@@ -53,7 +54,7 @@ export function readUpdate(update: Update, options: ReadOptions): Incoming | und
     query_id: id,
     user: from.id,
     data,
-    ...(on === undefined ? {} : { on: { chat: on.chat.id, message_id: on.message_id } }),
+    ...(on === undefined ? {} : { on: { ...addressOfMessage(on), message_id: on.message_id } }),
   };
 }
 
@@ -96,7 +97,8 @@ function readMessage(update_id: number, message: Message, { bot, redact }: ReadO
   return {
     kind: "written",
     update_id,
-    chat: chat.id,
+    ...addressOfMessage(message),
+    message_id: message.message_id,
     isPrivate,
     user: from.id,
     sent_at: date * 1000,
@@ -123,18 +125,10 @@ function addressedTo(bot: string, text: string): string | undefined {
   return mention !== null && isMe(mention[1]) ? text.slice(mention[0].length) : text;
 }
 
-/** The chat's name in the queue: its tasks run one at a time and in order. */
-export function laneOf(chat: number): string {
-  return `telegram:${chat}`;
-}
-
-/** Undefined where the lane is not one of Telegram's. */
-export function chatOf(lane: string): number | undefined {
-  const number = /^telegram:(-?\d{1,16})$/.exec(lane)?.[1];
-  return number === undefined ? undefined : Number(number);
-}
-
-/** Whoever asked for something, or answered, by Telegram. */
-export function personOf(user: number): string {
-  return `telegram:${user}`;
+/** A reply in a group without topics has a thread, too: only a message that is in a topic is answered in one. */
+function addressOfMessage(message: MaybeInaccessibleMessage): Address {
+  const { chat } = message;
+  if (message.date === 0 || message.is_topic_message !== true) return { chat: chat.id };
+  const { message_thread_id: thread } = message;
+  return { chat: chat.id, ...(thread === undefined ? {} : { thread }) };
 }

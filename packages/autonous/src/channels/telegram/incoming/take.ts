@@ -3,7 +3,8 @@ import type { Store } from "../../../store/store.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { runCommand } from "../talk/commands.ts";
 import type { CommandParts } from "../talk/commands.ts";
-import { laneOf } from "./read-update.ts";
+import { writeOrigin } from "../origin.ts";
+import { laneOf } from "../address.ts";
 import type { Incoming, Pressed, Written } from "./read-update.ts";
 import { showPlain } from "../outgoing/show.ts";
 
@@ -23,16 +24,17 @@ export async function takeIncoming(incoming: Incoming, parts: TakeParts): Promis
     return;
   }
   if (!parts.allowed.has(incoming.user)) return parts.strangers.answer(incoming, parts.client);
-  const { chat, unread, update_id, user } = incoming;
+  const { unread, update_id, user } = incoming;
   const text = taskText(incoming);
-  if (unread !== undefined && incoming.isPrivate) showPlain(parts.client, chat, onlyText(unread, text));
+  if (unread !== undefined && incoming.isPrivate) showPlain(parts.client, incoming, onlyText(unread, text));
   if (text === "" || (await runCommand(incoming, parts))) return;
   await parts.store.inbox.ingest({
     source: "telegram",
     external_id: `${parts.bot_id}:${update_id}`,
-    lane: laneOf(chat),
+    lane: laneOf(incoming),
     text,
     user: String(user),
+    origin: writeOrigin(incoming),
   });
   parts.onTask();
 }
@@ -66,13 +68,14 @@ export class Strangers {
     this.#clock = clock;
   }
 
-  answer({ user, chat, isPrivate }: Written, client: TelegramClient): void {
+  answer(written: Written, client: TelegramClient): void {
+    const { user, isPrivate } = written;
     if (!isPrivate || this.#told.has(user) || !this.mayAnswer()) return;
     if (this.#told.size >= REMEMBERED) this.#told.clear();
     this.#told.add(user);
     showPlain(
       client,
-      chat,
+      written,
       `You are not on the list of this bot. Its owner can add you with your number: ${user} (AUTONOUS_TELEGRAM_ALLOWED_USERS)`,
     );
   }

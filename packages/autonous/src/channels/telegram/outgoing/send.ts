@@ -8,7 +8,8 @@ import type { Outgoing, OutboxRow, ShownMessage, Store } from "../../../store/st
 import type { TelegramClient } from "../api/client.ts";
 import { fileMs } from "../api/client.ts";
 import { TelegramFailure } from "../api/failure.ts";
-import { chatOf } from "../incoming/read-update.ts";
+import { addressOf, inTopic, laneOf } from "../address.ts";
+import type { Address } from "../address.ts";
 import type { Questions } from "../talk/questions.ts";
 import { sendPart } from "./show.ts";
 import { BETWEEN, countJoined, isShown, LOUD, shownText } from "./shown-text.ts";
@@ -27,8 +28,8 @@ export interface SendParts {
 
 /** What is known only here, whatever the store does. */
 interface Memory {
-  /** By chat: of the answer that is in the middle of being sent, what Telegram has. */
-  readonly parts: Map<number, Sent>;
+  /** By lane: of the answer that is in the middle of being sent, what Telegram has. */
+  readonly parts: Map<string, Sent>;
   /** By row: how often the time for a file was over. */
   readonly late: Map<number, number>;
 }
@@ -44,7 +45,7 @@ interface Sending<Content extends Outgoing = Outgoing> {
   /** What goes out in the same message. */
   readonly joined: readonly OutboxRow[];
   readonly content: Content;
-  readonly chat: number;
+  readonly to: Address;
   readonly parts: Required<SendParts>;
   readonly memory: Memory;
   /** Whether the phone of the person stays quiet. */
@@ -61,10 +62,10 @@ export function createCommander(given: SendParts): Commander {
     channel: "telegram",
     countJoined,
     async send(row, joined = []) {
-      const chat = chatOf(row.chat);
-      if (chat === undefined) throw new NotSent(`"${row.chat}" is no chat of Telegram's`, { forGood: true });
+      const to = addressOf(row.chat);
+      if (to === undefined) throw new NotSent(`"${row.chat}" is no chat of Telegram's`, { forGood: true });
       try {
-        return await sendTo({ row, joined, content: row.content, chat, parts, memory });
+        return await sendTo({ row, joined, content: row.content, to, parts, memory });
       } catch (error) {
         throw error instanceof TelegramFailure ? notSent(error) : error;
       }
@@ -78,7 +79,7 @@ async function sendTo(sending: Sending): Promise<Receipt> {
     return await sendContent(sending);
   } catch (error) {
     if (!(error instanceof TelegramFailure) || error.movedTo === undefined) throw error;
-    return await sendContent({ ...sending, chat: error.movedTo });
+    return await sendContent({ ...sending, to: { ...sending.to, chat: error.movedTo } });
   }
 }
 
@@ -127,42 +128,42 @@ async function sendShown(sending: Sending<ShownMessage>): Promise<Receipt> {
 }
 
 async function sendParts(messages: readonly Part[], sending: Sending): Promise<Receipt> {
-  const { row, chat, parts, memory } = sending;
+  const { row, to, parts, memory } = sending;
   if (messages.length <= 1) return { receipt: await sendOne(messages[0] ?? EMPTY, sending) };
   let sent = await sentOf(sending);
   for (const message of messages.slice(sent.count)) {
     sent = { row: row.id, count: sent.count + 1, receipt: await sendOne(message, sending) };
-    memory.parts.set(chat, sent); // before the record, which a full disk may refuse: it is not sent again all the same
-    await parts.store.kv.set(partKey(chat), `${row.id} ${sent.count}`);
+    memory.parts.set(laneOf(to), sent); // before the record, which a full disk may refuse: it is not sent again all the same
+    await parts.store.kv.set(partKey(to), `${row.id} ${sent.count}`);
   }
   return sent.receipt === undefined ? {} : { receipt: sent.receipt };
 }
 
 /** In order within a chat, so there is one in the middle of being sent at most. */
-function partKey(chat: number): string {
-  return `telegram:part:${chat}`;
+function partKey(to: Address): string {
+  return `telegram:part:${laneOf(to).slice("telegram:".length)}`;
 }
 
-async function sentOf({ row, chat, parts, memory }: Sending): Promise<Sent> {
-  const known = memory.parts.get(chat);
+async function sentOf({ row, to, parts, memory }: Sending): Promise<Sent> {
+  const known = memory.parts.get(laneOf(to));
   if (known?.row === row.id) return known;
-  const before = /^(\d+) (\d+)$/.exec((await parts.store.kv.get(partKey(chat))) ?? "");
+  const before = /^(\d+) (\d+)$/.exec((await parts.store.kv.get(partKey(to))) ?? "");
   return { row: row.id, count: before !== null && Number(before[1]) === row.id ? Number(before[2]) : 0 };
 }
 
-async function sendOne(part: Part, { chat, parts, silent = false }: Sending): Promise<string> {
+async function sendOne(part: Part, { to, parts, silent = false }: Sending): Promise<string> {
   const options = silent ? { disable_notification: true } : {};
-  const { message_id } = await parts.client.send(chat, (api, signal) =>
-    sendPart(api, { chat, part, ...options }, signal),
+  const { message_id } = await parts.client.send(to.chat, (api, signal) =>
+    sendPart(api, { to, part, ...options }, signal),
   );
   return String(message_id);
 }
 
-async function sendLongText({ content, chat, parts }: Sending<Extract<Outgoing, { kind: "text" }>>): Promise<Receipt> {
+async function sendLongText({ content, to, parts }: Sending<Extract<Outgoing, { kind: "text" }>>): Promise<Receipt> {
   const bytes = Buffer.from(content.text.toWellFormed());
   const caption = cut(`The whole answer is in this file; it begins:\n\n${content.text}`, CAPTION_LIMIT);
-  const work = sendingDocument(chat, new InputFile(bytes, "answer.md"), caption);
-  const { message_id } = await parts.client.send(chat, work, parts.fileMs(bytes.length));
+  const work = sendingDocument(to, new InputFile(bytes, "answer.md"), caption);
+  const { message_id } = await parts.client.send(to.chat, work, parts.fileMs(bytes.length));
   return { receipt: String(message_id) };
 }
 
@@ -172,7 +173,7 @@ const MOST_BYTES = 50_000_000;
 const MOST_LATE = 3;
 
 async function sendFile(sending: Sending<Extract<Outgoing, { kind: "file" }>>): Promise<Receipt> {
-  const { row, content, chat, parts, memory } = sending;
+  const { row, content, to, parts, memory } = sending;
   const folder = runPath(parts.state_dir, row.run_id);
   const path = join(folder, content.artifact);
   if (!path.startsWith(`${folder}${sep}`))
@@ -183,9 +184,9 @@ async function sendFile(sending: Sending<Extract<Outgoing, { kind: "file" }>>): 
   if (bytes === 0) return await insteadOf(sending, "is empty");
   const late = memory.late.get(row.id) ?? 0;
   if (late >= MOST_LATE) return await insteadOf(sending, "could not be sent: the line is too slow for it");
-  const work = sendingDocument(chat, new InputFile(path, content.name), cut(content.caption ?? "", CAPTION_LIMIT));
+  const work = sendingDocument(to, new InputFile(path, content.name), cut(content.caption ?? "", CAPTION_LIMIT));
   try {
-    const { message_id } = await parts.client.send(chat, work, parts.fileMs(bytes));
+    const { message_id } = await parts.client.send(to.chat, work, parts.fileMs(bytes));
     memory.late.delete(row.id);
     return { receipt: String(message_id) };
   } catch (error) {
@@ -194,8 +195,9 @@ async function sendFile(sending: Sending<Extract<Outgoing, { kind: "file" }>>): 
   }
 }
 
-function sendingDocument(chat: number, file: InputFile, caption: string): Parameters<TelegramClient["send"]>[1] & Work {
-  return (api, signal) => api.sendDocument(chat, file, caption === "" ? {} : { caption }, signal);
+function sendingDocument(to: Address, file: InputFile, caption: string): Parameters<TelegramClient["send"]>[1] & Work {
+  return (api, signal) =>
+    api.sendDocument(to.chat, file, { ...inTopic(to), ...(caption === "" ? {} : { caption }) }, signal);
 }
 type Work = (...given: Parameters<Parameters<TelegramClient["send"]>[1]>) => Promise<{ readonly message_id: number }>;
 
@@ -219,10 +221,10 @@ async function sizeOf(path: string): Promise<number | undefined> {
 
 async function sendQuestion({
   content,
-  chat,
+  to,
   parts,
 }: Sending<Extract<Outgoing, { kind: "approval" }>>): Promise<Receipt> {
-  const receipt = await parts.questions.ask(content.approval_id, chat);
+  const receipt = await parts.questions.ask(content.approval_id, to);
   return receipt === undefined ? {} : { receipt };
 }
 

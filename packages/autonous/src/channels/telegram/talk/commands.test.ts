@@ -90,6 +90,7 @@ test("a /cancel that comes again after a crash does not reach the next task", as
   const written = {
     kind: "written",
     update_id: 9,
+    message_id: 9,
     chat: 42,
     isPrivate: true,
     user: 42,

@@ -3,7 +3,7 @@ import type { Store, Task, TaskAnswer } from "../../../store/store.ts";
 import { isOver } from "../../../store/task-states.ts";
 import type { TaskState } from "../../../store/task-states.ts";
 import type { TelegramClient } from "../api/client.ts";
-import { laneOf, personOf } from "../incoming/read-update.ts";
+import { laneOf, personOf } from "../address.ts";
 import type { Written } from "../incoming/read-update.ts";
 import { showPlain } from "../outgoing/show.ts";
 
@@ -55,7 +55,7 @@ export async function runCommand(written: Written, parts: CommandParts): Promise
   const name = word.toLowerCase(); // keyboards of telephones like to begin with a capital
   if (!Object.hasOwn(COMMANDS, name)) return false;
   const answer = await COMMANDS[name as keyof typeof COMMANDS].run({ written, rest: rest.trim(), parts });
-  showPlain(parts.client, written.chat, answer);
+  showPlain(parts.client, written, answer);
   return true;
 }
 
@@ -80,7 +80,7 @@ async function queued({ store }: CommandParts, lane: string): Promise<readonly T
 }
 
 async function status({ written, parts }: Given): Promise<string> {
-  const lane = laneOf(written.chat);
+  const lane = laneOf(written);
   const [current, waiting] = [await inHand(parts, lane), await queued(parts, lane)];
   if (current === undefined && waiting.length === 0) return "Nothing is going on in this chat.";
   const count = waiting.length === MOST_COUNTED ? `${MOST_COUNTED} or more` : String(waiting.length);
@@ -94,7 +94,7 @@ async function status({ written, parts }: Given): Promise<string> {
 }
 
 async function tasks({ written, parts }: Given): Promise<string> {
-  const page = await parts.store.tasks.list({ lane: laneOf(written.chat), limit: MOST_LISTED });
+  const page = await parts.store.tasks.list({ lane: laneOf(written), limit: MOST_LISTED });
   if (page.tasks.length === 0) return "There are no tasks in this chat yet.";
   const more = page.next === null ? [] : ["… and older ones"];
   return [...page.tasks.map(lineOf), ...more].join("\n");
@@ -151,7 +151,7 @@ async function chosen(
   byDefault: (lane: string) => Promise<Task | undefined>,
 ): Promise<Task | undefined> {
   const { kv } = parts.store;
-  const lane = laneOf(written.chat);
+  const lane = laneOf(written);
   if (rest !== "") return await named(rest, lane, parts);
   const before = /^(\d+) (\S+)$/.exec((await kv.get(CHOSEN)) ?? "");
   if (before !== null && Number(before[1]) === written.update_id) return await named(before[2] ?? "", lane, parts);

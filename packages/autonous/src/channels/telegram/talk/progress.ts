@@ -5,7 +5,8 @@ import type { Store } from "../../../store/store.ts";
 import { switchWords } from "../../../store/switch-words.ts";
 import { callText, farText } from "../../terminal/event-words.ts";
 import type { TelegramClient } from "../api/client.ts";
-import { chatOf } from "../incoming/read-update.ts";
+import { addressOf, inTopic } from "../address.ts";
+import type { Address } from "../address.ts";
 
 export interface ProgressOptions {
   readonly store: Store;
@@ -26,6 +27,7 @@ const MANY_TASKS = 10_000;
 const KEPT = "telegram:progress";
 
 interface Shown {
+  readonly to: Address;
   readonly task_id: string;
   readonly since: number;
   turn: number;
@@ -80,11 +82,11 @@ const ENDS: ReadonlySet<EventType> = new Set([
 /** One message for each chat that says how far its task is, changed now and then and removed at the end. */
 export class Progress {
   readonly #options: Required<ProgressOptions>;
-  readonly #shown = new Map<number, Shown>();
+  readonly #shown = new Map<string, Shown>();
   /** Messages that nobody needs any more, until Telegram has removed them. */
   #leaving: readonly Left[] = [];
-  /** The chats of tasks; null for tasks of other channels. */
-  readonly #chats = new Map<string, number | null>();
+  /** The lanes of tasks; null for tasks of other channels. */
+  readonly #lanes = new Map<string, string | null>();
 
   constructor(options: ProgressOptions) {
     this.#options = { firstMs: FIRST_MS, everyMs: EVERY_MS, ...options };
@@ -104,47 +106,49 @@ export class Progress {
   async hear({ type, task_id, payload }: RuntimeEvent): Promise<void> {
     const change = CHANGES[type];
     if (task_id === null || (change === undefined && !ENDS.has(type))) return;
-    const chat = await this.#chatOf(task_id);
-    if (chat === null) return;
-    if (change === undefined) return await this.#end(chat, task_id);
-    change(this.#begin(chat, task_id), payload);
+    const lane = await this.#laneOf(task_id);
+    const to = lane === null ? undefined : addressOf(lane);
+    if (lane === null || to === undefined) return;
+    if (change === undefined) return await this.#end(lane, task_id);
+    change(this.#begin(lane, task_id, to), payload);
   }
 
   /** Shows what has changed where it is time to. */
   async show(): Promise<void> {
     await this.#removeLeaving();
     const now = this.#options.clock();
-    for (const [chat, shown] of this.#shown) {
-      await this.#type(chat, shown, now);
+    for (const shown of this.#shown.values()) {
+      await this.#type(shown, now);
       if (now < shown.nextAt || now < shown.since + this.#options.firstMs) continue;
       const text = textOf(shown);
       if (text === shown.text) continue;
       shown.nextAt = now + this.#options.everyMs;
-      await this.#write(chat, shown, text);
+      await this.#write(shown, text);
     }
   }
 
-  #begin(chat: number, task_id: string): Shown {
-    const known = this.#shown.get(chat);
+  #begin(lane: string, task_id: string, to: Address): Shown {
+    const known = this.#shown.get(lane);
     if (known?.task_id === task_id) return known;
     const fresh = { turn: 0, fallback: "", call: "", call_id: undefined, far: "", text: "", nextAt: 0, typingAt: 0 };
-    const shown = { task_id, since: this.#options.clock(), ...fresh };
-    this.#shown.set(chat, known?.message_id === undefined ? shown : { ...shown, message_id: known.message_id });
-    return this.#shown.get(chat) ?? shown;
+    const shown = { to, task_id, since: this.#options.clock(), ...fresh };
+    this.#shown.set(lane, known?.message_id === undefined ? shown : { ...shown, message_id: known.message_id });
+    return this.#shown.get(lane) ?? shown;
   }
 
-  async #end(chat: number, task_id: string): Promise<void> {
-    const shown = this.#shown.get(chat);
+  async #end(lane: string, task_id: string): Promise<void> {
+    const shown = this.#shown.get(lane);
     if (shown?.task_id !== task_id) return;
-    this.#shown.delete(chat);
+    this.#shown.delete(lane);
     if (shown.message_id === undefined) return;
-    this.#leaving = [...this.#leaving, { chat, message_id: shown.message_id }];
+    this.#leaving = [...this.#leaving, { chat: shown.to.chat, message_id: shown.message_id }];
     await this.#removeLeaving();
   }
 
-  async #write(chat: number, shown: Shown, text: string): Promise<void> {
+  async #write(shown: Shown, text: string): Promise<void> {
     const { client } = this.#options;
-    const { message_id } = shown;
+    const { message_id, to } = shown;
+    const { chat } = to;
     if (message_id !== undefined) {
       // Deleted by somebody, or the same text: harmless, and the next change comes by itself.
       const isTaken = await client.trySend(chat, (api, signal) =>
@@ -153,7 +157,7 @@ export class Progress {
       if (isTaken !== undefined) shown.text = text;
       return;
     }
-    const options = { disable_notification: true };
+    const options = { disable_notification: true, ...inTopic(to) };
     const sent = await client.trySend(chat, (api, signal) => api.sendMessage(chat, text, options, signal));
     if (sent === undefined) return;
     shown.message_id = sent.message_id;
@@ -162,10 +166,13 @@ export class Progress {
   }
 
   /** Until there is a message that tells more. */
-  async #type(chat: number, shown: Shown, now: number): Promise<void> {
+  async #type(shown: Shown, now: number): Promise<void> {
     if (shown.message_id !== undefined || now < shown.typingAt) return;
     shown.typingAt = now + TYPING_MS;
-    await this.#options.client.attempt(chat, (api, signal) => api.sendChatAction(chat, "typing", {}, signal));
+    const { to } = shown;
+    await this.#options.client.attempt(to.chat, (api, signal) =>
+      api.sendChatAction(to.chat, "typing", inTopic(to), signal),
+    );
   }
 
   /** What Telegram does not do now, because it is asked to wait or is away, is done later: also after a restart. */
@@ -185,7 +192,7 @@ export class Progress {
   }
 
   async #keep(): Promise<void> {
-    const standing = [...this.#shown].flatMap(([chat, { message_id }]) =>
+    const standing = [...this.#shown.values()].flatMap(({ to: { chat }, message_id }) =>
       message_id === undefined ? [] : [{ chat, message_id }],
     );
     const byChat = Map.groupBy([...this.#leaving, ...standing], ({ chat }) => chat);
@@ -193,14 +200,14 @@ export class Progress {
     await this.#options.store.kv.set(KEPT, JSON.stringify(Object.fromEntries(kept)));
   }
 
-  async #chatOf(task_id: string): Promise<number | null> {
-    const known = this.#chats.get(task_id);
+  async #laneOf(task_id: string): Promise<string | null> {
+    const known = this.#lanes.get(task_id);
     if (known !== undefined) return known;
     const task = (await this.#options.store.tasks.get(task_id))?.task;
-    const chat = task?.source === "telegram" ? (chatOf(task.lane) ?? null) : null;
-    if (this.#chats.size >= MANY_TASKS) this.#chats.clear();
-    this.#chats.set(task_id, chat);
-    return chat;
+    const lane = task?.source === "telegram" ? task.lane : null;
+    if (this.#lanes.size >= MANY_TASKS) this.#lanes.clear();
+    this.#lanes.set(task_id, lane);
+    return lane;
   }
 }
 

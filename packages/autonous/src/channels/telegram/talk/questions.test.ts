@@ -206,9 +206,10 @@ test("a question is asked once, with its file, while the store cannot record tha
   const request = makeRequest({ now: Date.now(), task_id, run_id, chat: `telegram:${ADA}`, user: "42", params });
   await store.approvals.open(request);
 
-  for (let i = 0; i < 4; i++) await expect(questions.ask(request.approval_id, ADA)).rejects.toThrow("the disk is full");
+  for (let i = 0; i < 4; i++)
+    await expect(questions.ask(request.approval_id, { chat: ADA })).rejects.toThrow("the disk is full");
   isFull = false;
-  const receipt = await questions.ask(request.approval_id, ADA);
+  const receipt = await questions.ask(request.approval_id, { chat: ADA });
   const [file, question, ...more] = telegram.answers();
   expect([file?.document?.file_name, more]).toEqual([`${request.approval_id}.txt`, []]);
   expect(receipt?.split(":")[0]).toBe(String(question?.message_id));

@@ -8,7 +8,8 @@ import type { TelegramClient } from "../api/client.ts";
 import { fileMs } from "../api/client.ts";
 import { TelegramFailure } from "../api/failure.ts";
 import type { FailureKind } from "../api/failure.ts";
-import { laneOf, personOf } from "../incoming/read-update.ts";
+import { inTopic, laneOf, personOf } from "../address.ts";
+import type { Address } from "../address.ts";
 import type { Pressed } from "../incoming/read-update.ts";
 import { answerOf, isBoundTo, makeKeyboard, makeQuestion, outcomeOf, readButton } from "./question.ts";
 import type { PressedButton } from "./question.ts";
@@ -24,9 +25,8 @@ export interface QuestionParts {
   readonly onAnswer: () => void;
 }
 
-interface OpenQuestion {
+interface OpenQuestion extends Address {
   readonly approval_id: string;
-  readonly chat: number;
   readonly message_id: number;
 }
 
@@ -48,32 +48,37 @@ export class Questions {
   #open: readonly OpenQuestion[] | undefined;
   /** By request: asked and not recorded yet, because the store failed. Not to be asked again. */
   readonly #asked = new Map<string, { readonly question: OpenQuestion; readonly receipt: string }>();
-  /** By chat: the request whose file was sent last. */
-  readonly #whole = new Map<number, string>();
+  /** By key of the record: the request whose file was sent last. */
+  readonly #whole = new Map<string, string>();
 
   constructor(parts: QuestionParts) {
     this.#parts = parts;
   }
 
   /** Gives the receipt by which a button is known. Undefined where nobody has to be asked any more. */
-  async ask(approval_id: string, chat: number): Promise<string | undefined> {
+  async ask(approval_id: string, to: Address): Promise<string | undefined> {
     if (this.#asked.has(approval_id)) return await this.#record(approval_id);
     const { store, client, clock } = this.#parts;
     const approval = await store.approvals.get(approval_id);
     if (approval === undefined || approval.state !== "pending") return undefined;
     const { request } = approval;
     const { text, entities, whole } = makeQuestion(request, { now: clock() });
-    if (whole !== undefined) await this.#sendWholeOnce(request, whole, chat);
+    if (whole !== undefined) await this.#sendWholeOnce(request, whole, to);
     const nonce = randomBytes(6).toString("base64url");
-    const { message_id } = await client.send(chat, (api, signal) =>
+    const { message_id } = await client.send(to.chat, (api, signal) =>
       api.sendMessage(
-        chat,
+        to.chat,
         text,
-        { entities: [...entities], link_preview_options: NO_PREVIEW, reply_markup: makeKeyboard(request, nonce) },
+        {
+          entities: [...entities],
+          link_preview_options: NO_PREVIEW,
+          reply_markup: makeKeyboard(request, nonce),
+          ...inTopic(to),
+        },
         signal,
       ),
     );
-    const question = { approval_id, chat, message_id };
+    const question = { approval_id, ...to, message_id };
     this.#asked.set(approval_id, { question, receipt: receiptFor(message_id, nonce) });
     return await this.#record(approval_id);
   }
@@ -154,7 +159,7 @@ export class Questions {
     const { store } = this.#parts;
     const asked = await store.outbox.receiptOf(button.approval_id);
     if (asked === undefined) return "The question is not on record yet: press again in a moment";
-    if (on === undefined || asked.chat !== laneOf(on.chat)) return "This button counts only in the chat that was asked";
+    if (on === undefined || asked.chat !== laneOf(on)) return "This button counts only in the chat that was asked";
     if (asked.receipt !== receiptFor(on.message_id, button.nonce))
       return "This button is out of date: use the newest message that asks for this";
     if (!isBoundTo(button, request)) return "This button belongs to another request";
@@ -177,16 +182,16 @@ export class Questions {
   }
 
   /** However often the question itself has to be tried. In order within a chat, so one has to be remembered for each. */
-  async #sendWholeOnce({ approval_id }: ApprovalRequest, whole: string, chat: number): Promise<void> {
+  async #sendWholeOnce({ approval_id }: ApprovalRequest, whole: string, to: Address): Promise<void> {
     const { client, store } = this.#parts;
-    const key = `telegram:whole:${chat}`;
-    if ((this.#whole.get(chat) ?? (await store.kv.get(key))) === approval_id) return;
+    const key = `telegram:whole:${laneOf(to).slice("telegram:".length)}`;
+    if ((this.#whole.get(key) ?? (await store.kv.get(key))) === approval_id) return;
     const bytes = Buffer.from(whole);
     const file = new InputFile(bytes, `${approval_id}.txt`);
-    const caption = "All of what is asked for below";
+    const options = { caption: "All of what is asked for below", ...inTopic(to) };
     const timeoutMs = fileMs(bytes.length);
-    await client.send(chat, (api, signal) => api.sendDocument(chat, file, { caption }, signal), timeoutMs);
-    this.#whole.set(chat, approval_id);
+    await client.send(to.chat, (api, signal) => api.sendDocument(to.chat, file, options, signal), timeoutMs);
+    this.#whole.set(key, approval_id);
     await store.kv.set(key, approval_id);
   }
 
