@@ -1,22 +1,22 @@
-// Control characters, the ones that turn the direction of text, and invisible ones: what can make text lie to its reader.
-const HIDDEN =
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb]|\p{Variation_Selector}|[\u{e0000}-\u{e007f}]/gu;
+import { JOINED_TEXT } from "./joined-text.ts";
+
+/** Control characters, the ones that change the direction of text, and invisible ones: text that misleads its reader. */
+const HIDDEN = String.raw`[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufff9-\ufffb]|\p{Bidi_Control}|\p{Default_Ignorable_Code_Point}`;
+const PLAIN = /^[\x20-\x7e]*$/;
+const HIDDEN_OR_JOINED = new RegExp(`(?<joined>${JOINED_TEXT})|${HIDDEN}`, "gv");
 const LINE_AND_TAB = new Set(["\n", "\t"]);
 
 // oxfmt-ignore
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t", "\u001b": "\\e", "\0": "\\0" };
 
-/** Text on one line in which nothing is hidden: `\n`, `\e`, `\u{202e}`. */
+/** Text on one line in which nothing is hidden: `\n`, `\e`, `\u{202e}`. Emoji and joined letters stay as they are. */
 export function makeVisible(text: string): string {
-  return text.replace(
-    HIDDEN,
-    (character) => SHORT[character] ?? `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
-  );
+  return replaceHidden(text, writeOut);
 }
 
 /** The same for text of several lines: line ends and tabs stay. */
 export function makeVisibleLines(text: string): string {
-  return text.replace(HIDDEN, (character) => (LINE_AND_TAB.has(character) ? character : makeVisible(character)));
+  return replaceHidden(text, (character) => (LINE_AND_TAB.has(character) ? character : writeOut(character)));
 }
 
 /**
@@ -25,7 +25,16 @@ export function makeVisibleLines(text: string): string {
  */
 export function visibleJson(value: unknown, indent = 0): string {
   // A line end in JSON text is never part of a value.
-  return JSON.stringify(value, null, indent).replace(HIDDEN, (text) => (text === "\n" ? text : escapeJson(text)));
+  return replaceHidden(JSON.stringify(value, null, indent), (text) => (text === "\n" ? text : escapeJson(text)));
+}
+
+function replaceHidden(text: string, write: (character: string) => string): string {
+  if (PLAIN.test(text)) return text;
+  return text.replace(HIDDEN_OR_JOINED, (found, joined: string | undefined) => joined ?? write(found));
+}
+
+function writeOut(character: string): string {
+  return SHORT[character] ?? `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }
 
 function escapeJson(text: string): string {

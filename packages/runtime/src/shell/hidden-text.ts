@@ -1,10 +1,15 @@
-/** What makes a command look like another one. Emoji keep their joiners. */
+import { JOINED_TEXT } from "../output/joined-text.ts";
+
+/** Emoji, and joiners between letters of scripts that join: they hide nothing. */
+const JOINED = new RegExp(JOINED_TEXT, "gv");
+
+/** What makes a command look like another one. */
 // oxfmt-ignore
 const HIDDEN = [
   { why: "it holds a carriage return, which hides what stands before it", shape: /\r/ },
   { why: "it holds a control character",                                  shape: /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/ },
   { why: "it holds characters that turn the direction of text",           shape: /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/ },
-  { why: "it holds characters that cannot be seen",                       shape: /\u034f|[\u00ad\u115f\u1160\u180e\u200b\u200c\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]|[\u{17b4}\u{17b5}\u{180b}-\u{180d}]|(?<!\p{Extended_Pictographic}\ufe0f?|[\u{1f3fb}-\u{1f3ff}])\u200d/u },
+  { why: "it holds characters that cannot be seen",                       shape: /\p{Default_Ignorable_Code_Point}|[\ufff9-\ufffb]/u },
   { why: "it holds a line separator that shells do not know",             shape: /[\u0085\u2028\u2029]/ },
 ] as const;
 
@@ -17,7 +22,8 @@ const LOOK_ALIKE =
 /** Why a text may show something else than what runs, or undefined. Line breaks and tabs are what they seem. */
 export function hidesSomething(text: string): string | undefined {
   if (PLAIN.test(text)) return undefined;
-  return HIDDEN.find(({ shape }) => shape.test(text))?.why;
+  const rest = text.replace(JOINED, "");
+  return HIDDEN.find(({ shape }) => shape.test(rest))?.why;
 }
 
 /** The same for text outside quotes, where spaces and look-alikes of letters mislead as well. */
