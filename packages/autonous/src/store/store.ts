@@ -10,12 +10,12 @@ import type {
 import type { AuditFilter, AuditPage } from "./audit-filter.ts";
 import type { Upkeep } from "./kept-runs.ts";
 import type { RecordedRow } from "./events.ts";
-import type { Outgoing } from "./outgoing.ts";
+import type { Outbox, Outgoing } from "./outgoing.ts";
 import type { RecordChecks } from "./record-checks.ts";
 import type { TaskState, WorkingState } from "./task-states.ts";
 
 export type { ForgottenRun, OldRun, Upkeep } from "./kept-runs.ts";
-export type { Outgoing, ShownMessage } from "./outgoing.ts";
+export type { Outbox, OutboxRow, Outgoing, ShownMessage } from "./outgoing.ts";
 
 /**
  * What the others ask of the store. Every method is one whole transaction: when it returns, what it did survives kill
@@ -154,36 +154,6 @@ export interface Inbox {
    * number of both. What waits only because the clock was set back may begin. Anybody may call it.
    */
   recover(leaseMs: number): Promise<number>;
-}
-
-export interface OutboxRow {
-  readonly id: number;
-  readonly task_id: string;
-  readonly run_id: string;
-  readonly channel: string;
-  readonly chat: string;
-  readonly content: Outgoing;
-  /** How often it was tried in vain. */
-  readonly attempts: number;
-  readonly created_at: number;
-}
-
-export interface Outbox {
-  /**
-   * What is to be sent and due, in order within each chat; first the first of every chat, then the second of every chat.
-   * What stands behind one that waits for its next attempt waits with it.
-   */
-  pending(options: { readonly limit: number; readonly channel?: string }): Promise<readonly OutboxRow[]>;
-  /** The channel took it, and gave this receipt. Saying so again changes nothing. */
-  markSent(id: number, receipt?: string): Promise<void>;
-  /** The channel did not take it; it is due again at `next_at`. */
-  markFailed(id: number, failure: { readonly error: string; readonly next_at: number }): Promise<void>;
-  /** It can never be taken (the chat is gone). What stands behind it goes on. */
-  giveUp(id: number, error: string): Promise<void>;
-  /** When the next one is due, over all channels unless one is named; null: none waits. */
-  nextDueAt(channel?: string): Promise<number | null>;
-  /** What the channel gave for the question of this approval. */
-  receiptOf(approval_id: string): Promise<{ readonly chat: string; readonly receipt: string } | undefined>;
 }
 
 export interface TaskPage {

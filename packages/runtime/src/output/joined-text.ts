@@ -3,11 +3,11 @@
  * (👩‍💻, ❤️, 1️⃣, 🏴󠁧󠁢󠁥󠁮󠁧󠁿) and between letters of scripts that join (Persian می‌خواهم, Sinhala ශ්‍රී). Between Latin letters
  * they only make two words look alike, and count as hidden.
  */
+// oxfmt-ignore
 const JOINING_SCRIPTS = [
-  ..."Adlm Arab Beng Deva Gujr Guru Java Khmr Knda Mand Mlym Mong Mymr Nkoo Orya Phag Rohg Sinh Sogd Syrc Taml Telu Tibt".split(
-    " ",
-  ),
-];
+  "Adlm", "Arab", "Beng", "Deva", "Gujr", "Guru", "Java", "Khmr", "Knda", "Mand", "Mlym", "Mong", "Mymr", "Nkoo", "Orya",
+  "Phag", "Rohg", "Sinh", "Sogd", "Syrc", "Taml", "Telu", "Tibt",
+] as const;
 const LETTER = String.raw`[[\p{L}\p{M}]&&[${JOINING_SCRIPTS.map((script) => String.raw`\p{scx=${script}}`).join("")}]]`;
 const BETWEEN_LETTERS = String.raw`(?<=${LETTER})[\u200c\u200d](?=${LETTER})`;
 
