@@ -1,4 +1,4 @@
-import { JOINED_TEXT } from "./joined-text.ts";
+import { JOINED_TEXT } from "../text/joined-text.ts";
 
 /** Control characters, the ones that change the direction of text, and invisible ones: text that misleads its reader. */
 const HIDDEN = String.raw`[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufff9-\ufffb]|\p{Bidi_Control}|\p{Default_Ignorable_Code_Point}`;

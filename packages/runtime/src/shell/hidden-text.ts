@@ -1,4 +1,4 @@
-import { JOINED_TEXT } from "../output/joined-text.ts";
+import { JOINED_TEXT } from "../text/joined-text.ts";
 
 /** Emoji, and joiners between letters of scripts that join: they hide nothing. */
 const JOINED = new RegExp(JOINED_TEXT, "gv");
