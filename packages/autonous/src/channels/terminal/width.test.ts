@@ -9,6 +9,9 @@ const WIDTHS = [
   { title: "Japanese and full width",   text: "ファイルＡ",       width: 10 },
   { title: "Korean",                    text: "파일",             width: 4 },
   { title: "emoji",                     text: "😀✅",             width: 4 },
+  { title: "a sign drawn as an emoji",  text: "❤\ufe0f",          width: 2 },
+  { title: "joined emoji",              text: "👩\u200d💻",        width: 4 },
+  { title: "Persian",                   text: "می\u200cخواهم",    width: 7 },
   { title: "letters with accents",      text: "e\u0301a",         width: 2 },
   { title: "a tower of marks",          text: `e${"\u0301".repeat(40)}`, width: 39 },
   { title: "lines and bars",            text: "│█░─",             width: 4 },
@@ -27,6 +30,11 @@ test("what is too wide is cut, and says so; a wide character is not cut in half"
   expect(cutTo("文件文件", 5)).toBe("文件…");
   expect(cutTo("文件文件", 6)).toBe("文件…");
   expect(cutTo("文件文件", 8)).toBe("文件文件");
+});
+
+test("joined emoji are not parted", () => {
+  expect(cutTo("ab👩\u200d💻", 5)).toBe("ab…");
+  expect(foldHard("👩\u200d💻👩\u200d💻", 6)).toEqual(["👩\u200d💻", "👩\u200d💻"]);
 });
 
 test("columns line up whatever the script", () => {

@@ -1,6 +1,6 @@
 /**
- * How wide text is on a terminal. Where terminals differ (skin tones, flags) it is the wider of two, so that nothing
- * runs over the edge. Meant for text that was made visible: joiners and selectors are spelt out in it.
+ * How wide text is on a terminal. Where terminals differ (skin tones, flags, joined emoji) it is the wider of two, so that
+ * nothing runs over the edge. Meant for text that was made visible: the only joiners in it are parts of emoji or words.
  */
 export function widthOf(text: string): number {
   if (PLAIN.test(text)) return text.length;
@@ -25,18 +25,34 @@ const WIDE =
 /** More marks than this on one letter are there to do harm: they count as letters, so that a line stays a line. */
 const MARKS_A_LETTER = 2;
 
+const NON_JOINER = "\u200c";
+const JOINER = "\u200d";
+const AS_EMOJI = "\ufe0f";
+const PICTURE = /^\p{Extended_Pictographic}$/u;
+
+/** One or several characters that are drawn together, and are never parted. */
 interface Measured {
-  readonly character: string;
+  readonly characters: string;
   readonly columns: number;
 }
 
 function* measured(text: string): Iterable<Measured> {
-  let marks = 0;
+  let [characters, columns, marks, last] = ["", 0, 0, ""];
   for (const character of text) {
     marks = MARK.test(character) ? marks + 1 : 0;
     const isOnLetter = marks > 0 && marks <= MARKS_A_LETTER;
-    yield { character, columns: isOnLetter ? 0 : WIDE.test(character) ? 2 : 1 };
+    const takesNone = isOnLetter || character === NON_JOINER || character === JOINER;
+    const isJoined = last === JOINER && PICTURE.test(character);
+    if (characters !== "" && !takesNone && !isJoined) {
+      yield { characters, columns };
+      [characters, columns] = ["", 0];
+    }
+    characters += character;
+    if (!takesNone) columns += WIDE.test(character) ? 2 : 1;
+    else if (character === AS_EMOJI && columns === 1) columns = 2; // a sign such as ❤, drawn as an emoji
+    last = character;
   }
+  if (characters !== "") yield { characters, columns };
 }
 
 /** Text of at most this width; the last character says that there was more. */
@@ -50,10 +66,10 @@ export function cutTo(text: string, width: number): string {
 function firstColumns(text: string, width: number): string {
   let left = width;
   let end = 0;
-  for (const { character, columns } of measured(text)) {
+  for (const { characters, columns } of measured(text)) {
     left -= columns;
     if (left < 0) break;
-    end += character.length;
+    end += characters.length;
   }
   return text.slice(0, end);
 }
@@ -85,12 +101,12 @@ export function foldHard(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
   let used = 0;
-  for (const { character, columns } of measured(text)) {
+  for (const { characters, columns } of measured(text)) {
     if (used + columns > width && line !== "") {
       lines.push(line);
       [line, used] = ["", 0];
     }
-    line += character;
+    line += characters;
     used += columns;
   }
   return [...lines, line];
