@@ -20,12 +20,12 @@ import { takeNext } from "./take-task.ts";
 import type { WorkingState } from "./task-states.ts";
 import { endStopped } from "./stop-task.ts";
 import { dueAt, findTask, headOf } from "./find-task.ts";
+import { KNOWN } from "./revisions.ts";
 import { parkTask } from "./waiting.ts";
 
-const KNOWN = "select task_id, run_id from inbox where source = ? and external_id = ?";
 const INSERT = `insert into inbox
-  (task_id, run_id, trace_id, source, external_id, lane, "user", text, skill, origin, state, run_at, created_at, previous)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, (${NEWEST_OF})) returning position`;
+  (task_id, run_id, trace_id, source, external_id, lane, "user", text, skill, origin, files, state, run_at, created_at, previous)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, (${NEWEST_OF})) returning position`;
 
 export function createInbox(database: Database, clock: () => number): Inbox {
   return {
@@ -54,7 +54,8 @@ export function createInbox(database: Database, clock: () => number): Inbox {
 }
 
 async function ingest(queries: Queries, message: Message, now: number): Promise<Ingested> {
-  const { source, external_id = null, lane, text, user = null, skill = null, origin = null, run_at = now } = message;
+  const { source, external_id = null, lane, text, user = null, skill = null } = message;
+  const { origin = null, files = null, run_at = now } = message;
   if (external_id !== null) {
     const known = await queries.one<{ task_id: string; run_id: string }>(KNOWN, [source, external_id]);
     if (known !== undefined) return { task_id: known.task_id, run_id: known.run_id, duplicate: true };
@@ -63,7 +64,8 @@ async function ingest(queries: Queries, message: Message, now: number): Promise<
   const run_id = makeId("run", now);
   const trace_id = makeTraceId();
   await markReady(queries, lane, run_at);
-  const values = [task_id, run_id, trace_id, source, external_id, lane, user, text, skill, origin, run_at, now, lane];
+  const about = [source, external_id, lane, user, text, skill, origin, files];
+  const values = [task_id, run_id, trace_id, ...about, run_at, now, lane];
   const put = await queries.one<{ readonly position: number }>(INSERT, values);
   if (put !== undefined) await setNewest(queries, lane, put.position);
   // The text stays out of the record: what people write has not been through the redactor.

@@ -8,6 +8,7 @@ import { DISPLAY } from "./migrations/0005-display.ts";
 import { CALLS } from "./migrations/0006-calls.ts";
 import { SKILL } from "./migrations/0007-skill.ts";
 import { ORIGIN } from "./migrations/0008-origin.ts";
+import { FILES } from "./migrations/0009-files.ts";
 import { StoreError } from "./store-error.ts";
 
 export interface Migration {
@@ -32,6 +33,8 @@ export const MIGRATIONS: readonly Migration[] = [
   // An older version would do a task without the restriction that it was given with.
   { version: 7, name: "skill", sql: SKILL, breaking: true },
   { version: 8, name: "origin", sql: ORIGIN },
+  // An older version would do a task without the files that came with it.
+  { version: 9, name: "files", sql: FILES, breaking: true },
 ];
 
 const CREATE = `create table if not exists migrations (

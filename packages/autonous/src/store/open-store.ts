@@ -5,6 +5,7 @@ import { createCalls } from "./calls.ts";
 import { createEvents, TableJournal } from "./events.ts";
 import { createHistory } from "./history.ts";
 import { createInbox } from "./inbox.ts";
+import { createRevisions } from "./revisions.ts";
 import { createKeyValues } from "./kv.ts";
 import { createMemory } from "./memory.ts";
 import { keepCopy } from "./keep-copy.ts";
@@ -64,6 +65,7 @@ function refuseUnderService(file: string, { version, name }: Migration): void {
 function storeOn(database: Database, clock: () => number): Store {
   return {
     inbox: createInbox(database, clock),
+    revisions: createRevisions(database, clock),
     outbox: createOutbox(database, clock),
     tasks: createTasks(database, clock),
     events: createEvents(database),

@@ -12,6 +12,7 @@ import type { Upkeep } from "./kept-runs.ts";
 import type { RecordedRow } from "./events.ts";
 import type { Outbox, Outgoing } from "./outgoing.ts";
 import type { RecordChecks } from "./record-checks.ts";
+import type { Revisions } from "./revisions.ts";
 import type { TaskState, WorkingState } from "./task-states.ts";
 
 export type { ForgottenRun, OldRun, Upkeep } from "./kept-runs.ts";
@@ -23,6 +24,7 @@ export type { Outbox, OutboxRow, Outgoing, ShownMessage } from "./outgoing.ts";
  */
 export interface Store {
   readonly inbox: Inbox;
+  readonly revisions: Revisions;
   readonly outbox: Outbox;
   readonly tasks: Tasks;
   readonly events: Events;
@@ -68,6 +70,8 @@ export interface Task {
   readonly skill: string | null;
   /** What the channel noted of the message, to answer it. In its own words: nobody else reads it. */
   readonly origin: string | null;
+  /** What came with the message beside text: `ReceivedFile[]` as JSON. */
+  readonly files: string | null;
   readonly state: TaskState;
   /** Since it was put in, or since a person put it back. */
   readonly attempts: number;
@@ -96,6 +100,8 @@ export interface Message {
   readonly skill?: string;
   /** What the channel has to know of it when it is answered. */
   readonly origin?: string;
+  /** Files that came with it, as JSON. */
+  readonly files?: string;
   /** Not before this time. What is behind it in the lane waits too. */
   readonly run_at?: number;
 }
