@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import type { FaultInput, FaultKind } from "./faults.ts";
-import { COUNTED, MAX_FILE_BYTES, METHODS } from "./methods.ts";
+import { COUNTED, MAX_FILE_BYTES, METHODS } from "./methods/methods.ts";
 import { readParameters } from "./parameters.ts";
 import type { Parameters } from "./parameters.ts";
 import { Refusal, tooMany } from "./refusal.ts";
@@ -42,9 +42,10 @@ export async function answerCall(state: State, call: Call): Promise<void> {
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     seen.description = error.message;
-    if (error.retry_after !== undefined) {
-      state.pauses.set(chat, performance.now() + error.retry_after * 1000);
-      call.response.setHeader("retry-after", String(error.retry_after));
+    const { retry_after } = error.parameters;
+    if (retry_after !== undefined) {
+      state.pauses.set(chat, performance.now() + retry_after * 1000);
+      call.response.setHeader("retry-after", String(retry_after));
     }
     seen.status = error.status;
     sendJson(call.response, error.status, error.body);
@@ -153,6 +154,7 @@ async function run(
     updates,
     parameters,
     query_ms: (options.query_seconds ?? 60) * 1000,
+    link_ms: (options.link_seconds ?? 3600) * 1000,
     max_file_bytes: options.max_file_bytes ?? MAX_FILE_BYTES,
     signal,
   });

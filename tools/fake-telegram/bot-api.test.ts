@@ -1,39 +1,7 @@
-import { expect, onTestFinished, test } from "vitest";
-import { startFakeTelegram, TELEGRAM_LIMITS } from "./server.ts";
-import type { FakeTelegram, FakeTelegramOptions } from "./server.ts";
-
-async function open(options: FakeTelegramOptions = {}): Promise<FakeTelegram> {
-  const telegram = await startFakeTelegram(options);
-  onTestFinished(() => telegram.close());
-  return telegram;
-}
-
-interface Answer {
-  readonly ok: boolean;
-  readonly status: number;
-  readonly result?: unknown;
-  readonly description?: string;
-  readonly parameters?: object;
-}
-
-async function call(
-  { url, token }: Pick<FakeTelegram, "url" | "token">,
-  method: string,
-  parameters: object = {},
-): Promise<Answer> {
-  const headers = { "content-type": "application/json" };
-  const body = JSON.stringify(parameters);
-  const response = await fetch(`${url}/bot${token}/${method}`, { method: "POST", headers, body });
-  return { status: response.status, ...((await response.json()) as Omit<Answer, "status">) };
-}
-
-async function updates(telegram: FakeTelegram, parameters: object = {}): Promise<{ update_id: number }[]> {
-  const { result, description } = await call(telegram, "getUpdates", parameters);
-  if (result === undefined) throw new Error(description);
-  return result as { update_id: number }[];
-}
-
-const button = (callback_data: string): object => ({ inline_keyboard: [[{ text: "Go", callback_data }]] });
+import { expect, test } from "vitest";
+import { TELEGRAM_LIMITS } from "./server.ts";
+import { button, call, open, updates, upload } from "./support.ts";
+import type { Answer } from "./support.ts";
 
 // oxfmt-ignore
 const REFUSED: readonly { title: string; method?: string; parameters: object; status?: number; says: string | RegExp }[] = [
@@ -299,25 +267,20 @@ test("who blocked the bot gets nothing", async () => {
   ]);
 });
 
-async function upload(telegram: FakeTelegram, content: string, caption = ""): Promise<Answer> {
-  const form = new FormData();
-  form.set("chat_id", "42");
-  form.set("caption", caption);
-  form.set("document", new File([content], 'a "b"; ü.txt', { type: "text/x-test" }));
-  const response = await fetch(`${telegram.url}/bot${telegram.token}/sendDocument`, { method: "POST", body: form });
-  return { status: response.status, ...((await response.json()) as Omit<Answer, "status">) };
-}
-
 test("a document comes with its bytes, and its limits are held", async () => {
   const telegram = await open({ max_file_bytes: 100 });
   telegram.say({ text: "hello" });
-  expect(await upload(telegram, "line\r\n--x\r\n\0ü", "see")).toMatchObject({ ok: true });
+  const send = (content: string, caption = ""): Promise<Answer> => {
+    const document = new File([content], 'a "b"; ü.txt', { type: "text/x-test" });
+    return upload(telegram, "sendDocument", { chat_id: 42, caption, document });
+  };
+  expect(await send("line\r\n--x\r\n\0ü", "see")).toMatchObject({ ok: true });
   const [seen] = telegram.answers();
   expect(seen).toMatchObject({ text: "see", document: { mime_type: "text/x-test" } });
   expect(seen?.document?.content.toString()).toBe("line\r\n--x\r\n\0ü");
-  expect(await upload(telegram, "")).toMatchObject({ status: 400, description: "Bad Request: file must be non-empty" });
-  expect(await upload(telegram, "x".repeat(101))).toMatchObject({ status: 413 });
-  expect(await upload(telegram, "x", "c".repeat(1025))).toMatchObject({
+  expect(await send("")).toMatchObject({ status: 400, description: "Bad Request: file must be non-empty" });
+  expect(await send("x".repeat(101))).toMatchObject({ status: 413 });
+  expect(await send("x", "c".repeat(1025))).toMatchObject({
     status: 400,
     description: "Bad Request: message caption is too long",
   });

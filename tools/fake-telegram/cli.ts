@@ -5,7 +5,7 @@ import { parseArgs } from "node:util";
 import { CONTROL_HELP } from "./control.ts";
 import { FAULTS } from "./faults.ts";
 import type { FaultInput } from "./faults.ts";
-import { SOMEONE } from "./people.ts";
+import { SOMEONE } from "./people/groups.ts";
 import { startFakeTelegram, TELEGRAM_LIMITS } from "./server.ts";
 import type { FakeTelegram, FakeTelegramOptions, SeenCall } from "./server.ts";
 

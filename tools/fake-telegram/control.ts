@@ -2,7 +2,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { checkFault } from "./faults.ts";
 import { FORWARDED_AS, isForwardedAs } from "./origins.ts";
-import { SOMEONE } from "./people.ts";
+import { SOMEONE } from "./people/groups.ts";
+import type { StoredFile } from "./media/files.ts";
 import { badRequest, Refusal } from "./refusal.ts";
 import { sendJson, sendText } from "./send.ts";
 import { messagesOf, setDown } from "./state.ts";
@@ -77,9 +78,9 @@ const ROUTES: Readonly<Record<string, Route>> = {
     sendJson(
       response,
       200,
-      messages.map(({ document, ...message }) => ({
+      messages.map(({ document: _document, photo: _photo, media, ...message }) => ({
         ...message,
-        ...(document === undefined ? {} : { document: { ...document, content: document.content.length } }),
+        ...(media === undefined ? {} : { media: { kind: media.kind, ...inWords(media.file), ...media.about } }),
       })),
     );
   },
@@ -109,7 +110,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
 export function serveControl(state: State, control: Control): void {
   const { request, response, path } = control;
   const [, file] = /^\/documents\/([^/]+)$/.exec(path) ?? [];
-  const document = state.world.documents.get(file ?? "");
+  const document = state.world.files.byId.get(file ?? "")?.file;
   if (request.method === "GET" && document !== undefined) {
     response.writeHead(200, { "content-type": "application/octet-stream" }).end(document.content);
     return;
@@ -149,12 +150,16 @@ function jsonOf(body: Buffer): unknown {
   }
 }
 
+function inWords({ content, ...about }: StoredFile): object {
+  return { ...about, file_size: content.length };
+}
+
 /** `#7 bot: text`, with what can be pressed below it. */
-function picture({ message_id, by, from, text, document, buttons, before }: ChatMessage): string {
+function picture({ message_id, by, from, text, media, buttons, before }: ChatMessage): string {
   const file =
-    document === undefined
+    media === undefined
       ? ""
-      : `[${document.file_name}, ${document.content.length} bytes, /documents/${document.file_id}] `;
+      : `[${media.file.file_name || media.kind}, ${media.file.content.length} bytes, /documents/${media.file.file_id}] `;
   const rows = buttons.map((row) => `    ${row.map((button) => `[${button.text}]`).join(" ")}\n`);
   const edited = before.length === 0 ? "" : " (edited)";
   return `#${message_id} ${by === "bot" ? "bot" : from}${edited}: ${file}${text.replaceAll("\n", "\n    ")}\n${rows.join("")}`;

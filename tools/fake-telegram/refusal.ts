@@ -1,12 +1,18 @@
+/** What comes with a refusal, for the bot to act upon. */
+interface RefusalParameters {
+  readonly retry_after?: number;
+  readonly migrate_to_chat_id?: number;
+}
+
 /** What the Bot API answers when it does not do what it was asked. */
 export class Refusal extends Error {
   readonly status: number;
-  readonly retry_after: number | undefined;
+  readonly parameters: RefusalParameters;
 
-  constructor(status: number, description: string, retry_after?: number) {
+  constructor(status: number, description: string, parameters: RefusalParameters = {}) {
     super(description);
     this.status = status;
-    this.retry_after = retry_after;
+    this.parameters = parameters;
   }
 
   /** As the Bot API words it on the wire. */
@@ -15,7 +21,7 @@ export class Refusal extends Error {
       ok: false,
       error_code: this.status,
       description: this.message,
-      ...(this.retry_after === undefined ? {} : { parameters: { retry_after: this.retry_after } }),
+      ...(Object.keys(this.parameters).length === 0 ? {} : { parameters: this.parameters }),
     };
   }
 }
@@ -25,5 +31,5 @@ export function badRequest(why: string): Refusal {
 }
 
 export function tooMany(retry_after: number): Refusal {
-  return new Refusal(429, `Too Many Requests: retry after ${retry_after}`, retry_after);
+  return new Refusal(429, `Too Many Requests: retry after ${retry_after}`, { retry_after });
 }

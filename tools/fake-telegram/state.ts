@@ -3,8 +3,9 @@ import { checkFault, FaultPlan } from "./faults.ts";
 import type { FaultInput, FaultKind } from "./faults.ts";
 import { RateLimiter } from "./limits.ts";
 import type { Limits } from "./limits.ts";
-import { createPeople, SOMEONE } from "./people.ts";
-import type { People } from "./people.ts";
+import { SOMEONE } from "./people/groups.ts";
+import { createPeople } from "./people/people.ts";
+import type { People } from "./people/people.ts";
 import { Updates } from "./updates.ts";
 import { createWorld } from "./world.ts";
 import type { ChatMessage, World } from "./world.ts";
@@ -17,6 +18,8 @@ export interface FakeTelegramOptions {
   readonly limits?: Limits;
   /** How long the press of a button waits for its answer (60). */
   readonly query_seconds?: number;
+  /** How long a file can be fetched after getFile gave its address (3600). */
+  readonly link_seconds?: number;
   readonly max_file_bytes?: number;
   readonly faults?: readonly FaultInput[];
   /** 0, and not said: a free one. */

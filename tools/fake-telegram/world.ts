@@ -1,13 +1,15 @@
 /** Who is there, what was said, and what of it can be seen. */
-import type { Entity } from "./formatted.ts";
-import { forwardOnWire } from "./origins.ts";
+import type { Entity } from "./formatting/formatted.ts";
+import type { Files, Media, StoredFile } from "./media/files.ts";
 import type { ForwardedAs } from "./origins.ts";
 import { badRequest, Refusal } from "./refusal.ts";
 
 export interface Person {
   readonly id: number;
   readonly first_name?: string;
+  readonly last_name?: string;
   readonly username?: string;
+  readonly language_code?: string;
   readonly is_bot?: boolean;
 }
 
@@ -17,27 +19,41 @@ export interface Button {
   readonly url?: string;
 }
 
-interface SentDocument {
-  readonly file_id: string;
-  readonly file_name: string;
-  readonly mime_type: string;
-  readonly content: Buffer;
+/** What was marked in the message that is replied to. */
+export interface Quote {
+  readonly text: string;
+  /** In UTF-16 units, in the text that is replied to. */
+  readonly position: number;
+  readonly is_manual: true;
 }
 
 /** A message as whoever is in the chat sees it now. */
 export interface ChatMessage {
   readonly message_id: number;
   readonly chat: number;
+  /** The topic; undefined in the general one, and where there are none. */
+  readonly thread?: number;
   readonly from: number;
   readonly by: "bot" | "person";
   /** In seconds, as Telegram has it. */
   readonly date: number;
-  /** For a document, its caption. */
+  /** With a file, its caption. */
   readonly text: string;
   readonly entities: readonly Entity[];
+  /** Entities that the bot gave and Telegram dropped or cut. */
+  readonly altered_entities: readonly Entity[];
   readonly buttons: readonly (readonly Button[])[];
-  readonly document?: SentDocument;
+  readonly media?: Media;
+  /** The file of `media`, where it is one of these. */
+  readonly document?: StoredFile;
+  readonly photo?: StoredFile;
+  /** Those of an album have the same. */
+  readonly media_group_id?: string;
   readonly reply_to?: number;
+  readonly quote?: Quote;
+  /** The app opens the field for a reply to it. */
+  readonly forces_reply: boolean;
+  /** It came without a sound. */
   readonly is_silent: boolean;
   /** Of the one that it is a copy of. */
   readonly forwarded_from?: { readonly chat: number; readonly message_id: number };
@@ -49,16 +65,27 @@ export interface ChatMessage {
 
 export interface Stored extends ChatMessage {
   isDeleted: boolean;
-  /** What else a person's message has: a photo, a sticker. */
+  /** Instead of text or a file: a place, a poll, a service message. */
   readonly content?: object;
-  /** What stands beside text or content on the wire: `via_bot`, `quote`, `sender_chat` … */
+  /** What stands beside text or content on the wire: `via_bot`, `sender_chat` … */
   readonly beside?: object;
+}
+
+interface Topic {
+  readonly name: string;
+  isClosed: boolean;
 }
 
 export interface Chat {
   readonly id: number;
   readonly type: "private" | "group" | "supergroup" | "channel";
+  title: string;
   readonly messages: Stored[];
+  is_forum: boolean;
+  /** By the message that opened it. */
+  readonly topics: Map<number, Topic>;
+  /** It became a supergroup, which has this id. */
+  migrated_to?: number;
 }
 
 export interface Query {
@@ -75,10 +102,11 @@ export interface World {
   readonly chats: Map<number, Chat>;
   readonly blocked: Set<number>;
   readonly queries: Map<string, Query>;
-  readonly documents: Map<string, SentDocument>;
+  readonly files: Files;
   readonly commands: { list: readonly { readonly command: string; readonly description: string }[] };
   readonly webhook: { url: string };
   nextMessage: number;
+  nextAlbum: number;
   /** Milliseconds since the epoch. */
   now(): number;
 }
@@ -90,10 +118,11 @@ export function createWorld(bot: World["bot"], now: () => number): World {
     chats: new Map(),
     blocked: new Set(),
     queries: new Map(),
-    documents: new Map(),
+    files: { byId: new Map(), links: new Map() },
     commands: { list: [] },
     webhook: { url: "" },
     nextMessage: 1,
+    nextAlbum: 1,
     now,
   };
 }
@@ -106,26 +135,35 @@ export function meet(world: World, person: number | Person): Person {
   return known;
 }
 
-/** Chats of people have their ids; those of groups are below zero. */
+/** Chats of people have their ids; those of groups are below zero, of supergroups and channels below -1000000000000. */
 export function enter(world: World, id: number, kind?: "channel"): Chat {
   const known = world.chats.get(id);
   if (known !== undefined) return known;
-  const type = id > 0 ? "private" : id < -1_000_000_000_000 ? "supergroup" : "group";
-  const chat: Chat = { id, type: kind ?? type, messages: [] };
+  const type = kind ?? (id > 0 ? "private" : id < -1_000_000_000_000 ? "supergroup" : "group");
+  const title = `${type === "channel" ? "Channel" : "Group"} ${id}`;
+  const chat: Chat = { id, type, title, messages: [], is_forum: false, topics: new Map() };
   world.chats.set(id, chat);
   return chat;
 }
+
+// oxfmt-ignore
+const LEFT = {
+  private:    "bot was blocked by the user",
+  group:      "bot was kicked from the group chat",
+  supergroup: "bot was kicked from the supergroup chat",
+  channel:    "bot was kicked from the channel chat",
+} as const;
 
 /** The chat that a bot means, if it may write there. */
 export function findChat(world: World, chat_id: unknown): Chat {
   if (chat_id === undefined || chat_id === "") throw badRequest("chat_id is empty");
   const chat = world.chats.get(Number(chat_id));
   if (chat === undefined) throw badRequest("chat not found");
-  if (world.blocked.has(chat.id))
-    throw new Refusal(
-      403,
-      chat.id > 0 ? "Forbidden: bot was blocked by the user" : "Forbidden: bot was kicked from the group chat",
-    );
+  if (chat.migrated_to !== undefined)
+    throw new Refusal(400, "Bad Request: group chat was upgraded to a supergroup chat", {
+      migrate_to_chat_id: chat.migrated_to,
+    });
+  if (world.blocked.has(chat.id)) throw new Refusal(403, `Forbidden: ${LEFT[chat.type]}`);
   return chat;
 }
 
@@ -136,19 +174,30 @@ export function findMessage(chat: Chat, message_id: unknown): Stored | undefined
 type Draft = Pick<Stored, "from" | "by" | "text"> & Partial<Stored>;
 
 export function post(world: World, chat: Chat, draft: Draft): Stored {
+  const { media } = draft;
   const message: Stored = {
-    message_id: world.nextMessage++,
+    message_id: numberFor(world, chat),
     chat: chat.id,
     date: Math.floor(world.now() / 1000),
     entities: [],
+    altered_entities: [],
     buttons: [],
+    forces_reply: false,
     is_silent: false,
     before: [],
     isDeleted: false,
     ...draft,
+    ...(media?.kind === "document" ? { document: media.file } : {}),
+    ...(media?.kind === "photo" ? { photo: media.file } : {}),
   };
   chat.messages.push(message);
   return message;
+}
+
+/** Supergroups and channels count their own messages; in all other chats of the bot it is one count. */
+function numberFor(world: World, { type, messages }: Chat): number {
+  if (type === "private" || type === "group") return world.nextMessage++;
+  return (messages.at(-1)?.message_id ?? 1) + 1; // 1 was the message that the group was made
 }
 
 /** Puts the changed one in its place. */
@@ -156,59 +205,4 @@ export function change(chat: Chat, message: Stored, by: Partial<Stored>): Stored
   const changed = { ...message, ...by };
   chat.messages[chat.messages.indexOf(message)] = changed;
   return changed;
-}
-
-export function personOnWire(person: Person): object {
-  return { ...person, is_bot: person.is_bot ?? false, first_name: person.first_name ?? "" };
-}
-
-export function chatOnWire(world: World, { id, type }: Chat): object {
-  const { first_name, username } = world.people.get(id) ?? {};
-  if (type !== "private") return { id, type, title: `${type === "channel" ? "Channel" : "Group"} ${id}` };
-  return { id, type, first_name, ...(username === undefined ? {} : { username }) };
-}
-
-export function botOnWire({ bot }: World): object {
-  return { id: bot.id, is_bot: true, first_name: "Fake bot", username: bot.username };
-}
-
-export function messageOnWire(world: World, message: Stored, depth = 0): object {
-  const chat = enter(world, message.chat);
-  const { document, entities, text, content, forwarded_from } = message;
-  const replied = message.reply_to === undefined || depth > 0 ? undefined : findMessage(chat, message.reply_to);
-  const said =
-    document === undefined
-      ? { text, ...some("entities", entities) }
-      : { ...some("caption", text), ...some("caption_entities", entities) };
-  return {
-    message_id: message.message_id,
-    date: message.date,
-    chat: chatOnWire(world, chat),
-    from:
-      message.by === "bot" ? botOnWire(world) : personOnWire(world.people.get(message.from) ?? { id: message.from }),
-    ...(message.before.length === 0 ? {} : { edit_date: Math.floor(world.now() / 1000) }),
-    ...(content ?? said),
-    ...(document === undefined ? {} : { document: documentOnWire(document) }),
-    ...(replied === undefined ? {} : { reply_to_message: messageOnWire(world, replied, depth + 1) }),
-    ...(forwarded_from === undefined ? {} : originOnWire(world, message)),
-    ...message.beside,
-    ...(message.buttons.length === 0 ? {} : { reply_markup: { inline_keyboard: message.buttons } }),
-  };
-}
-
-function some(name: string, value: string | readonly unknown[]): object {
-  return value.length === 0 ? {} : { [name]: value };
-}
-
-function originOnWire(world: World, { forwarded_from, forwarded_as, date }: Stored): object {
-  const chat = enter(world, forwarded_from?.chat ?? 0);
-  const source = chat.messages.find(({ message_id }) => message_id === forwarded_from?.message_id);
-  const sender =
-    source?.by === "person" ? personOnWire(world.people.get(source.from) ?? { id: source.from }) : botOnWire(world);
-  const message_id = forwarded_from?.message_id ?? 0;
-  return forwardOnWire({ sender, chat: chatOnWire(world, chat), message_id, date: source?.date ?? date }, forwarded_as);
-}
-
-function documentOnWire({ file_id, file_name, mime_type, content }: SentDocument): object {
-  return { file_id, file_unique_id: `u${file_id}`, file_name, mime_type, file_size: content.length };
 }

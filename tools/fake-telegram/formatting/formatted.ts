@@ -6,6 +6,8 @@ export interface Entity {
   readonly length: number;
   readonly url?: string;
   readonly language?: string;
+  readonly user?: unknown;
+  readonly custom_emoji_id?: string;
 }
 
 export interface Formatted {

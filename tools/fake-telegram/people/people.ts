@@ -1,18 +1,20 @@
 /** What people do in their app, and the updates that come of it. */
-import type { Entity } from "./formatted.ts";
-import { standInOf } from "./origins.ts";
-import type { ForwardedAs } from "./origins.ts";
-import type { Update, Updates } from "./updates.ts";
-import { change, chatOnWire, enter, findMessage, meet, messageOnWire, personOnWire, post } from "./world.ts";
-import type { ChatMessage, Person, Query, World } from "./world.ts";
-
-/** Whom it is when nobody is named. */
-export const SOMEONE = 42;
+import type { Entity } from "../formatting/formatted.ts";
+import { standInOf } from "../origins.ts";
+import type { ForwardedAs } from "../origins.ts";
+import type { Updates } from "../updates.ts";
+import { chatOnWire, messageOnWire, personOnWire } from "../wire.ts";
+import { change, enter, findMessage, meet, post } from "../world.ts";
+import type { ChatMessage, Person, Query, World } from "../world.ts";
+import { createTopic, setTopicClosed, SOMEONE } from "./groups.ts";
+import type { Tell, TopicInput } from "./groups.ts";
 
 interface Saying {
   readonly user?: number | Person;
   /** The chat with the bot, when none is named. */
   readonly chat?: number;
+  /** A topic of the chat; not said: the general one. */
+  readonly thread?: number;
   readonly text?: string;
   /** In seconds. */
   readonly date?: number;
@@ -54,12 +56,16 @@ export interface People {
   forward(forwarding: Forwarding): ChatMessage;
   /** Posts in a channel that the bot is in. */
   publish(post: { readonly chat: number; readonly text: string }): ChatMessage;
+  /** Gives its number, for `thread`. */
+  createTopic(topic: TopicInput): number;
+  closeTopic(topic: { readonly chat: number; readonly thread: number }): void;
+  reopenTopic(topic: { readonly chat: number; readonly thread: number }): void;
   block(user: number): void;
   unblock(user: number): void;
 }
 
 export function createPeople(world: World, updates: Updates, onChange: () => void): People {
-  const tell = (kind: string, content: unknown): Update | undefined => {
+  const tell: Tell = (kind, content) => {
     const update = updates.push(kind, content);
     onChange();
     return update;
@@ -88,15 +94,16 @@ export function createPeople(world: World, updates: Updates, onChange: () => voi
       tell("channel_post", { ...wire, sender_chat: chatOnWire(world, place) });
       return message;
     },
+    createTopic: (topic) => createTopic(world, topic, tell),
+    closeTopic: (topic) => setTopicClosed(world, { ...topic, isClosed: true }, tell),
+    reopenTopic: (topic) => setTopicClosed(world, { ...topic, isClosed: false }, tell),
     block: (user) => setBlocked(world, { user, isBlocked: true }, tell),
     unblock: (user) => setBlocked(world, { user, isBlocked: false }, tell),
   };
 }
 
-type Tell = (kind: string, content: unknown) => Update | undefined;
-
 function say(world: World, saying: Saying, tell: Tell): ChatMessage {
-  const { user = SOMEONE, chat, text = "", date, reply_to, content, beside, as } = saying;
+  const { user = SOMEONE, chat, thread, text = "", date, reply_to, content, beside, as } = saying;
   const person = meet(world, user);
   const said = text.trim();
   if (said === "" && content === undefined)
@@ -104,6 +111,8 @@ function say(world: World, saying: Saying, tell: Tell): ChatMessage {
   if (said.length > 4096)
     throw new Error(`Cannot say ${said.length} characters at once: an app sends at most 4096 in a message`);
   const place = enter(world, chat ?? person.id);
+  if (thread !== undefined && !place.topics.has(thread))
+    throw new Error(`Cannot say it in topic ${thread} of chat ${place.id}: it is not there`);
   const extra = { ...beside, ...(as === undefined ? {} : standInOf(as, chatOnWire(world, place))) };
   const message = post(world, place, {
     from: person.id,
@@ -111,6 +120,7 @@ function say(world: World, saying: Saying, tell: Tell): ChatMessage {
     text: said,
     entities: commandsIn(said),
     beside: extra,
+    ...(thread === undefined ? {} : { thread }),
     ...(date === undefined ? {} : { date }),
     ...(reply_to === undefined ? {} : { reply_to }),
     ...(content === undefined ? {} : { content }),
@@ -127,7 +137,7 @@ function forward(
   const source = findMessage(enter(world, chat), message_id);
   if (source === undefined) throw new Error(`Cannot forward message ${message_id} of chat ${chat}: it is not there`);
   const person = meet(world, user);
-  const { text, entities, document, content } = source;
+  const { text, entities, media, content } = source;
   // Buttons that ask the bot are not forwarded.
   const copy = post(world, enter(world, to), {
     from: person.id,
@@ -137,7 +147,7 @@ function forward(
     forwarded_from: source.forwarded_from ?? { chat, message_id },
     ...(as === undefined ? {} : { forwarded_as: as }),
     ...(as === "automatic" ? { beside: standInOf(as, chatOnWire(world, enter(world, chat))) } : {}),
-    ...(document === undefined ? {} : { document }),
+    ...(media === undefined ? {} : { media }),
     ...(content === undefined ? {} : { content }),
   });
   tell("message", messageOnWire(world, copy));

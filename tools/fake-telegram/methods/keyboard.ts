@@ -1,15 +1,24 @@
-import { badRequest } from "./refusal.ts";
-import type { Button } from "./world.ts";
+import { badRequest } from "../refusal.ts";
+import type { Button } from "../world.ts";
 
 const MAX_DATA_BYTES = 64;
 const MAX_BUTTONS = 100;
 
-/** Only keyboards below a message are seen; others change the person's own keyboard, which is not shown. */
-export function readKeyboard(markup: unknown): readonly (readonly Button[])[] {
-  if (markup === undefined) return [];
+/** What is below a message, and whether it asks for a reply. Keyboards of the app itself are not shown. */
+interface Markup {
+  readonly buttons: readonly (readonly Button[])[];
+  readonly forces_reply: boolean;
+}
+
+export function readMarkup(markup: unknown): Markup {
+  if (markup === undefined) return { buttons: [], forces_reply: false };
   if (typeof markup !== "object" || markup === null) throw badRequest("object expected as reply markup");
-  const { inline_keyboard: rows } = markup as { inline_keyboard?: unknown };
-  if (rows === undefined) return [];
+  const { inline_keyboard: rows, force_reply } = markup as { inline_keyboard?: unknown; force_reply?: unknown };
+  if (rows !== undefined) return { buttons: readRows(rows), forces_reply: false };
+  return { buttons: [], forces_reply: force_reply === true };
+}
+
+function readRows(rows: unknown): readonly (readonly Button[])[] {
   if (!Array.isArray(rows)) throw badRequest(`field "inline_keyboard" of the InlineKeyboardMarkup must be an Array`);
   const read = rows.map((row: unknown) => {
     if (!Array.isArray(row))
