@@ -123,7 +123,7 @@ test.concurrent("a button counts for whoever gave the task, where it was asked, 
   const telegram = await openTelegram(place);
   const service = await startBot(place, telegram);
   telegram.say({ user: BOB, text: "/ls ." });
-  telegram.say({ chat: GROUP, text: DELETE });
+  telegram.say({ chat: GROUP, text: `@fake_bot ${DELETE}` });
   const question = await questionIn(telegram, GROUP);
   const { message_id } = question;
   const allow = dataOf(question, "Allow once");

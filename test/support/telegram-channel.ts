@@ -56,6 +56,7 @@ export async function scratchPlace(options: FakeTelegramOptions = {}): Promise<P
       token: telegram.token,
       api_root: telegram.url,
       allowed_users: [ADA],
+      groups: "addressed",
       pending_window_seconds: 600,
       pending_max_messages: 50,
       state_dir,

@@ -26,6 +26,9 @@ const DETAILS: Readonly<Partial<Record<EventType, (payload: Payload) => string>>
   "skill.activated":     (payload) => `${String(payload["skill"])} · ${skillWords(payload)}`,
   "tool_call.completed": ({ tool_name, latency_ms }) => `${String(tool_name)} · ${String(latency_ms)} ms`,
   "progress":            (payload) => `${String(payload["tool_name"])} · ${farText(payload)}`,
+  "access.granted":      accessText,
+  "access.denied":       accessText,
+  "access.revoked":      accessText,
   "tool_call.failed":    (payload) => `${String(payload["tool_name"])} · ${problemOf(payload)}`,
 };
 
@@ -55,6 +58,10 @@ function tellingFields(payload: Payload): string {
     .filter((text) => typeof text === "string" && text !== "")
     .slice(0, 2)
     .join(": ");
+}
+
+function accessText({ channel, user, name, by, via }: Payload): string {
+  return `${String(channel)}:${String(user)} ${JSON.stringify(name)} · by ${String(by)} (${String(via)})`;
 }
 
 /** What came of a model round, rather than the reply as it was written. */

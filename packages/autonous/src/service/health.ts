@@ -5,7 +5,7 @@ import type { WorkerStatus } from "../supervisor/supervisor.ts";
 export type Health = { readonly ok: true } | { readonly ok: false; readonly why: string };
 
 interface HealthParts {
-  readonly store: Pick<Store, "kv">;
+  readonly store: { readonly kv: Pick<Store["kv"], "set"> };
   readonly workerStatus: () => WorkerStatus;
   readonly clock: () => number;
 }

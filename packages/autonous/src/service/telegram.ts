@@ -17,6 +17,7 @@ export async function openTelegramChannel(context: ServiceContext): Promise<Open
       token,
       api_root,
       allowed_users,
+      groups: settings.telegram_groups,
       pending_window_seconds: settings.tg_pending_window_seconds,
       pending_max_messages: settings.tg_pending_max_messages,
       state_dir,

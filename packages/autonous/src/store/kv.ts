@@ -1,4 +1,5 @@
 import type { Database } from "./database.ts";
+import { appendServiceEvents } from "./service-chain.ts";
 import type { KeyValues } from "./store.ts";
 
 const GET = "select value from kv where key = ?";
@@ -15,6 +16,14 @@ export function createKeyValues(database: Database, clock: () => number): KeyVal
     set: (key, value) =>
       database.transaction(`store "${key}"`, async (queries) => {
         await queries.run(SET, [key, value, clock()]);
+      }),
+    update: (key, change) =>
+      database.transaction(`store "${key}"`, async (queries) => {
+        const row = await queries.one<{ readonly value: string }>(GET, [key]);
+        const { result, value, events = [] } = change(row?.value);
+        if (value !== undefined) await queries.run(SET, [key, value, clock()]);
+        await appendServiceEvents(queries, events, clock());
+        return result;
       }),
   };
 }

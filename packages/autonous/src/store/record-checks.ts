@@ -3,11 +3,14 @@ import type { AuditProblem, RuntimeEvent, ToolCallResult, UnreadableEvent } from
 import { textOfResult } from "./calls.ts";
 import type { Database, Queries } from "./database.ts";
 import { readableEvents } from "./events.ts";
+import { SERVICE_CHAIN } from "./service-chain.ts";
 
 /** What `audit verify` asks of the store beside its events. */
 export interface RecordChecks {
   /** The events of a run; those that cannot be read say so instead of failing. */
   events(run_id: string): AsyncIterable<RuntimeEvent | UnreadableEvent>;
+  /** The run of the service's own chain; undefined where nothing was recorded in it yet. */
+  serviceChain(): Promise<string | undefined>;
   /** Where the tables contradict each other: what one of them has and another lacks. */
   contradictions(): Promise<readonly AuditProblem[]>;
   /** Calls whose stored result is not the one on record. */
@@ -25,7 +28,8 @@ const CONTRADICTIONS = [
   { problem: "the store has events of this run, but its task is not in the inbox",
     sql: `with recursive runs (run_id) as (select min(run_id) from events union all
             select (select min(run_id) from events where events.run_id > runs.run_id) from runs where runs.run_id is not null)
-          select run_id from runs where run_id is not null and not exists (select 1 from inbox where inbox.run_id = runs.run_id)` },
+          select run_id from runs where run_id is not null and not exists (select 1 from inbox where inbox.run_id = runs.run_id)
+            and run_id not in (${SERVICE_CHAIN})` },
   { problem: "the task of this run is in the inbox, but the store has no event of it",
     sql: `select run_id from inbox where ${KEPT} and not exists (select 1 from events where events.run_id = inbox.run_id)` },
   { problem: "the outbox has a reply of a task that is not in the inbox",
@@ -65,6 +69,11 @@ const RESULTS =
 export function createRecordChecks(database: Database): RecordChecks {
   return {
     events: (run_id) => readableEvents(database, run_id),
+    serviceChain: () =>
+      database.read("look for the chain of the service", async (queries) => {
+        const row = await queries.one<{ readonly run_id: string }>(SERVICE_CHAIN);
+        return row?.run_id;
+      }),
     contradictions: () => database.read("compare the tables", findContradictions),
     changedResults: (run_id, recorded) =>
       database.read(`compare the results of run "${run_id}"`, (queries) => findChanged(queries, run_id, recorded)),

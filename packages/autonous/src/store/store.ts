@@ -1,6 +1,7 @@
 import type {
   ApprovalKeeper,
   EventDraft,
+  EventType,
   Journal,
   MemoryKeeper,
   QuotaKeeper,
@@ -275,4 +276,21 @@ export interface History {
 export interface KeyValues {
   get(key: string): Promise<string | undefined>;
   set(key: string, value: string): Promise<void>;
+  /**
+   * Changes one value and records what follows from it, in one commit; no other writer comes between. `change` only
+   * computes. A value that it leaves out stays as it is.
+   */
+  update<Result>(key: string, change: (value: string | undefined) => KeptChange<Result>): Promise<Result>;
+}
+
+export interface KeptChange<Result> {
+  readonly result: Result;
+  readonly value?: string;
+  /** Recorded in the chain of the service itself, which belongs to no task and is never pruned. */
+  readonly events?: readonly ServiceEvent[];
+}
+
+export interface ServiceEvent {
+  readonly type: EventType;
+  readonly payload: Readonly<Record<string, unknown>>;
 }

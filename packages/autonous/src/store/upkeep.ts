@@ -1,5 +1,6 @@
 import { EMPTY_TAIL } from "@autonous/runtime";
 import type { Database, Queries } from "./database.ts";
+import { SERVICE_CHAIN } from "./service-chain.ts";
 import type { ForgottenRun, OldRun, Upkeep } from "./store.ts";
 
 /** Over, and nobody waits for anything of it: no reply that is to be sent, no question that is open. */
@@ -8,7 +9,7 @@ const IS_IDLE = `finished_at is not null and forgotten_at is null
   and not exists (select 1 from approvals where approvals.run_id = inbox.run_id and state in ('pending', 'granted'))`;
 const OLD = `select run_id, task_id, finished_at from inbox where ${IS_IDLE} and finished_at < ?
   order by finished_at limit ? offset ?`;
-const KNOWN = "select 1 from inbox where run_id = ?";
+const KNOWN = `select 1 from inbox where run_id = ?1 union all select 1 from (${SERVICE_CHAIN}) where run_id = ?1`;
 const MARK = `update inbox set forgotten_at = ? where run_id = ? and ${IS_IDLE}`;
 const REMEMBER = `insert into forgotten_runs (run_id, task_id, events, first_ts, last_ts, last_hash, forgotten_at)
   select inbox.run_id, inbox.task_id, coalesce(last.seq, 0), first.ts, last.ts, coalesce(last.hash, '${EMPTY_TAIL.hash}'),

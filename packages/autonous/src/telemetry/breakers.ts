@@ -5,7 +5,7 @@ import type { KeyValues } from "../store/store.ts";
 const KEY = "breakers";
 
 interface BreakerBoardOptions {
-  readonly kv: KeyValues;
+  readonly kv: Pick<KeyValues, "get" | "set">;
   /** Told when they cannot be written down. */
   readonly log: (line: string) => void;
 }
@@ -52,7 +52,7 @@ export class BreakerBoard {
 }
 
 /** As the service wrote them down last. They mean something only while it runs. */
-export async function readBreakers(kv: KeyValues): Promise<readonly BreakerState[]> {
+export async function readBreakers(kv: Pick<KeyValues, "get">): Promise<readonly BreakerState[]> {
   // If damaged, none are known: the service writes them again with the next change.
   return parseKept((await kv.get(KEY)) ?? "[]", areBreakers) ?? [];
 }

@@ -63,6 +63,9 @@ async function verifyStored(place: VerifiedPlace & { readonly store: Store }, ru
   return { ...verdict, ok: verdict.ok && more.length === 0, problems: [...verdict.problems, ...more] };
 }
 
+/** What the record of a task, and that of the service itself, begins with. */
+const OF_SERVICE = /"type":"(?:task\.queued|access\.\w+)"/;
+
 /** Runs whose files say that they are of a service's task, and of which the store has nothing. */
 async function missingInStore(state_dir: string, stored: ReadonlySet<string>): Promise<readonly AuditProblem[]> {
   const problems: AuditProblem[] = [];
@@ -71,8 +74,8 @@ async function missingInStore(state_dir: string, stored: ReadonlySet<string>): P
     const file = join(state_dir, "runs", run_id, "events.jsonl");
     if (lstatSync(file, { throwIfNoEntry: false })?.isFile() !== true) continue; // reported with the files
     const first = (await wholeLines(file, 1)).last ?? "";
-    if (!first.includes('"type":"task.queued"')) continue; // a run of the command line or of a library
-    const problem = "the file of this run is a task of the service, but the store has nothing of it: it was removed";
+    if (!OF_SERVICE.test(first)) continue; // a run of the command line or of a library
+    const problem = "the file of this run is of the service, but the store has nothing of it: it was removed";
     problems.push({ seq: 0, run_id, problem });
   }
   return problems;
@@ -100,6 +103,8 @@ export async function allForgotten(store: Store): Promise<ReadonlyMap<string, Fo
 }
 
 async function* storedRuns(store: Store): AsyncIterable<string> {
+  const own = await store.checks.serviceChain();
+  if (own !== undefined) yield own;
   let after: number | undefined;
   do {
     const page = await store.tasks.list({ limit: A_PAGE, ...(after === undefined ? {} : { after }) });

@@ -5,6 +5,14 @@ const CALL = {
   tool_name: "the tool's own name, whatever alias was used",
 } as const;
 
+const ACCESS = {
+  channel: "the channel",
+  user: "the person's id there",
+  name: "the name that they gave themselves there, redacted",
+  by: "who decided: a person of the channel (`telegram:7`) or a user of this machine",
+  via: "how: `code`, `button` or `command line`",
+} as const;
+
 const AUDIT = {
   audit: "the audit record of the call: decision, rule, approval, actor, parameters, places, hashes (`auditRecord`)",
 } as const;
@@ -197,6 +205,9 @@ export const EVENT_PAYLOADS = {
     undo_ids: "the changes that were undone",
     files_changed: "paths",
   },
+  "access.granted": { ...ACCESS, role: "`owner`: may let others in; `member`: may not" },
+  "access.denied": { ...ACCESS, blocked: "whether the channel ignores them from now on" },
+  "access.revoked": { ...ACCESS, was: "`allowed`, `ignored` or `blocked`" },
   "upkeep.pruned": {
     setting: "the setting that made it due: `AUTONOUS_KEEP_DAYS=30`",
     runs: "of each run: `run_id`, `task_id`, number of `events`, `first_ts`, `last_ts`, `last_hash`",

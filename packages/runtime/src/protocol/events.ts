@@ -31,6 +31,9 @@ export const EVENTS = {
   "progress":             "how far a call is: after its first second, at most one per second and tenth, fewer in long calls, and the last",
   "reply.sent":           "a channel took the reply",
   "undo.applied":         "a change was taken back",
+  "access.granted":       "a person may use a channel of the service",
+  "access.denied":        "a person who asked may not use a channel of the service",
+  "access.revoked":       "a person may no longer use a channel of the service, or is no longer blocked there",
   "upkeep.pruned":        "runs, or what undo needs, are no longer kept; this is what is left of them",
   "upkeep.restored":      "the state folder was put back from a backup",
 } as const;

@@ -1,6 +1,6 @@
 import { randomFillSync } from "node:crypto";
 
-type IdKind = "call" | "run" | "task" | "evt" | "undo" | "apr" | "grant" | "mem" | "prune";
+type IdKind = "call" | "run" | "task" | "evt" | "undo" | "apr" | "grant" | "mem" | "prune" | "access";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"; // Crockford's base 32: no i, l, o, u
 const TIME_DIGITS = 10; // 50 bits of milliseconds

@@ -4,6 +4,7 @@ import type { Commander } from "../../queue/commander.ts";
 import type { Store } from "../../store/store.ts";
 import { TelegramClient } from "./api/client.ts";
 import { TelegramFailure } from "./api/failure.ts";
+import type { GroupMode } from "./incoming/addressing.ts";
 import { followEvents } from "./follow.ts";
 import { Poller } from "./incoming/poll.ts";
 import { Progress } from "./talk/progress.ts";
@@ -17,6 +18,8 @@ export interface TelegramOptions {
   readonly token: string;
   readonly api_root: string;
   readonly allowed_users: readonly number[];
+  /** What is read of groups. */
+  readonly groups: GroupMode;
   readonly pending_window_seconds: number;
   readonly pending_max_messages: number;
   readonly state_dir: string;
@@ -60,6 +63,7 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
     ...common,
     log,
     redact,
+    groups: options.groups,
     window_ms: options.pending_window_seconds * 1000,
     max_messages: options.pending_max_messages,
     bot: "bot" in asked ? asked.bot : undefined,

@@ -5,10 +5,12 @@ import type { Task } from "../../store/store.ts";
 export interface Origin {
   /** Answers reply to it. */
   readonly message_id: number;
+  /** What the person calls themselves; by their id they are known elsewhere. */
+  readonly name?: string;
 }
 
-export function writeOrigin({ message_id }: Origin): string {
-  return JSON.stringify({ message_id });
+export function writeOrigin({ message_id, name }: Origin): string {
+  return JSON.stringify({ message_id, name });
 }
 
 /** Undefined for tasks of other channels, and for those that an older version took in. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { ADA, scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
+import { ownWords } from "../../../model/prompt/quoted.ts";
 import { BadToken } from "../channel.ts";
 
 const MINUTE = 60_000;
@@ -29,10 +30,11 @@ test("a stranger gets one line in private with their number, and nothing in a gr
   const { telegram, open, tasks, until } = await scratchPlace();
   await open();
   for (const text of ["hello", "hello?", "/status"]) telegram.say({ user: 7, text });
-  telegram.say({ user: 7, chat: -5, text: "in a group" });
-  telegram.say({ user: ADA, chat: -5, text: "mine" });
+  telegram.say({ user: 7, chat: -5, text: "@fake_bot in a group" });
+  telegram.say({ user: ADA, chat: -5, text: "@fake_bot mine" });
   const [task] = await until(async () => (await tasks()).length === 1 && (await tasks()));
-  expect(task).toMatchObject({ lane: "telegram:-5", user: "42", text: "mine" });
+  expect(task).toMatchObject({ lane: "telegram:-5", user: "42" });
+  expect(ownWords(task?.text ?? "")).toBe("mine");
   await telegram.until(() => telegram.answers(7)[0], "the line");
   expect(telegram.answers(7).map(({ text }) => text)).toEqual([
     "You are not on the list of this bot. Its owner can add you with your number: 7 (AUTONOUS_TELEGRAM_ALLOWED_USERS)",
@@ -60,7 +62,7 @@ for (const { title, saying, task, line } of UPDATES) {
     telegram.say({ text: "last" });
     await until(async () => (await tasks()).at(-1)?.text === "last");
     if (line !== undefined) await telegram.until(() => telegram.answers().length === 1, "the line");
-    expect((await tasks()).map(({ text }) => text)).toEqual(task === undefined ? ["last"] : [task, "last"]);
+    expect((await tasks()).map(({ text }) => ownWords(text))).toEqual(task === undefined ? ["last"] : [task, "last"]);
     expect(telegram.answers().map(({ text }) => text)).toEqual(line === undefined ? [] : [line]);
   });
 }
@@ -80,7 +82,7 @@ test("after a stop only the newest messages of the last minutes are taken, and e
   const { telegram, open, tasks, until } = await scratchPlace();
   const now = Date.now();
   telegram.say({ text: "too old", date: Math.floor((now - 11 * MINUTE) / 1000) });
-  telegram.say({ chat: -5, text: "too old there", date: Math.floor((now - 60 * MINUTE) / 1000) });
+  telegram.say({ chat: -5, text: "@fake_bot too old there", date: Math.floor((now - 60 * MINUTE) / 1000) });
   telegram.say({ user: 7, text: "stranger, too old", date: Math.floor((now - 60 * MINUTE) / 1000) });
   for (let i = 1; i <= 8; i++) telegram.say({ text: `message ${i}`, date: Math.floor((now - 9 * MINUTE) / 1000) });
   await open({ pending_max_messages: 5 });
@@ -156,12 +158,12 @@ for (const [who, user] of [
   test(`a press of ${who} that Telegram does not let us answer keeps nobody waiting`, async () => {
     const { telegram, open, tasks, until } = await scratchPlace();
     await open();
-    const { message_id } = telegram.say({ chat: -5, text: "one" });
+    const { message_id } = telegram.say({ chat: -5, text: "@fake_bot one" });
     await until(async () => (await tasks()).length === 1);
     telegram.fault({ kind: "rate_limited", method: "answerCallbackQuery", retry_after_s: 600 });
     telegram.press({ user, chat: -5, message_id, data: "y", forged: true });
     await telegram.until(() => telegram.calls.some(({ status }) => status === 429), "the refusal");
-    for (const text of ["two", "/help"]) telegram.say({ chat: -5, text });
+    for (const text of ["@fake_bot two", "/help"]) telegram.say({ chat: -5, text });
     await until(async () => (await tasks()).length === 2);
     await telegram.until(() => telegram.answers(-5)[0], "the list of commands");
   });
@@ -171,10 +173,10 @@ test("a crowd of strangers who press buttons does not use up what may be sent", 
   const { telegram, open, tasks, until } = await scratchPlace();
   const now = Date.now();
   await open({ clock: () => now });
-  const { message_id } = telegram.say({ chat: -5, text: "one" });
+  const { message_id } = telegram.say({ chat: -5, text: "@fake_bot one" });
   await until(async () => (await tasks()).length === 1);
   for (let i = 0; i < 30; i++) telegram.press({ user: 700 + i, chat: -5, message_id, data: "y", forged: true });
-  telegram.say({ chat: -5, text: "two" });
+  telegram.say({ chat: -5, text: "@fake_bot two" });
   await until(async () => (await tasks()).length === 2);
   expect(telegram.calls.filter(({ method }) => method === "answerCallbackQuery")).toHaveLength(10);
 });

@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Update, UserFromGetMe } from "grammy/types";
 import type { Store } from "../../../store/store.ts";
 import { StoreError } from "../../../store/store-error.ts";
+import type { GroupMode } from "./addressing.ts";
 import { Backlog } from "./backlog.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { MENU } from "../talk/commands.ts";
@@ -17,6 +18,7 @@ export interface PollOptions {
   readonly log: (line: string) => void;
   readonly redact: (text: string) => string;
   readonly allowed: ReadonlySet<number>;
+  readonly groups: GroupMode;
   readonly window_ms: number;
   readonly max_messages: number;
   /** Undefined: Telegram could not be asked yet. */
@@ -155,7 +157,8 @@ export class Poller {
   }
 
   #read(update: Update, bot: UserFromGetMe): Incoming | undefined {
-    return readUpdate(update, { bot: bot.username, redact: this.#options.redact });
+    const { groups, redact } = this.#options;
+    return readUpdate(update, { bot, groups, redact });
   }
 
   async #take(update_id: number, incoming: Incoming | undefined, bot: UserFromGetMe): Promise<void> {

@@ -1,5 +1,8 @@
-import type { MaybeInaccessibleMessage, Message, Update } from "grammy/types";
+import type { MaybeInaccessibleMessage, Message, Update, User } from "grammy/types";
 import type { Address } from "../address.ts";
+import { isCommand } from "../talk/commands.ts";
+import { readAddressing } from "./addressing.ts";
+import type { Bot, GroupMode } from "./addressing.ts";
 import type { TelegramQuotation } from "./quotations.ts";
 import { isPassedOn, quotationsOf } from "./quotations.ts";
 
@@ -9,7 +12,12 @@ export interface Written extends Address {
   readonly update_id: number;
   readonly message_id: number;
   readonly isPrivate: boolean;
+  /** In a group, and nothing says that it is for the bot: part of an album whose other parts may. */
+  readonly isUnaddressed?: true;
   readonly user: number;
+  /** The name that they gave themselves: data. Redacted. */
+  readonly name?: string;
+  readonly username?: string;
   /** Milliseconds since the epoch, by Telegram's clock. */
   readonly sent_at: number;
   /** Their own words. Redacted. Empty where there were none. */
@@ -37,8 +45,8 @@ export type Incoming = Written | Pressed;
 export const WANTED_UPDATES = ["message", "callback_query"] as const satisfies readonly (keyof Update)[];
 
 interface ReadOptions {
-  /** The bot's own name, without `@`. */
-  readonly bot: string;
+  readonly bot: Bot;
+  readonly groups: GroupMode;
   readonly redact: (text: string) => string;
 }
 
@@ -81,7 +89,7 @@ const UNREAD = [
   "giveaway",
 ] as const satisfies readonly (keyof Message)[];
 
-function readMessage(update_id: number, message: Message, { bot, redact }: ReadOptions): Written | undefined {
+function readMessage(update_id: number, message: Message, { bot, groups, redact }: ReadOptions): Written | undefined {
   const { from, chat, date } = message;
   if (from === undefined || from.is_bot || chat.type === "channel") return undefined;
   // Said in the name of a group or a channel: `from` is then a stand-in, and who wrote it is not known.
@@ -90,9 +98,13 @@ function readMessage(update_id: number, message: Message, { bot, redact }: ReadO
   const unread = UNREAD.find((name) => message[name] !== undefined);
   const isOthers = isPassedOn(message);
   if (isOthers && !isPrivate) return undefined; // passed on to the group, not said to the bot
-  const text = isOthers ? "" : addressedTo(bot, clean(message.text ?? message.caption ?? ""));
+  const addressing = readAddressing(message, { bot, groups, isCommand });
+  if (addressing === undefined) return undefined;
+  const { isAddressed } = addressing;
+  if (!isAddressed && message.media_group_id === undefined) return undefined;
+  const text = isOthers ? "" : clean(addressing.text);
   const quotations = quotationsOf(message, (quoted) => redact(clean(quoted)));
-  if (text === undefined || (text === "" && unread === undefined && !isOthers)) return undefined;
+  if (text === "" && unread === undefined && !isOthers) return undefined;
   if (isOthers && unread === undefined && quotations.length === 0) return undefined;
   return {
     kind: "written",
@@ -100,7 +112,9 @@ function readMessage(update_id: number, message: Message, { bot, redact }: ReadO
     ...addressOfMessage(message),
     message_id: message.message_id,
     isPrivate,
+    ...(isAddressed ? {} : { isUnaddressed: true }),
     user: from.id,
+    ...namesOf(from, redact),
     sent_at: date * 1000,
     text: redact(text),
     ...(quotations.length === 0 ? {} : { quotations }),
@@ -113,16 +127,17 @@ function clean(text: string): string {
   return text.toWellFormed().replaceAll("\0", "").trim();
 }
 
-const COMMAND = /^\/([A-Za-z0-9_]+)@([A-Za-z0-9_]+)(?=\s|$)/;
-const MENTION = /^@([A-Za-z0-9_]+)[\s,:]+/;
+const LONGEST_NAME = 100;
 
-/** The text without the bot's name where that says for whom it is; undefined where it is for another bot. */
-function addressedTo(bot: string, text: string): string | undefined {
-  const isMe = (name: string | undefined): boolean => name?.toLowerCase() === bot.toLowerCase();
-  const command = COMMAND.exec(text);
-  if (command !== null) return isMe(command[2]) ? `/${command[1] ?? ""}${text.slice(command[0].length)}` : undefined;
-  const mention = MENTION.exec(text);
-  return mention !== null && isMe(mention[1]) ? text.slice(mention[0].length) : text;
+/** Names are what people call themselves; a username has only letters, digits and "_". */
+function namesOf(
+  { first_name, last_name = "", username }: User,
+  redact: (text: string) => string,
+): Pick<Written, "name" | "username"> {
+  const name = redact(clean(`${first_name} ${last_name}`))
+    .slice(0, LONGEST_NAME)
+    .toWellFormed();
+  return { name, ...(username !== undefined && /^\w{1,64}$/.test(username) ? { username } : {}) };
 }
 
 /** A reply in a group without topics has a thread, too: only a message that is in a topic is answered in one. */

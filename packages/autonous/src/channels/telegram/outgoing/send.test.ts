@@ -168,7 +168,7 @@ for (const { title, fault, chat, gives } of FAILURES) {
 
 test("nothing more is sent to a chat before the time is over that Telegram asked for; other chats go on", async () => {
   const place = await known();
-  place.telegram.say({ chat: -5, text: "hello" });
+  place.telegram.say({ chat: -5, text: "@fake_bot hello" });
   const { commander } = await place.open();
   place.telegram.fault({ kind: "rate_limited", retry_after_s: 60, method: "sendMessage" });
   await expect(commander.send(rowOf({ kind: "text", text: "a" }))).rejects.toMatchObject({ retryAfterMs: 60_000 });

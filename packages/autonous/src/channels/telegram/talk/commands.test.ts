@@ -37,7 +37,7 @@ test("each command answers in a chat where nothing has happened", async () => {
 
 test("/status and /tasks show what is in hand and what waits, of this chat only", async () => {
   const place = await withTasks("first", "second");
-  place.telegram.say({ chat: -5, text: "elsewhere" });
+  place.telegram.say({ chat: -5, text: "@fake_bot elsewhere" });
   await place.until(async () => (await place.tasks()).length === 3);
   const { task } = await place.claim();
   const id = task.task_id.slice(-6);
@@ -60,7 +60,7 @@ test("/cancel stops the task in hand, then the next; by its name any of this cha
 test("a task of another chat cannot be stopped from here", async () => {
   const place = await scratchPlace();
   await place.open();
-  place.telegram.say({ chat: -5, text: "elsewhere" });
+  place.telegram.say({ chat: -5, text: "@fake_bot elsewhere" });
   const [task] = await place.until(async () => (await place.tasks()).length === 1 && (await place.tasks()));
   expect(await say(place, `/cancel ${task?.task_id}`)).toMatch(/^There is no task/);
   expect((await place.tasks())[0]?.state).toBe("queued");

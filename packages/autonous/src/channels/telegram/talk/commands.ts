@@ -49,6 +49,11 @@ export const MENU: readonly { readonly command: string; readonly description: st
   .filter(([, row]) => !("hidden" in row))
   .map(([command, { meaning }]) => ({ command, description: meaning }));
 
+/** Whether the channel itself answers `/name`. */
+export function isCommand(name: string): boolean {
+  return Object.hasOwn(COMMANDS, name.toLowerCase());
+}
+
 /** False where the text is no command of ours. */
 export async function runCommand(written: Written, parts: CommandParts): Promise<boolean> {
   const [, word = "", rest = ""] = /^\/(\w+)(?:\s+(.*))?$/s.exec(written.text) ?? [];

@@ -20,7 +20,7 @@ interface Asked {
 /** A task of Ada's that asks for something. */
 async function ask(place: Place, given: Partial<ApprovalRequest> = {}, chat: number = ADA): Promise<Asked> {
   const { telegram, store, bell } = place;
-  telegram.say({ text: "do it", chat });
+  telegram.say({ text: "@fake_bot do it", chat });
   const { task } = await place.claim();
   const { task_id, run_id, lane, user } = task;
   const request = makeRequest({ now: Date.now(), task_id, run_id, chat: lane, user, ...given });
