@@ -1,6 +1,6 @@
 import { makeVisible } from "@autonous/runtime";
-import { Lexer } from "marked";
 import type { Token, Tokens } from "marked";
+import { readMarkdown } from "../markdown-tokens.ts";
 import type { Style } from "./screen.ts";
 import { styledRows } from "./styled-text.ts";
 import type { Piece } from "./styled-text.ts";
@@ -22,12 +22,9 @@ const BULLETS = ["•", "◦", "▪"] as const;
  * A text that cannot be read as Markdown, such as one that is nested thousands deep, is shown as it is.
  */
 export function markdownRows(text: string, options: MarkdownOptions): readonly string[] {
-  try {
-    return blockRows(new Lexer({ gfm: true }).lex(text), { ...options, depth: 0 });
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error; // the stack is full
-    return text.split("\n").flatMap((line) => codeRows(line, options));
-  }
+  const tokens = readMarkdown(text);
+  if (tokens === undefined) return text.split("\n").flatMap((line) => codeRows(line, options));
+  return blockRows(tokens, { ...options, depth: 0 });
 }
 
 /** A line of code, as it is: what is too long goes on on the next row. */

@@ -10,6 +10,7 @@ import { TelegramClient } from "../api/client.ts";
 import { Questions } from "../talk/questions.ts";
 import { RateLimit } from "../api/rate-limit.ts";
 import { createCommander } from "./send.ts";
+import { sendPart } from "./show.ts";
 
 const FREE = new RateLimit({ chatMs: 0, groupMs: 0, anyMs: 0 });
 
@@ -35,17 +36,68 @@ async function known(): Promise<Place> {
   return place;
 }
 
-test("an answer goes out as it is, whatever it looks like, and its code as code", async () => {
+test("what no model wrote goes out as it is, whatever it looks like", async () => {
   const place = await known();
   const { commander } = await place.open();
-  const texts = ["*not bold* _a_b <b>& [x](y) `z`", "\u0000\ud800 half", "", "a\n```js\nlet b;\n```"];
+  const texts = ["*not bold* _a_b <b>& [x](y) `z`", "\u0000\ud800 half", "", "a\n```js\nlet b;\n```", "x\u202ey"];
   for (const text of texts) await commander.send(rowOf({ kind: "text", text }));
-  expect(said(place)[0]).toBe(texts[0]);
-  expect(said(place)[2]).toBe("The answer is empty.");
-  expect(place.telegram.answers().at(-1)).toMatchObject({
-    text: "a\nlet b;",
-    entities: [{ type: "pre", offset: 2, length: 6, language: "js" }],
+  expect(said(place)).toEqual([texts[0], "\\0\ufffd half", "The answer is empty.", texts[3], "x\\u{202e}y"]);
+  expect(place.telegram.answers().flatMap(({ entities }) => entities)).toEqual([]);
+});
+
+/** What a person asked for, answered by a model. */
+async function answered(place: Place, reply: string, provider = "test:model"): Promise<void> {
+  const lease = await place.claim();
+  const { task_id, run_id, trace_id } = lease.task;
+  const draft = { type: "model.completed", task_id, run_id, trace_id, parent_id: null, payload: { provider } } as const;
+  await place.store.inbox.finish(lease, { outcome: "done", reply, events: [draft] });
+  place.bell.ring();
+}
+
+test("the answer of a model is Markdown and replies to its question, in its first message only", async () => {
+  const place = await scratchPlace();
+  await place.open();
+  const question = place.telegram.say({ text: "what is there?" });
+  await answered(place, `**a** b_c_d\n\n${"word ".repeat(1200)}`);
+  await place.telegram.until(() => place.telegram.answers().length === 2, "the answer");
+  const [first, second] = place.telegram.answers();
+  expect(first).toMatchObject({ entities: [{ type: "bold", offset: 0, length: 1 }], reply_to: question.message_id });
+  expect(first?.text).toMatch(/^a b_c_d\n\nword/);
+  expect(second).not.toHaveProperty("reply_to");
+});
+
+test("the answer without a model is what the tool gave, character by character", async () => {
+  const place = await scratchPlace();
+  await place.open();
+  const question = place.telegram.say({ text: "/read a.md" });
+  await answered(place, "1: **a** `b`\n2: ```", "direct");
+  await place.telegram.until(() => place.telegram.answers().length === 1, "the answer");
+  expect(place.telegram.answers()[0]).toMatchObject({ text: "1: **a** `b`\n2: ```", entities: [] });
+  expect(place.telegram.answers()[0]?.reply_to).toBe(question.message_id);
+});
+
+test("an answer comes although its question was deleted", async () => {
+  const place = await scratchPlace();
+  await place.open();
+  const question = place.telegram.say({ text: "what is there?" });
+  const lease = await place.claim();
+  place.telegram.erase({ message_id: question.message_id });
+  await place.store.inbox.finish(lease, { outcome: "done", reply: "nothing" });
+  place.bell.ring();
+  await place.telegram.until(() => said(place).includes("nothing"), "the answer");
+});
+
+test("formatting that Telegram refuses costs the formatting, not the message", async () => {
+  const place = await known();
+  const client = new TelegramClient({
+    token: place.telegram.token,
+    api_root: place.telegram.url,
+    log: () => undefined,
+    rate: FREE,
   });
+  const part = { text: "a", entities: [{ type: "bold", offset: 0, length: 5 } as const] };
+  await client.send(ADA, (api, signal) => sendPart(api, { to: { chat: ADA }, part }, signal));
+  expect(place.telegram.answers()).toMatchObject([{ text: "a", entities: [] }]);
 });
 
 test("a long answer comes in parts, and one that is cut off half-way goes on where it stopped", async () => {
@@ -82,7 +134,7 @@ test("an answer that nobody would scroll through is a file", async () => {
   const [message] = place.telegram.answers();
   expect(message?.document?.file_name).toBe("answer.md");
   expect(message?.document?.content.toString()).toBe(text);
-  expect(message?.text).toMatch(/^The whole answer is in this file; it begins:\n\nline/);
+  expect(message?.text).toMatch(/^The answer is in this file; it begins:\n\nline/);
 });
 
 test("a file of the run is sent under its name, with what was said of it cut to what fits", async () => {

@@ -16,11 +16,22 @@ const TEXTS = [
 
 for (const { title, shown, text } of TEXTS) {
   test(`${title}: ${JSON.stringify(text)}`, () => {
-    const written = shownText({ kind: "display", ...shown });
+    const { text: written, entities } = shownText({ kind: "display", ...shown });
+    expect(entities[0]).toMatchObject({ type: "bold", offset: 0 }); // level and title
     if (typeof text === "string") expect(written).toBe(text);
     else expect(written).toMatch(text);
   });
 }
+
+test("what is shown is Markdown, and what stands on lines of its own begins one", () => {
+  const { text, entities } = shownText({ kind: "display", level: "info", content: "```sh\nls\n```\n**a** b" });
+  expect(text).toBe("Info:\nls\na b");
+  expect(entities).toEqual([
+    { type: "bold", offset: 0, length: 5 },
+    { type: "pre", language: "sh", offset: 6, length: 2 },
+    { type: "bold", offset: 9, length: 1 },
+  ]);
+});
 
 const show = (content: string): Outgoing => ({ kind: "display", level: "info", content });
 const text: Outgoing = { kind: "text", text: "the answer" };

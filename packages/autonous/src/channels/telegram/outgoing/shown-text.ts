@@ -1,5 +1,8 @@
 import { makeVisible } from "@autonous/runtime";
 import type { Outgoing, OutboxRow, ShownMessage } from "../../../store/store.ts";
+import { markdownRich } from "./rich-markdown.ts";
+import { joinRich, markAll, plainText } from "./rich-text.ts";
+import type { RichText } from "./rich-text.ts";
 import { MESSAGE_LIMIT } from "./split-text.ts";
 
 /** How each level of `display` is written. */
@@ -22,16 +25,17 @@ export function isShown(content: Outgoing): content is ShownMessage {
   return content.kind === "display";
 }
 
-/** Level and title, what is shown, and what it rests on. */
-export function shownText({ content, level, title = "", evidence = [] }: ShownMessage): string {
+/** Level and title in bold, what is shown as Markdown, and what it rests on. */
+export function shownText({ content, level, title = "", evidence = [] }: ShownMessage): RichText {
   const label = (Object.hasOwn(LABELS, level) ? LABELS[level] : undefined) ?? makeVisible(level);
-  const head = title.trim() === "" ? `${label}: ` : `${label}: ${makeVisible(title.trim())}\n`;
-  const points = evidence.map((each) => `- ${makeVisible(each)}`);
-  const lines = content
-    .trim()
-    .split("\n")
-    .map((line) => makeVisible(line));
-  return [`${head}${lines.join("\n")}`, ...points].join("\n");
+  const name = makeVisible(title.trim());
+  const head = markAll(plainText(name === "" ? `${label}:` : `${label}: ${name}`), { type: "bold" });
+  const body = markdownRich(content.trim());
+  // A block of code, a table or a quote begins a line of its own.
+  const isBlock = body.entities.some(({ type, offset }) => offset === 0 && (type === "pre" || type === "blockquote"));
+  const points = evidence.map((each) => plainText(`- ${makeVisible(each)}`));
+  const first = joinRich([head, body], name === "" && !isBlock ? " " : "\n");
+  return joinRich([body.text === "" ? head : first, ...points], "\n");
 }
 
 /**
@@ -43,7 +47,7 @@ export function countJoined(rows: readonly OutboxRow[]): number {
   let count = 0;
   for (const { content } of rows) {
     if (!isShown(content)) break;
-    length += shownText(content).length + (count === 0 ? 0 : BETWEEN.length);
+    length += shownText(content).text.length + (count === 0 ? 0 : BETWEEN.length);
     if (count > 0 && length > MESSAGE_LIMIT) break;
     count++;
   }

@@ -1,79 +1,51 @@
 import type { MessageEntity } from "grammy/types";
+import { endOf, firstIndex, trimEntity } from "./rich-text.ts";
+import type { RichText } from "./rich-text.ts";
 
 /** What one message takes, in the units that JavaScript counts in, which are never fewer than Telegram's. */
 export const MESSAGE_LIMIT = 4096;
-/** More of them in one message are passed over. */
-const MOST_ENTITIES = 100;
+/** Telegram ignores what is beyond. */
+export const MOST_ENTITIES = 100;
 /** A border before this part of a message leaves too much of it empty: the next finer border is looked for. */
 const LEAST_FULL = 0.4;
-
-export interface Part {
-  readonly text: string;
-  /** Its blocks of code. Text with entities is taken as it is: nothing in it can be wrong. */
-  readonly entities: readonly MessageEntity.PreMessageEntity[];
-}
-
-interface Block {
-  readonly start: number;
-  readonly end: number;
-  readonly language: string;
-}
+/** A message may be this much shorter so that all of its formatting fits. */
+const LEAST_FORMATTED = 0.25;
 
 /**
  * A text as messages. Cut between paragraphs, else lines, sentences, words; a block of code stays whole where it fits
- * into one message, and goes on as a block in the next where it does not. Nothing but blanks is lost at a cut.
+ * into one message, and goes on as a block in the next where it does not, as all formatting does. Nothing but blanks is
+ * lost at a cut. The entities have to be in order, outer ones first.
  */
-export function splitText(text: string, limit: number = MESSAGE_LIMIT): readonly Part[] {
-  const { plain, blocks } = findBlocks(text.toWellFormed());
-  const parts: Part[] = [];
-  let passed = 0; // blocks that lie before the part in hand: looked at no more
+export function splitText({ text: plain, entities }: RichText, limit: number = MESSAGE_LIMIT): readonly RichText[] {
+  const parts: RichText[] = [];
+  let passed = 0; // entities that end before the part that is made: looked at no more
   for (let start = skipBlank(plain, 0); start < plain.length;) {
-    while ((blocks[passed]?.end ?? Number.POSITIVE_INFINITY) <= start) passed++;
-    const near = nearBlocks(blocks, passed, start + limit);
-    const end = plain.length - start <= limit ? plain.length : findCut(plain, { start, limit, blocks: near });
-    const part = partOf(plain, { start, end, blocks: near });
+    while (passed < entities.length && endOf(entities[passed] as MessageEntity) <= start) passed++;
+    const near = entities
+      .slice(
+        passed,
+        firstIndex(entities, ({ offset }) => offset >= start + limit),
+      )
+      .filter((entity) => endOf(entity) > start);
+    const most = roomFor(near, { start, limit });
+    const blocks = near.filter(({ type }) => type === "pre").map((pre) => ({ start: pre.offset, end: endOf(pre) }));
+    const end = plain.length - start <= most ? plain.length : findCut(plain, { start, limit: most, blocks });
+    const part = partOf(plain, { start, end, entities: near });
     if (part.text !== "") parts.push(part);
     start = skipBlank(plain, end);
   }
   return parts;
 }
 
-function nearBlocks(blocks: readonly Block[], from: number, before: number): readonly Block[] {
-  let to = from;
-  while ((blocks[to]?.start ?? Number.POSITIVE_INFINITY) < before) to++;
-  return blocks.slice(from, to);
+interface Block {
+  readonly start: number;
+  readonly end: number;
 }
 
-const OPENING = /^ {0,3}(`{3,}|~{3,})[ \t]*([\w+#.-]*)[^`]*$/;
-
-/** The text without its fences, and where the code is. A fence that is never closed holds all that follows. */
-function findBlocks(text: string): { readonly plain: string; readonly blocks: readonly Block[] } {
-  const blocks: Block[] = [];
-  const kept: string[] = [];
-  let length = 0;
-  let open: { readonly fence: string; readonly language: string; readonly start: number } | undefined;
-  const close = (): void => {
-    if (open !== undefined && length > open.start)
-      blocks.push({ start: open.start, end: length - 1, language: open.language });
-    open = undefined;
-  };
-  for (const line of text.split("\n")) {
-    const fence = OPENING.exec(line);
-    if (open === undefined && fence !== null) {
-      open = { fence: fence[1] ?? "", language: fence[2] ?? "", start: length };
-    } else if (open !== undefined && isClosing(line, open.fence)) close();
-    else {
-      kept.push(line);
-      length += line.length + 1;
-    }
-  }
-  close();
-  return { plain: kept.join("\n"), blocks };
-}
-
-function isClosing(line: string, fence: string): boolean {
-  const text = line.trim();
-  return text.length >= fence.length && text === (fence[0] ?? "").repeat(text.length);
+/** How long the part may be so that no entity in it is one too many. */
+function roomFor(near: readonly MessageEntity[], { start, limit }: Omit<Cutting, "blocks">): number {
+  const surplus = near[MOST_ENTITIES];
+  return surplus === undefined ? limit : Math.max(Math.ceil(limit * LEAST_FORMATTED), surplus.offset - start);
 }
 
 interface Cutting {
@@ -134,15 +106,18 @@ function skipBlank(plain: string, from: number): number {
   return plain.length;
 }
 
-function partOf(plain: string, { start, end, blocks }: Omit<Cutting, "limit"> & { readonly end: number }): Part {
+interface Cut {
+  readonly start: number;
+  readonly end: number;
+  readonly entities: readonly MessageEntity[];
+}
+
+function partOf(plain: string, { start, end, entities }: Cut): RichText {
   const text = plain.slice(start, end).trimEnd();
-  const last = start + text.length;
-  const entities = blocks.flatMap((block): MessageEntity.PreMessageEntity[] => {
-    const from = Math.max(block.start, start);
-    const length = Math.min(block.end, last) - from;
-    if (length <= 0) return [];
-    const { language } = block;
-    return [{ type: "pre", offset: from - start, length, ...(language === "" ? {} : { language }) }];
+  const moved = entities.flatMap((entity) => {
+    const from = Math.max(entity.offset, start);
+    const length = Math.min(endOf(entity), start + text.length) - from;
+    return length <= 0 ? [] : trimEntity(text, { ...entity, offset: from - start, length });
   });
-  return { text, entities: entities.slice(0, MOST_ENTITIES) };
+  return { text, entities: moved.slice(0, MOST_ENTITIES) };
 }

@@ -1,0 +1,33 @@
+import type { OutboxRow, Store } from "../../../store/store.ts";
+import { originOf } from "../origin.ts";
+
+/** What has to be known of a task to send what came of it. */
+export interface AnsweredTask {
+  /** The message that asked for it. Undefined for one of another channel, or of an older version. */
+  readonly message_id?: number;
+  /** A model wrote the answer. Output of programs and messages of our own are shown as they are. */
+  readonly isMarkdown: boolean;
+}
+
+/** So many of the last events of a task hold the reply that became its answer. */
+const LAST_EVENTS = 50;
+
+export async function answeredTask(store: Store, { task_id }: OutboxRow): Promise<AnsweredTask> {
+  const task = (await store.tasks.get(task_id))?.task;
+  if (task === undefined) return { isMarkdown: false };
+  const message_id = originOf(task)?.message_id;
+  const isAnswer = task.state === "done" || task.state === "reply_sent";
+  const isMarkdown = isAnswer && isOfModel(await lastProvider(store, task_id));
+  return { isMarkdown, ...(message_id === undefined ? {} : { message_id }) };
+}
+
+async function lastProvider(store: Store, task_id: string): Promise<unknown> {
+  const rows = await store.events.lastRows({ task_id, limit: LAST_EVENTS });
+  const events = rows.flatMap(({ event }) => ("unreadable" in event ? [] : [event]));
+  return events.findLast(({ type }) => type === "model.completed")?.payload["provider"];
+}
+
+/** `direct` answers with what a tool gave. */
+function isOfModel(provider: unknown): boolean {
+  return typeof provider === "string" && provider !== "direct";
+}
