@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { redact } from "@autonous/runtime";
+import { makeId, redact } from "@autonous/runtime";
+import type { EventDraft } from "@autonous/runtime";
 import { onTestFinished } from "vitest";
 import { openTelegram } from "../../packages/autonous/src/channels/telegram/channel.ts";
 import type { Telegram, TelegramOptions } from "../../packages/autonous/src/channels/telegram/channel.ts";
@@ -30,8 +31,8 @@ export interface Place {
   until<Found>(look: () => Promise<Found | undefined | false> | Found | undefined | false): Promise<Found>;
   /** Takes the next task as a worker does. */
   claim(): Promise<Lease>;
-  /** Takes the next task and ends it with this answer. */
-  answer(text: string): Promise<void>;
+  /** Takes the next task and ends it with this answer, of a model where one is named. */
+  answer(text: string, provider?: string): Promise<void>;
 }
 
 /** The one who may write. */
@@ -97,8 +98,21 @@ export async function scratchPlace(options: FakeTelegramOptions = {}): Promise<P
     open,
     until,
     claim,
-    async answer(text) {
-      await store.inbox.finish(await claim(), { outcome: "done", reply: text });
+    async answer(text, provider) {
+      const lease = await claim();
+      const { task_id, run_id, trace_id } = lease.task;
+      const said: EventDraft = {
+        event_id: makeId("evt", Date.now()),
+        type: "model.completed",
+        ts: new Date().toISOString(),
+        task_id,
+        run_id,
+        trace_id,
+        parent_id: null,
+        payload: { provider },
+      };
+      const events = provider === undefined ? [] : [said];
+      await store.inbox.finish(lease, { outcome: "done", reply: text, events });
       bell.ring();
     },
     tasks: async () => (await store.tasks.list({ limit: 1000 })).tasks.toReversed(),

@@ -28,6 +28,9 @@ function rowOf(content: Outgoing, given: Partial<OutboxRow> = {}): OutboxRow {
   };
 }
 
+const clientOf = ({ telegram: { token, url } }: Place): TelegramClient =>
+  new TelegramClient({ token, api_root: url, log: () => undefined, rate: FREE });
+
 const said = ({ telegram }: Place): readonly string[] => telegram.answers().map(({ text }) => text);
 
 async function known(): Promise<Place> {
@@ -45,20 +48,11 @@ test("what no model wrote goes out as it is, whatever it looks like", async () =
   expect(place.telegram.answers().flatMap(({ entities }) => entities)).toEqual([]);
 });
 
-/** What a person asked for, answered by a model. */
-async function answered(place: Place, reply: string, provider = "test:model"): Promise<void> {
-  const lease = await place.claim();
-  const { task_id, run_id, trace_id } = lease.task;
-  const draft = { type: "model.completed", task_id, run_id, trace_id, parent_id: null, payload: { provider } } as const;
-  await place.store.inbox.finish(lease, { outcome: "done", reply, events: [draft] });
-  place.bell.ring();
-}
-
 test("the answer of a model is Markdown and replies to its question, in its first message only", async () => {
   const place = await scratchPlace();
   await place.open();
   const question = place.telegram.say({ text: "what is there?" });
-  await answered(place, `**a** b_c_d\n\n${"word ".repeat(1200)}`);
+  await place.answer(`**a** b_c_d\n\n${"word ".repeat(1200)}`, "test:model");
   await place.telegram.until(() => place.telegram.answers().length === 2, "the answer");
   const [first, second] = place.telegram.answers();
   expect(first).toMatchObject({ entities: [{ type: "bold", offset: 0, length: 1 }], reply_to: question.message_id });
@@ -70,7 +64,7 @@ test("the answer without a model is what the tool gave, character by character",
   const place = await scratchPlace();
   await place.open();
   const question = place.telegram.say({ text: "/read a.md" });
-  await answered(place, "1: **a** `b`\n2: ```", "direct");
+  await place.answer("1: **a** `b`\n2: ```", "direct");
   await place.telegram.until(() => place.telegram.answers().length === 1, "the answer");
   expect(place.telegram.answers()[0]).toMatchObject({ text: "1: **a** `b`\n2: ```", entities: [] });
   expect(place.telegram.answers()[0]?.reply_to).toBe(question.message_id);
@@ -81,7 +75,7 @@ test("an answer comes although its question was deleted", async () => {
   await place.open();
   const question = place.telegram.say({ text: "what is there?" });
   const lease = await place.claim();
-  place.telegram.erase({ message_id: question.message_id });
+  await clientOf(place).call((api) => api.deleteMessage(ADA, question.message_id));
   await place.store.inbox.finish(lease, { outcome: "done", reply: "nothing" });
   place.bell.ring();
   await place.telegram.until(() => said(place).includes("nothing"), "the answer");
@@ -89,14 +83,8 @@ test("an answer comes although its question was deleted", async () => {
 
 test("formatting that Telegram refuses costs the formatting, not the message", async () => {
   const place = await known();
-  const client = new TelegramClient({
-    token: place.telegram.token,
-    api_root: place.telegram.url,
-    log: () => undefined,
-    rate: FREE,
-  });
   const part = { text: "a", entities: [{ type: "bold", offset: 0, length: 5 } as const] };
-  await client.send(ADA, (api, signal) => sendPart(api, { to: { chat: ADA }, part }, signal));
+  await clientOf(place).send(ADA, (api, signal) => sendPart(api, { to: { chat: ADA }, part }, signal));
   expect(place.telegram.answers()).toMatchObject([{ text: "a", entities: [] }]);
 });
 
@@ -163,13 +151,9 @@ test("a file of the run is sent under its name, with what was said of it cut to 
 });
 
 test("a file that takes too long again and again is told of instead, and what follows it goes out", async () => {
-  const { telegram, store, state_dir } = await known();
-  const client = new TelegramClient({
-    token: telegram.token,
-    api_root: telegram.url,
-    log: () => undefined,
-    rate: FREE,
-  });
+  const place = await known();
+  const { telegram, store, state_dir } = place;
+  const client = clientOf(place);
   const common = { store, client, allowed: new Set<number>(), clock: Date.now };
   const questions = new Questions({ ...common, onTask: () => undefined, onAnswer: () => undefined });
   const commander = createCommander({ store, client, questions, state_dir, fileMs: () => 50 });
