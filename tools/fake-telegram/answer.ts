@@ -54,7 +54,7 @@ export async function answerCall(state: State, call: Call): Promise<void> {
 }
 
 /** One that is not even shaped like a token is an address that is not there. */
-function checkToken({ token }: State, given: string): void {
+export function checkToken({ token }: State, given: string): void {
   if (given === token) return;
   throw /^\d+:[\w-]+$/.test(given) ? new Refusal(401, "Unauthorized") : new Refusal(404, "Not Found");
 }
@@ -66,7 +66,7 @@ interface Remembered {
   readonly fault: FaultInput | undefined;
 }
 
-function remember({ calls, options, pauses }: State, { method, parameters, chat, fault }: Remembered): SeenCall {
+export function remember({ calls, options, pauses }: State, { method, parameters, chat, fault }: Remembered): SeenCall {
   const received_ms = performance.now();
   const is_early = COUNTED.has(method) && received_ms < (pauses.get(chat) ?? 0);
   const seen: SeenCall = {
@@ -101,9 +101,13 @@ const REFUSALS: Partial<Record<FaultKind, (fault: FaultInput) => Refusal>> = {
   blocked: () => new Refusal(403, "Forbidden: bot was blocked by the user"),
 };
 
+export function refusalFor(fault: FaultInput): Refusal | undefined {
+  return REFUSALS[fault.kind]?.(fault);
+}
+
 async function answer(state: State, answering: Answering): Promise<void> {
   const { method, parameters, seen, fault, request, response, signal } = answering;
-  const refusal = fault === undefined ? undefined : REFUSALS[fault.kind]?.(fault);
+  const refusal = fault === undefined ? undefined : refusalFor(fault);
   if (refusal !== undefined) throw refusal;
   if (fault?.kind === "slow") await delay(fault.ms ?? 1000, undefined, { signal }).catch(() => undefined); // whoever asked is gone
   if (fault?.kind === "hang") return await untilGone(signal);

@@ -150,8 +150,8 @@ function jsonOf(body: Buffer): unknown {
   }
 }
 
-function inWords({ content, ...about }: StoredFile): object {
-  return { ...about, file_size: content.length };
+function inWords({ content: _bytes, ...about }: StoredFile): object {
+  return about;
 }
 
 /** `#7 bot: text`, with what can be pressed below it. */

@@ -17,6 +17,7 @@ export const FAULTS = {
   slow:            "the answer comes after `ms`",
   hang:            "there is no answer until the client gives up; nothing was done",
   hang_after:      "it is done, and there is no answer until the client gives up",
+  link_expired:    "a download: 404, as when the address that getFile gave is too old",
   twice:           "getUpdates: each update comes twice, and the last ones that were confirmed come again",
   out_of_order:    "getUpdates: the newest comes first",
 } as const;
@@ -25,7 +26,7 @@ const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[];
 
 export interface FaultInput {
   readonly kind: FaultKind;
-  /** The method that it befalls; without: whichever comes next, but for getUpdates. */
+  /** The method that it befalls, or "download"; without: whichever comes next, but for getUpdates. */
   readonly method?: string;
   /** Only what goes to this chat. */
   readonly chat?: number;
@@ -86,5 +87,6 @@ export class FaultPlan {
 /** A poll is nearly always under way: a fault without a method is about what a bot does. */
 function isOf(kind: FaultKind, method: string): boolean {
   const isOfUpdates = kind === "twice" || kind === "out_of_order";
-  return (method === "getUpdates") === isOfUpdates;
+  const isOfDownloads = kind === "link_expired";
+  return (method === "getUpdates") === isOfUpdates && (!isOfDownloads || method === "download");
 }

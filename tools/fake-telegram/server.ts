@@ -7,6 +7,7 @@ import { serveControl } from "./control.ts";
 import { checkFault } from "./faults.ts";
 import type { FaultInput } from "./faults.ts";
 import { MAX_FILE_BYTES } from "./methods/methods.ts";
+import { answerDownload } from "./media/download.ts";
 import type { People } from "./people/people.ts";
 import { Refusal } from "./refusal.ts";
 import { sendJson } from "./send.ts";
@@ -146,7 +147,7 @@ async function watch<Found>({ watchers, look, what, timeout_ms }: Watch<Found>):
 
 async function serve(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
-  const [, token, method] = /^\/bot([^/]*)\/([^/]+)\/?$/.exec(pathname) ?? [];
+  const [, file, token, method] = /^\/(file\/)?bot([^/]*)\/(.+?)\/?$/.exec(pathname) ?? [];
   if (token !== undefined && !state.sockets.has(request.socket)) {
     state.sockets.add(request.socket);
     request.socket.once("close", () => state.sockets.delete(request.socket));
@@ -167,15 +168,9 @@ async function serve(state: State, request: IncomingMessage, response: ServerRes
   const gone = new AbortController();
   response.once("close", () => gone.abort());
   const signal = AbortSignal.any([gone.signal, state.stopping]);
-  await answerCall(state, {
-    token: decodeURIComponent(token),
-    method,
-    query: searchParams,
-    request,
-    response,
-    body,
-    signal,
-  });
+  const asked = { token: decodeURIComponent(token), request, response, signal };
+  if (file === undefined) await answerCall(state, { ...asked, method, query: searchParams, body });
+  else await answerDownload(state, { ...asked, path: method });
   state.changed();
 }
 

@@ -9,20 +9,22 @@ interface KindRow {
   readonly folder: string;
   readonly mime_type: string;
   readonly extension: string;
+  /** How a file of this kind begins; what a person sends who sends whatever. */
+  readonly sample: string;
   /** What messages say besides the file, where nothing else is known. */
   readonly about: object;
 }
 
 // oxfmt-ignore
 export const MEDIA_KINDS = {
-  photo:      { prefix: "AgAC", folder: "photos",      mime_type: "image/jpeg",               extension: ".jpg",  about: {} },
-  document:   { prefix: "BQAC", folder: "documents",   mime_type: "application/octet-stream", extension: "",      about: {} },
-  voice:      { prefix: "AwAC", folder: "voice",       mime_type: "audio/ogg",                extension: ".oga",  about: { duration: 3 } },
-  audio:      { prefix: "CQAC", folder: "music",       mime_type: "audio/mpeg",               extension: ".mp3",  about: { duration: 180, performer: "A band", title: "A song" } },
-  video:      { prefix: "BAAC", folder: "videos",      mime_type: "video/mp4",                extension: ".mp4",  about: { duration: 5, width: 640, height: 360 } },
-  video_note: { prefix: "DQAC", folder: "video_notes", mime_type: "video/mp4",                extension: ".mp4",  about: { duration: 5, length: 240 } },
-  animation:  { prefix: "CgAC", folder: "animations",  mime_type: "video/mp4",                extension: ".mp4",  about: { duration: 2, width: 320, height: 240 } },
-  sticker:    { prefix: "CAAC", folder: "stickers",    mime_type: "image/webp",               extension: ".webp", about: { type: "regular", width: 512, height: 512, is_animated: false, is_video: false, emoji: "👍", set_name: "Thumbs" } },
+  photo:      { prefix: "AgAC", folder: "photos",      mime_type: "image/jpeg",               extension: ".jpg", sample: "", about: {} },
+  document:   { prefix: "BQAC", folder: "documents",   mime_type: "application/octet-stream", extension: "", sample: "A document\n", about: {} },
+  voice:      { prefix: "AwAC", folder: "voice",       mime_type: "audio/ogg",                extension: ".oga", sample: "OggS\0\x02", about: { duration: 3 } },
+  audio:      { prefix: "CQAC", folder: "music",       mime_type: "audio/mpeg",               extension: ".mp3", sample: "ID3\x04", about: { duration: 180, performer: "A band", title: "A song" } },
+  video:      { prefix: "BAAC", folder: "videos",      mime_type: "video/mp4",                extension: ".mp4", sample: "\0\0\0\x18ftypmp42", about: { duration: 5, width: 640, height: 360 } },
+  video_note: { prefix: "DQAC", folder: "video_notes", mime_type: "video/mp4",                extension: ".mp4", sample: "\0\0\0\x18ftypmp42", about: { duration: 5, length: 240 } },
+  animation:  { prefix: "CgAC", folder: "animations",  mime_type: "video/mp4",                extension: ".mp4", sample: "\0\0\0\x18ftypmp42", about: { duration: 2, width: 320, height: 240 } },
+  sticker:    { prefix: "CAAC", folder: "stickers",    mime_type: "image/webp",               extension: ".webp", sample: "RIFF\x1a\0\0\0WEBPVP8L", about: { type: "regular", width: 512, height: 512, is_animated: false, is_video: false, emoji: "👍", set_name: "Thumbs" } },
 } as const satisfies Record<string, KindRow>;
 export type MediaKind = keyof typeof MEDIA_KINDS;
 
@@ -36,6 +38,8 @@ export interface StoredFile {
   readonly file_name: string;
   readonly mime_type: string;
   readonly content: Buffer;
+  /** What Telegram says its size is: that of its content, unless a test says otherwise. */
+  readonly file_size: number;
   /** Where it is fetched, behind `/file/bot<token>/`. */
   readonly path: string;
 }
@@ -55,6 +59,11 @@ export interface Media {
   readonly about: object;
 }
 
+/** The content of one, for whoever has none at hand. */
+export function sampleOf(kind: MediaKind): Buffer {
+  return kind === "photo" ? greyPng(640, 480) : Buffer.from(MEDIA_KINDS[kind].sample, "latin1");
+}
+
 /** All that was sent, by anyone; what a bot may fetch, and until when. */
 export interface Files {
   readonly byId: Map<string, Media>;
@@ -65,6 +74,8 @@ export interface MediaContent {
   readonly content: Buffer;
   readonly file_name?: string;
   readonly mime_type?: string;
+  /** A size to claim, whatever the content is. */
+  readonly file_size?: number;
   /** Over what is said of this kind: `{ duration: 12 }`. */
   readonly about?: object;
 }
@@ -108,6 +119,7 @@ function fileOf({ byId }: Files, kind: MediaKind, given: MediaContent, part = 0)
     file_name,
     mime_type: given.mime_type ?? mime_type,
     content: given.content,
+    file_size: given.file_size ?? given.content.length,
     path: `${folder}/file_${number}${kind === "document" && /^\.\w{1,10}$/.test(own) ? own : extension}`,
   };
 }
@@ -126,6 +138,6 @@ export function mediaOnWire({ kind, file, sizes, about }: Media): object {
   return { [kind]: { ...named, ...about }, ...(kind === "animation" ? { document: named } : {}) };
 }
 
-export function fileOnWire({ file_id, file_unique_id, content }: StoredFile): object {
-  return { file_id, file_unique_id, file_size: content.length };
+export function fileOnWire({ file_id, file_unique_id, file_size }: StoredFile): object {
+  return { file_id, file_unique_id, file_size };
 }

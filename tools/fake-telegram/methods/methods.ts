@@ -11,6 +11,7 @@ import {
   editMessageReplyMarkup,
   editMessageText,
 } from "./editing.ts";
+import { getFile } from "./files.ts";
 import { sendChatAction, sendDocument, sendMediaGroup, sendMessage, sendPhoto } from "./sending.ts";
 
 /** What a bot may send as a file through the servers of Telegram itself. */
@@ -49,6 +50,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
     if (isTrue(parameters, "drop_pending_updates")) updates.drop();
     return true;
   },
+  getFile,
   sendMessage,
   sendDocument,
   sendPhoto,

@@ -1,5 +1,4 @@
 /** What people do in their app, and the updates that come of it. */
-import type { Entity } from "../formatting/formatted.ts";
 import { standInOf } from "../origins.ts";
 import type { ForwardedAs } from "../origins.ts";
 import type { Updates } from "../updates.ts";
@@ -8,24 +7,8 @@ import { change, enter, findMessage, meet, post } from "../world.ts";
 import type { ChatMessage, Person, Query, World } from "../world.ts";
 import { createTopic, setTopicClosed, SOMEONE } from "./groups.ts";
 import type { Tell, TopicInput } from "./groups.ts";
-
-interface Saying {
-  readonly user?: number | Person;
-  /** The chat with the bot, when none is named. */
-  readonly chat?: number;
-  /** A topic of the chat; not said: the general one. */
-  readonly thread?: number;
-  readonly text?: string;
-  /** In seconds. */
-  readonly date?: number;
-  readonly reply_to?: number;
-  /** Instead of a text, in the words of the Bot API: `{ sticker: { … } }`. */
-  readonly content?: object;
-  /** Beside it, in the words of the Bot API: `{ via_bot: { … } }`, `{ quote: { … } }`, `{ external_reply: { … } }`. */
-  readonly beside?: object;
-  /** In the name of the group itself, as anonymous administrators do, or of a channel. */
-  readonly as?: "group" | "channel";
-}
+import { entitiesIn, paste, say, send, sendAlbum } from "./saying.ts";
+import type { Album, Pasting, Saying, Sending } from "./saying.ts";
 
 interface Pressing {
   readonly user?: number | Person;
@@ -50,6 +33,12 @@ interface Forwarding {
 export interface People {
   /** Gives the message; whether the bot hears of it is for the bot to say (`allowed_updates`). */
   say(saying: Saying): ChatMessage;
+  /** Says a text of any length, in as many messages as the apps make of it. */
+  paste(pasting: Pasting): readonly ChatMessage[];
+  /** Sends a file or another thing: `{ kind: "photo", content: bytes, caption }`, `{ kind: "dice" }`. */
+  send(sending: Sending): ChatMessage;
+  /** Several files at once: a message and an update for each. */
+  album(album: Album): readonly ChatMessage[];
   edit(edited: { readonly chat?: number; readonly message_id: number; readonly text: string }): ChatMessage;
   /** Presses a button below a message; gives the query, which has the `answer` once the bot gave one. */
   press(pressing: Pressing): Query;
@@ -72,6 +61,9 @@ export function createPeople(world: World, updates: Updates, onChange: () => voi
   };
   return {
     say: (saying) => say(world, saying, tell),
+    paste: (pasting) => paste(world, pasting, tell),
+    send: (sending) => send(world, sending, tell),
+    album: (album) => sendAlbum(world, album, tell),
     edit: ({ chat = SOMEONE, message_id, text }) => {
       const place = enter(world, chat);
       const message = findMessage(place, message_id);
@@ -79,7 +71,7 @@ export function createPeople(world: World, updates: Updates, onChange: () => voi
         throw new Error(`Cannot edit message ${message_id} of chat ${chat}: no person said it`);
       const changed = change(place, message, {
         text,
-        entities: commandsIn(text),
+        entities: entitiesIn(text),
         before: [...message.before, message.text],
       });
       tell("edited_message", messageOnWire(world, changed));
@@ -89,7 +81,7 @@ export function createPeople(world: World, updates: Updates, onChange: () => voi
     forward: (forwarding) => forward(world, forwarding, tell),
     publish({ chat, text }) {
       const place = enter(world, chat, "channel");
-      const message = post(world, place, { from: chat, by: "person", text, entities: commandsIn(text) });
+      const message = post(world, place, { from: chat, by: "person", text, entities: entitiesIn(text) });
       const { from: _nobody, ...wire } = messageOnWire(world, message) as { readonly from?: unknown };
       tell("channel_post", { ...wire, sender_chat: chatOnWire(world, place) });
       return message;
@@ -100,33 +92,6 @@ export function createPeople(world: World, updates: Updates, onChange: () => voi
     block: (user) => setBlocked(world, { user, isBlocked: true }, tell),
     unblock: (user) => setBlocked(world, { user, isBlocked: false }, tell),
   };
-}
-
-function say(world: World, saying: Saying, tell: Tell): ChatMessage {
-  const { user = SOMEONE, chat, thread, text = "", date, reply_to, content, beside, as } = saying;
-  const person = meet(world, user);
-  const said = text.trim();
-  if (said === "" && content === undefined)
-    throw new Error("Cannot say nothing: a message has a text or another content");
-  if (said.length > 4096)
-    throw new Error(`Cannot say ${said.length} characters at once: an app sends at most 4096 in a message`);
-  const place = enter(world, chat ?? person.id);
-  if (thread !== undefined && !place.topics.has(thread))
-    throw new Error(`Cannot say it in topic ${thread} of chat ${place.id}: it is not there`);
-  const extra = { ...beside, ...(as === undefined ? {} : standInOf(as, chatOnWire(world, place))) };
-  const message = post(world, place, {
-    from: person.id,
-    by: "person",
-    text: said,
-    entities: commandsIn(said),
-    beside: extra,
-    ...(thread === undefined ? {} : { thread }),
-    ...(date === undefined ? {} : { date }),
-    ...(reply_to === undefined ? {} : { reply_to }),
-    ...(content === undefined ? {} : { content }),
-  });
-  tell("message", messageOnWire(world, message));
-  return message;
 }
 
 function forward(
@@ -152,15 +117,6 @@ function forward(
   });
   tell("message", messageOnWire(world, copy));
   return copy;
-}
-
-/** Telegram marks what looks like a command, wherever it stands. */
-function commandsIn(text: string): readonly Entity[] {
-  return Array.from(text.matchAll(/(?<![\w/])\/[a-z0-9_]{1,32}(?:@\w+)?(?![\w/])/gi), ({ 0: { length }, index }) => ({
-    type: "bot_command",
-    offset: index,
-    length,
-  }));
 }
 
 function press(
