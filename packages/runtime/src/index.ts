@@ -119,4 +119,5 @@ export { makeVisible, makeVisibleLines, visibleJson } from "./output/visible.ts"
 export { redact } from "./redact/redact.ts";
 export { createRedactStream } from "./redact-stream.ts";
 export { secretsOf } from "./secrets.ts";
+export { recogniseContent } from "./text/kinds.ts";
 export { isBuiltInTool } from "./tools/all.ts";

@@ -101,6 +101,9 @@ export const SETTINGS = {
   telegram_api_root:        { variable: "AUTONOUS_TELEGRAM_API_ROOT",        kind: { type: "url" },                                   default: "https://api.telegram.org",          project: "never",    meaning: "Where the Bot API is: Telegram's own, a Bot API server of one's own, or an emulator" },
   tg_pending_window_seconds: { variable: "TG_PENDING_WINDOW_SECONDS",        kind: { type: "number", min: 1, max: DAY_SECONDS },      default: 600,                                 project: "never",    meaning: "How old a Telegram message may be when the service gets to see it" },
   tg_pending_max_messages:  { variable: "TG_PENDING_MAX_MESSAGES",           kind: { type: "number", min: 1, max: 1000 },             default: 50,                                  project: "never",    meaning: "How many Telegram messages that came while the service was away are taken, the newest" },
+  telegram_max_files:       { variable: "AUTONOUS_TELEGRAM_MAX_FILES",       kind: { type: "number", min: 0, max: 100 },              default: 10,                                  project: "never",    meaning: "Files that are taken of one Telegram message, at most; 0: none" },
+  telegram_max_file_megabytes: { variable: "AUTONOUS_TELEGRAM_MAX_FILE_MEGABYTES", kind: { type: "number", min: 1, max: 50 },       default: 20,                                  project: "never",    meaning: "Largest file that is taken of a Telegram message. Telegram's own servers give bots at most 20 MB" },
+  inbox_folder:             { variable: "AUTONOUS_INBOX_FOLDER",             kind: { type: "text" },                                  default: "inbox",                             project: "never",    meaning: "The folder that files go into which people send, relative to the working folder" },
 } as const satisfies Record<string, SettingRow>;
 
 export type SettingName = keyof typeof SETTINGS;

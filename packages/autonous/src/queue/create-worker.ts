@@ -16,6 +16,8 @@ export interface WorkerParts extends Omit<WorkerOptions, "runTask"> {
   readonly tools?: readonly Tool[];
   readonly limits: TaskLimits;
   readonly readAsking?: RunTaskOptions["readAsking"];
+  /** The folder, relative to the working folder, that files go into which come with tasks. Default: "inbox". */
+  readonly inbox_folder?: string;
 }
 
 /** A worker that does its tasks with the agent, each in a runtime whose record is behind the task's lease. */
@@ -25,6 +27,7 @@ export function createWorker({
   tools = [],
   limits,
   readAsking,
+  inbox_folder = "inbox",
   ...parts
 }: WorkerParts): Worker {
   const { store, onRecorded } = parts;
@@ -36,8 +39,9 @@ export function createWorker({
         provider,
         limits,
         ...(readAsking === undefined ? {} : { readAsking }),
+        inbox: { cwd: options.cwd ?? options.roots[0] ?? "/", folder: inbox_folder },
         clock: Date.now,
-        openRuntime: async ({ task }) => {
+        openRuntime: async ({ task }, more = []) => {
           const runtime: Runtime = await createRuntime({
             ...options,
             run_id: task.run_id,
@@ -54,7 +58,7 @@ export function createWorker({
             onApproval: ({ replay }) => (replay === "" ? null : "parked"),
             onEvent: onRecorded,
           });
-          for (const tool of tools) runtime.register(tool);
+          for (const tool of [...tools, ...more]) runtime.register(tool);
           return runtime;
         },
       }),

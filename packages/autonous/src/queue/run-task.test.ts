@@ -47,6 +47,7 @@ async function makeWorld(): Promise<World> {
       openRuntime: () => createRuntime({ roots: [root], state_dir, run_id, openJournal }),
       provider,
       limits: { max_turns: 3, max_attempts: 3, retry_base_ms: 10 },
+      inbox: { cwd: root, folder: "inbox" },
       clock: Date.now,
     });
   };

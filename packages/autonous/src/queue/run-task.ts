@@ -1,5 +1,5 @@
 import { redact, secretsOf, ToolError } from "@autonous/runtime";
-import type { Runtime } from "@autonous/runtime";
+import type { Runtime, Tool } from "@autonous/runtime";
 import { runAgent } from "../agent/loop.ts";
 import type { AgentLimits } from "../agent/usage/limits.ts";
 import type { AgentOptions, AgentOutcome } from "../agent/run.ts";
@@ -9,6 +9,8 @@ import type { Message, ModelProvider } from "../model/provider.ts";
 import type { Finish, Lease, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { backoffMs } from "./backoff.ts";
+import { receiveFiles } from "../received/receive-files.ts";
+import type { InboxFolder, ReceivedTask } from "../received/receive-files.ts";
 
 export interface TaskLimits extends AgentLimits {
   readonly max_attempts: number;
@@ -18,18 +20,24 @@ export interface TaskLimits extends AgentLimits {
 export interface RunTaskOptions {
   readonly store: Store;
   /** A runtime whose record is the lease's run. Closed when the task is over. */
-  readonly openRuntime: (lease: Lease) => Promise<Runtime>;
+  readonly openRuntime: (lease: Lease, tools?: readonly Tool[]) => Promise<Runtime>;
   readonly provider: ModelProvider;
   readonly limits: TaskLimits;
   /** How the model is asked: what fits, what it costs, what the workspace says about itself. */
   readonly readAsking?: () => Promise<Pick<AgentOptions, "billedTokens" | "context_tokens" | "costOf" | "project">>;
+  /** Where files that come with tasks go. */
+  readonly inbox: InboxFolder;
   readonly clock: () => number;
 }
 
 /** Does one task with the agent and says how it is to be finished. Throws when the record cannot be written. */
 export async function runTask(lease: Lease, signal: AbortSignal, options: RunTaskOptions): Promise<Finish> {
   try {
-    return finishFor(await askAgent(lease, signal, options), lease, options);
+    const received = await receiveFiles(lease, { ...options, signal });
+    if (received === "parked") return { outcome: "parked" };
+    if (received === "cancelled")
+      return { outcome: "cancelled", error: "Cancelled: stopped while files were received" };
+    return finishFor(await askAgent(lease, { ...options, received, signal }), lease, options);
   } catch (error) {
     if (error instanceof StoreError && error.code !== "DamagedRow") throw error;
     if (error instanceof StoreError) return { outcome: "failed", error: error.message, reply: error.message };
@@ -41,8 +49,13 @@ export async function runTask(lease: Lease, signal: AbortSignal, options: RunTas
   }
 }
 
-async function askAgent(lease: Lease, signal: AbortSignal, options: RunTaskOptions): Promise<AgentOutcome> {
-  const { store, provider, limits, clock } = options;
+interface Asking extends RunTaskOptions {
+  readonly received: Exclude<ReceivedTask, string>;
+  readonly signal: AbortSignal;
+}
+
+async function askAgent(lease: Lease, options: Asking): Promise<AgentOutcome> {
+  const { store, provider, limits, clock, received, signal } = options;
   const { task } = lease;
   const runtime = await options.openRuntime(lease);
   try {
@@ -52,7 +65,8 @@ async function askAgent(lease: Lease, signal: AbortSignal, options: RunTaskOptio
       runtime,
       provider,
       task: {
-        text: task.text,
+        text: received.text,
+        ...(received.images.length === 0 ? {} : { images: received.images }),
         task_id: task.task_id,
         trace_id: task.trace_id,
         chat: task.lane,

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { ToolCallResult } from "@autonous/runtime";
+import { IMAGE_TYPES, MOST_IMAGE_BYTES } from "../../model/prompt/images.ts";
 import { nameInHeading, withQuotations } from "../../model/prompt/quoted.ts";
 import type { Quotation } from "../../model/prompt/quoted.ts";
 import type { MessageImage } from "../../model/provider.ts";
@@ -19,10 +20,6 @@ interface AttachedMessage {
 /** Files of one message at most, and how much of their text. */
 const MOST_FILES = 20;
 const MOST_CHARACTERS = 200_000;
-/** Providers take no larger picture. */
-const MOST_IMAGE_BYTES = 3_500_000;
-/** What every provider that takes images takes. */
-const IMAGE_TYPES = new Set(["image/png", "image/jpeg", "image/webp", "image/gif"]);
 
 type ChatParts = Pick<Chat, "session" | "place" | "print" | "signal">;
 

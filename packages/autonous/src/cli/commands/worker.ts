@@ -80,6 +80,7 @@ async function prepareWorker({ name, place, store, note, drain }: WorkParts): Pr
     provider: limitInFlight(await providerOf(place.configuration), settings.max_model_calls),
     runtime: { ...plainOptions(place), ...options },
     readAsking: () => readAsking(place),
+    inbox_folder: settings.inbox_folder,
     limits: {
       ...readLimits({}, settings),
       max_attempts: settings.task_max_attempts,

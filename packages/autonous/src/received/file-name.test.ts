@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { numberedName, safeFileName } from "./file-name.ts";
+
+// oxfmt-ignore
+const NAMES = [
+  ["report.pdf",               "report.pdf"],
+  ["../../x",                  "x"],
+  ["/etc/passwd",              "passwd"],
+  ["..\\..\\boot.ini",         "boot.ini"],
+  ["/undo",                    "undo"],
+  ["..",                       "file"],
+  ["",                         "file"],
+  [" \n ",                     "file"],
+  ["-rf",                      "rf"],
+  ["a\u202Egnp.exe",           "agnp.exe"],
+  ["a\u0000b\r\nc.txt",        "abc.txt"],
+  ["$(rm x)`y`.sh",            "_(rm x)_y_.sh"],
+  ["invoice\u2028.pdf ..",     "invoice.pdf"],
+  ["\u06AF\u0632\u0627\u0631\u0634.docx", "\u06AF\u0632\u0627\u0631\u0634.docx"],
+  [".env",                     ".env"],
+  ["\uD800.txt",               "\uFFFD.txt"],
+] as const;
+
+test.each(NAMES)("%j is kept as %j", (name, expected) => {
+  expect(safeFileName(name, "file")).toBe(expected);
+});
+
+test("a long name keeps its extension and whole characters", () => {
+  const name = safeFileName(`${"\u{1F4C4}".repeat(300)}.pdf`, "file");
+  expect(Buffer.byteLength(name)).toBeLessThanOrEqual(200);
+  expect(name).toMatch(/^(\u{1F4C4})+\.pdf$/u);
+  expect(Buffer.byteLength(safeFileName(`a.${"x".repeat(400)}`, "file"))).toBe(200);
+});
+
+test("a number goes before the extension", () => {
+  expect([1, 2, 3].map((number) => numberedName("a.tar.gz", number))).toEqual(["a.tar.gz", "a.tar-2.gz", "a.tar-3.gz"]);
+  expect(numberedName(".env", 2)).toBe(".env-2");
+});

@@ -1,0 +1,94 @@
+import { createHash, hash } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { openOwnFile, runPath, syncFolder } from "@autonous/runtime";
+
+/** A file that came with a task, as it is kept in the folder of its run. */
+export interface KeptFile {
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+export interface KeptPlace {
+  readonly state_dir: string;
+  readonly run_id: string;
+  /** Of the file, among those of its task. */
+  readonly id: string;
+}
+
+/** Takes a file piece by piece. Who opened it keeps it or drops it. */
+export interface KeptWriter {
+  readonly bytes: number;
+  write(piece: Uint8Array): void;
+  /** On the disk under its own name when it returns. */
+  keep(): KeptFile;
+  drop(): void;
+}
+
+const FOLDER = "received";
+
+/** What an earlier attempt had written is written over. */
+export function openKept(place: KeptPlace): KeptWriter {
+  const run = runPath(place.state_dir, place.run_id);
+  const folder = join(run, FOLDER);
+  const path = keptPath(place);
+  const unnamed = `${path}.part`;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
+  const fd = openOwnFile(unnamed, flags, 0o600);
+  const digest = createHash("sha256");
+  let bytes = 0;
+  return {
+    get bytes() {
+      return bytes;
+    },
+    write(piece) {
+      for (let written = 0; written < piece.length;) written += writeSync(fd, piece, written);
+      digest.update(piece);
+      bytes += piece.length;
+    },
+    keep() {
+      fsyncSync(fd);
+      closeSync(fd);
+      renameSync(unnamed, path);
+      syncFolder(folder);
+      syncFolder(run);
+      return { sha256: digest.digest("hex"), bytes };
+    },
+    drop() {
+      closeSync(fd);
+      rmSync(unnamed, { force: true });
+    },
+  };
+}
+
+/** Undefined where it is not there any more, or not what was kept. */
+export function readKept(place: KeptPlace, { sha256, bytes }: KeptFile): Buffer | undefined {
+  let fd: number;
+  try {
+    fd = openOwnFile(keptPath(place), constants.O_RDONLY | constants.O_NOFOLLOW);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    const content = fstatSync(fd).size === bytes ? readFileSync(fd) : undefined;
+    return content !== undefined && hash("sha256", content, "hex") === sha256 ? content : undefined;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function keptPath({ state_dir, run_id, id }: KeptPlace): string {
+  return join(runPath(state_dir, run_id), FOLDER, id);
+}

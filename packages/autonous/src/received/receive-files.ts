@@ -1,0 +1,172 @@
+import { lstatSync } from "node:fs";
+import { join, posix } from "node:path";
+import { isParked, recogniseContent } from "@autonous/runtime";
+import type { CallError, Runtime, Tool, ToolCallResult } from "@autonous/runtime";
+import { resultOfEvent } from "../agent/recorded-result.ts";
+import { readRecord } from "../agent/resume.ts";
+import type { AgentRecord } from "../agent/resume.ts";
+import { IMAGE_TYPES, MOST_IMAGE_BYTES } from "../model/prompt/images.ts";
+import { withQuotations } from "../model/prompt/quoted.ts";
+import type { MessageImage, ModelProvider } from "../model/provider.ts";
+import type { Lease, Store } from "../store/store.ts";
+import { numberedName, safeFileName } from "./file-name.ts";
+import { readKept } from "./kept-files.ts";
+import type { KeptFile } from "./kept-files.ts";
+import { createReceiveTool, RECEIVE_FILE } from "./receive-tool.ts";
+import { fileQuotations, notTaken, readReceived, writeReceived } from "./received-files.ts";
+import type { ReceivedFile, ReceivedFiles } from "./received-files.ts";
+
+export interface ReceiveOptions {
+  readonly store: Store;
+  /** A runtime of the lease's run that has these tools too. Closed here. */
+  readonly openRuntime: (lease: Lease, tools: readonly Tool[]) => Promise<Runtime>;
+  readonly provider: Pick<ModelProvider, "takes_images">;
+  readonly inbox: InboxFolder;
+  readonly signal: AbortSignal;
+}
+
+/** Where files go. */
+export interface InboxFolder {
+  /** What relative paths of the runtime are relative to. */
+  readonly cwd: string;
+  /** Relative to it. */
+  readonly folder: string;
+}
+
+/** The task as the model gets it. `parked`: a person has to allow a file first. */
+export type ReceivedTask = { readonly text: string; readonly images: readonly MessageImage[] } | "parked" | "cancelled";
+
+/** Names that are tried where there are files of the same name. */
+const MOST_NUMBERS = 1000;
+
+/**
+ * Puts the files that came with a task into the workspace, each by a governed call, and names them in its text. What was
+ * done before a kill is not done twice. A file that is refused is named with the reason, and the task goes on.
+ */
+export async function receiveFiles(lease: Lease, options: ReceiveOptions): Promise<ReceivedTask> {
+  const { task } = lease;
+  const received = task.files === null ? undefined : readReceived(task.files);
+  if (received === undefined || received.files.length === 0) return { text: task.text, images: [] };
+  const runtime = await options.openRuntime(lease, [createReceiveTool((sha256) => readBySha256(sha256))]);
+  const state_dir = runtime.state_dir;
+  const readFile = (id: string, kept: KeptFile): Buffer | undefined =>
+    readKept({ state_dir, run_id: task.run_id, id }, kept);
+  function readBySha256(sha256: string): Buffer | undefined {
+    const file = received?.files.find(({ kept }) => kept?.sha256 === sha256);
+    return file?.kept === undefined ? undefined : readFile(file.id, file.kept);
+  }
+  try {
+    const placed = received.isNamed === true ? received : await placeAll(received, { lease, runtime, ...options });
+    if (typeof placed === "string") return placed;
+    const images =
+      options.provider.takes_images === true ? imagesOf(placed.files, readFile) : new Map<string, MessageImage>();
+    if (received.isNamed === true) return { text: task.text, images: [...images.values()] };
+    const text = nameFiles(task.text, placed.files, new Set(images.keys()));
+    const before = new Set(received.files.filter(({ problem }) => problem !== undefined).map(({ id }) => id));
+    const notice = notTaken(placed.files.filter(({ id }) => !before.has(id))); // the others were told already
+    await options.store.revisions.receive(lease, {
+      text,
+      files: writeReceived({ ...placed, isNamed: true }),
+      ...(notice === undefined ? {} : { notice: runtime.redact(notice).text }),
+    });
+    return { text, images: [...images.values()] };
+  } finally {
+    await runtime.close();
+  }
+}
+
+function nameFiles(text: string, files: readonly ReceivedFile[], shown: ReadonlySet<string>): string {
+  const isImage = ({ media_type }: ReceivedFile): boolean => media_type?.startsWith("image/") === true;
+  return withQuotations(text, fileQuotations(files, { shown, isImage }));
+}
+
+type ReadFile = (id: string, kept: KeptFile) => Buffer | undefined;
+
+/** Read from what was downloaded, so that a resumed task shows the same bytes. */
+function imagesOf(files: readonly ReceivedFile[], readFile: ReadFile): ReadonlyMap<string, MessageImage> {
+  const images = new Map<string, MessageImage>();
+  for (const { id, kept, path, media_type = "" } of files) {
+    if (path === undefined || kept === undefined) continue;
+    if (!IMAGE_TYPES.has(media_type) || kept.bytes > MOST_IMAGE_BYTES) continue;
+    const data = readFile(id, kept)?.toString("base64");
+    if (data !== undefined) images.set(id, { media_type, data });
+  }
+  return images;
+}
+
+interface Placing extends Pick<ReceiveOptions, "inbox" | "signal"> {
+  readonly lease: Lease;
+  readonly runtime: Runtime;
+}
+
+async function placeAll(received: ReceivedFiles, placing: Placing): Promise<ReceivedFiles | "parked" | "cancelled"> {
+  const record = await readRecord(placing.runtime.journal, placing.lease.task.task_id);
+  const files: ReceivedFile[] = [];
+  for (const file of received.files) {
+    const { kept } = file;
+    if (file.problem !== undefined) files.push(file);
+    else if (kept === undefined) files.push({ ...file, problem: "it was not downloaded; send it again" });
+    else {
+      const placed = await place({ ...file, kept }, record, placing);
+      if (typeof placed === "string") return placed;
+      files.push(placed);
+    }
+  }
+  return { ...received, files };
+}
+
+type Downloaded = ReceivedFile & { readonly kept: KeptFile };
+
+async function place(
+  file: Downloaded,
+  record: AgentRecord,
+  placing: Placing,
+): Promise<ReceivedFile | "parked" | "cancelled"> {
+  const { task } = placing.lease;
+  const name = safeFileName(file.name, `file-${file.id}`);
+  const retry = task.retries === 0 ? "" : `_${task.retries}`;
+  for (let number = 1; number <= MOST_NUMBERS; number++) {
+    const path = posix.join(placing.inbox.folder, numberedName(name, number));
+    const tool_call_id = `call_receive_${file.id}_${number}${retry}`;
+    const past = record.calls.get(tool_call_id);
+    if (past === undefined && isTaken(path, placing)) continue;
+    const result =
+      past?.ended === undefined ? await call(file, { tool_call_id, path }, placing) : resultOfEvent(past.ended);
+    if (isParked(result)) return "parked";
+    if (placing.signal.aborted) return "cancelled";
+    if (result.error === null) return { ...file, path, media_type: typeOf(file, placing) };
+    if (result.error.code !== "AlreadyExists") return { ...file, problem: problemOf(result.error) };
+  }
+  return { ...file, problem: `there are ${MOST_NUMBERS} files of that name in "${placing.inbox.folder}"` };
+}
+
+/** Spares calls that would be refused; what is there when the call is made counts. */
+function isTaken(path: string, { inbox }: Placing): boolean {
+  return lstatSync(join(inbox.cwd, path), { throwIfNoEntry: false }) !== undefined;
+}
+
+interface Calling {
+  readonly tool_call_id: string;
+  readonly path: string;
+}
+
+async function call(
+  { name, kept }: Downloaded,
+  { tool_call_id, path }: Calling,
+  { lease: { task }, runtime, signal }: Placing,
+): Promise<ToolCallResult> {
+  const { task_id, trace_id, run_id, lane, source, user } = task;
+  const request = { name: RECEIVE_FILE, args: { path, ...kept, name }, tool_call_id, task_id, trace_id, run_id };
+  const who = { chat: lane, channel: source, ...(user === null ? {} : { user }) };
+  return await runtime.call(request, { signal, ...who });
+}
+
+function problemOf({ message }: CallError): string {
+  return message.replaceAll(/\s+/g, " ");
+}
+
+/** By its content: what the sender says about it is data. */
+function typeOf({ id, kept }: Downloaded, { runtime, lease }: Placing): string {
+  const content = readKept({ state_dir: runtime.state_dir, run_id: lease.task.run_id, id }, kept);
+  return content === undefined ? "application/octet-stream" : recogniseContent(content).media_type;
+}
