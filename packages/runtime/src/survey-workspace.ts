@@ -1,19 +1,11 @@
 import { closeSync, constants, fstatSync, openSync, opendirSync, readSync } from "node:fs";
 import type { Dirent } from "node:fs";
 import { join } from "node:path";
-import type { Access } from "./contract/tool.ts";
 import { readGitState } from "./machine/git/git-state.ts";
 import type { GitState } from "./machine/git/git-state.ts";
-import { decide } from "./policy/decide.ts";
-import type { DecisionSettings, ToolFacts, WorkspaceContext } from "./policy/facts.ts";
+import { mayLook } from "./may-look.ts";
+import type { LookOptions } from "./may-look.ts";
 import { prepareStart } from "./start.ts";
-
-interface SurveyOptions {
-  readonly roots: readonly string[];
-  readonly cwd?: string;
-  readonly state_dir?: string;
-  readonly settings: DecisionSettings;
-}
 
 /** A workspace at a glance. Names and text are as they are: the caller marks them as data. */
 export interface WorkspaceSurvey {
@@ -38,16 +30,11 @@ const README_CHARACTERS = 400;
 /** Pictures, badges and HTML say nothing to a reader. */
 const DECORATION = /^\s*(?:\[?!\[|<|[-=*_~^]{3,}\s*$)/;
 
-// oxfmt-ignore
-const LOOKING = {
-  list: { name: "ls",   permission_class: "file", required_permissions: ["fs.read"], side_effects: ["none"], requires_checkpoint: false },
-  read: { name: "read", permission_class: "file", required_permissions: ["fs.read"], side_effects: ["none"], requires_checkpoint: false },
-} as const satisfies Partial<Record<Access, ToolFacts>>;
-
 /** Looks at the working folder as `ls` and `read` may without asking. Runs nothing, and never throws for what is there. */
-export function surveyWorkspace({ settings, ...options }: SurveyOptions): WorkspaceSurvey {
+export function surveyWorkspace({ settings, ...options }: LookOptions): WorkspaceSurvey {
   const { cwd: folder, workspace } = prepareStart({ ...options, checkpoint_handler: false, looking: true });
-  const may = (access: keyof typeof LOOKING, path: string): boolean => isAllowed({ access, path }, workspace, settings);
+  const may = (access: "list" | "read", path: string): boolean =>
+    mayLook({ access, path }, workspace, settings).effect === "ALLOW";
   const found = may("list", folder) ? readFolder(folder) : [];
   const shown = found.filter(
     (each) => !each.name.startsWith(".") && may(each.isDirectory() ? "list" : "read", join(folder, each.name)),
@@ -66,16 +53,6 @@ export function surveyWorkspace({ settings, ...options }: SurveyOptions): Worksp
     ...(readme === undefined || text === "" ? {} : { readme: { name: readme, text } }),
     ...(git === undefined ? {} : { git }),
   };
-}
-
-interface Look {
-  readonly access: keyof typeof LOOKING;
-  readonly path: string;
-}
-
-function isAllowed({ access, path }: Look, workspace: WorkspaceContext, settings: DecisionSettings): boolean {
-  const touch = { path, real: path, access, show_sensitive: false, exists: true };
-  return decide({ tool: LOOKING[access], risk: "low", touches: [touch] }, workspace, settings).effect === "ALLOW";
 }
 
 function readFolder(folder: string): readonly Dirent[] {

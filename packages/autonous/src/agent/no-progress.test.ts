@@ -74,7 +74,7 @@ test("a call that is polled and gives something else each time is progress", () 
 /** Looks at the same, until it is told to do something else. */
 function stubborn(heeds: boolean): ModelProvider {
   const complete: ModelProvider["complete"] = async ({ messages }): Promise<ModelReply> => {
-    const isTold = messages.some(({ role, text }) => role === "user" && text.includes("not getting on"));
+    const isTold = messages.some(({ role, text }) => role === "user" && text.startsWith("No progress: "));
     if (isTold && heeds) return { kind: "native", text: "I cannot find it", calls: [], finish: "stop" };
     return { kind: "native", text: "", calls: [{ id: "a", name: "look", input: '{"mark":"1"}' }], finish: "stop" };
   };

@@ -18,6 +18,7 @@ import { readAsking } from "./asking.ts";
 import { canAsk, namedSkill, openAttended, startWith, stderrScreen } from "./approver.ts";
 import type { CommandInput } from "./command.ts";
 import { KeptResults } from "./kept-results.ts";
+import { tellNotes } from "./notes-notice.ts";
 import type { Workplace } from "./open-runtime.ts";
 
 interface SessionOptions {
@@ -88,7 +89,7 @@ export async function openSession(input: CommandInput, options: SessionOptions):
     if (print.json) print.document(event);
     else view.event(event, result);
   };
-  const asking = await readAsking(options.place, namedSkill(input));
+  const asking = await readAsking(options.place, namedSkill(input), (project) => tellNotes(project, input, options));
   const session: { provider: ModelProvider } = { provider: options.provider };
   const redactValue: Runtime["redactValue"] = (value) => runtime.redactValue(value);
   const runtime: Runtime = await openAttended(

@@ -1,3 +1,4 @@
+import type { ProjectContext } from "../agent/instructions.ts";
 import type { AgentOptions } from "../agent/run.ts";
 import type { Configuration } from "../config/load.ts";
 import { settingsForModel } from "../config/model-table.ts";
@@ -25,11 +26,17 @@ export function settingsOf(configuration: Configuration, model: string): ModelSe
 }
 
 /** How a model is asked at a workplace: what it costs, what the workspace says about itself. */
-export async function readAsking(place: Workplace, skill?: string): Promise<Asking> {
+export async function readAsking(
+  place: Workplace,
+  skill?: string,
+  onRead?: (project: ProjectContext) => void,
+): Promise<Asking> {
   const { prices } = place.configuration;
+  const project = await readProject(place);
+  onRead?.(project);
   return {
     costOf: (usage, model) => costOf(model, usage, prices),
     billedTokens: (usage, model) => billedTokens(model, usage, prices),
-    project: { ...(await readProject(place)), ...(skill === undefined ? {} : { skill }) },
+    project: { ...project, ...(skill === undefined ? {} : { skill }) },
   };
 }

@@ -10,6 +10,7 @@ import {
   migrationText,
   orphanedStates,
   PROGRAMS,
+  readNotes,
   splitRootsOf,
 } from "@autonous/runtime";
 import type { ProgramName, SandboxReport } from "@autonous/runtime";
@@ -23,6 +24,7 @@ import { providerOf } from "./asking.ts";
 import { checkLimits } from "./check-limits.ts";
 import { checkModel } from "./check-model.ts";
 import { checkModules } from "./check-modules.ts";
+import { checkNotes } from "./notes-notice.ts";
 import { plainOptions } from "./open-runtime.ts";
 import type { Workplace } from "./open-runtime.ts";
 import { readProject } from "./project-text.ts";
@@ -55,7 +57,7 @@ const CHECKS: readonly Check[] = [
 ];
 
 /** Those that open the state folder: left out where it is not to be believed. */
-const STATE_CHECKS: readonly Check[] = [checkStore, checkModel, checkFirstRequest, checkSandbox];
+const STATE_CHECKS: readonly Check[] = [checkStore, checkModel, checkNotesHere, checkFirstRequest, checkSandbox];
 
 /** Every one of them, side by side: none depends on another, and all that is wrong is told at once. */
 export async function checkAll(place: Workplace, options: CheckOptions = {}): Promise<readonly CheckResult[]> {
@@ -230,6 +232,14 @@ async function checkTelegram({ configuration }: Workplace): Promise<CheckResult>
   if (token === undefined) return { check, outcome: "ok", message: "off: AUTONOUS_TELEGRAM_TOKEN is not set" };
   const telegram = await import("../channels/telegram/check.ts");
   return { check, ...(await telegram.checkTelegram({ token, api_root, allowed_users: telegram_allowed_users })) };
+}
+
+function checkNotesHere({ roots, cwd, state_dir, configuration }: Workplace): CheckResult {
+  try {
+    return checkNotes(readNotes({ roots, cwd, state_dir, settings: configuration.policy }));
+  } catch (error) {
+    return { check: "notes", outcome: "warning", message: `cannot be read: ${(error as Error).message}` };
+  }
 }
 
 /** What every request begins with, and so what every turn costs at least. */

@@ -39,39 +39,24 @@ test("a workspace that says nothing about itself is told by what it looks like",
   });
 });
 
-test("AGENTS.md of the root is read; CLAUDE.md only where there is none", async () => {
-  const { surroundings: _, ...agents } = await read((folder) => {
-    writeFileSync(join(folder, "AGENTS.md"), "Use tabs.\n");
+test("notes of the person and the workspace are read, and what was skipped is named", async () => {
+  const { surroundings: _, ...more } = await read((folder, home) => {
+    mkdirSync(join(home, ".codex"));
+    writeFileSync(join(home, ".codex/AGENTS.md"), "Be brief.\n");
     writeFileSync(join(folder, "CLAUDE.md"), "Use spaces.\n");
+    symlinkSync(join(home, "key"), join(folder, "AGENTS.md"));
+    writeFileSync(join(home, "key"), "secret");
   });
-  expect(agents).toEqual({ instructions: "Use tabs.\n" });
-  const { surroundings: __, ...claude } = await read((folder) =>
-    writeFileSync(join(folder, "CLAUDE.md"), "Use spaces.\n"),
-  );
-  expect(claude).toEqual({ instructions: "Use spaces.\n", instructions_file: "CLAUDE.md" });
-});
-
-test("one that is too long is cut between characters, and says so", async () => {
-  const { instructions = "" } = await read((folder) =>
-    writeFileSync(join(folder, "AGENTS.md"), `a${"é".repeat(9_000)}`),
-  );
-  expect(Buffer.byteLength(instructions)).toBeLessThan(8_300);
-  expect(instructions).toMatch(/^aé+\n\[AGENTS\.md goes on; read it for the rest\]$/);
-});
-
-// oxfmt-ignore
-const NOT_READ = [
-  { title: "a link",   prepare: (folder: string, home: string) => { writeFileSync(join(home, "key"), "secret"); symlinkSync(join(home, "key"), join(folder, "AGENTS.md")); } },
-  { title: "CLAUDE.md and a link", prepare: (folder: string, home: string) => { writeFileSync(join(home, "key"), "secret"); symlinkSync(join(home, "key"), join(folder, "CLAUDE.md")); } },
-  { title: "a folder", prepare: (folder: string) => { mkdirSync(join(folder, "AGENTS.md")); } },
-] as const;
-
-for (const { title, prepare } of NOT_READ) {
-  test(`AGENTS.md that is ${title} is not read`, async () => {
-    const { surroundings: _, ...more } = await read(prepare);
-    expect(more).toEqual({});
+  expect(more).toEqual({
+    notes: {
+      notes: [
+        { path: "~/.codex/AGENTS.md", standing: "user", text: "Be brief.\n", bytes: 10 },
+        { path: "CLAUDE.md", standing: "workspace", text: "Use spaces.\n", bytes: 12 },
+      ],
+      skipped: [{ path: "AGENTS.md", why: "it leads outside the allowed roots" }],
+    },
   });
-}
+});
 
 test("a person's own skills are told, those of the workspace only when they are trusted, and none that a person has to call", async () => {
   const { skills = [] } = await read((folder, home) => {

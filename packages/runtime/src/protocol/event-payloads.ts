@@ -75,7 +75,8 @@ export const EVENT_PAYLOADS = {
     task: "what was asked for, redacted",
     provider: "provider and model",
     limits: "turns, time, tokens and cost that end the run",
-    project: "what the model is shown of the workspace: its instructions, skills, and what it looks like",
+    project:
+      "what the model is shown of the workspace: `notes` (with those that were `skipped`), `skills`, and what it looks like",
     "history?": "number of earlier messages",
     "window?": "which of them are shown",
     "parent_run_id?": "the run that this one is a part of",

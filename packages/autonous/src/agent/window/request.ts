@@ -21,18 +21,30 @@ interface FixedPart extends Pick<ModelRequest, "system" | "tools"> {
 
 type Asking = Pick<AgentOptions, "provider" | "project" | "first_tools"> & {
   readonly runtime: Pick<AgentOptions["runtime"], "tools">;
+  /** How many tokens fit into a request. */
+  readonly context_tokens?: number | undefined;
 };
+
+/** A byte per token of the window: about a quarter of it. Where 32 KiB are less than that, all notes are sent. */
+function notesBytes(context_tokens: number): number {
+  return Math.min(context_tokens, MAX_NOTES_BYTES);
+}
+
+/** No notes are longer, so that what is learned of a large window changes nothing in the request. */
+const MAX_NOTES_BYTES = 32_768;
 
 /** What every request of a run begins with: the system text, and the tools that are offered. */
 function fixedPart(
-  { provider, runtime, project = {}, first_tools: first = [] }: Asking,
+  { provider, runtime, project = {}, first_tools: first = [], context_tokens }: Asking,
   found: Iterable<string>,
 ): FixedPart {
   const budget = provider.wants_all_tools === true ? { budget_bytes: Number.POSITIVE_INFINITY } : {};
   const reading = (project.skills ?? []).length > 0 || project.skill !== undefined ? [SKILL_READER] : [];
   const { offered, deferred } = chooseTools(runtime.tools(), { found, first: [...first, ...reading], ...budget });
   const { protocol = "plain" } = provider;
-  return { system: writeInstructions({ protocol, tools: offered, deferred, project }), tools: offered, deferred };
+  const notes_bytes = notesBytes(context_tokens ?? provider.context_tokens ?? DEFAULT_CONTEXT_TOKENS);
+  const system = writeInstructions({ protocol, tools: offered, deferred, project, notes_bytes });
+  return { system, tools: offered, deferred };
 }
 
 interface Measured {
@@ -55,23 +67,34 @@ interface LastPart {
   readonly offered: readonly ToolInfo[];
   readonly provider: ModelProvider;
   readonly found: number;
+  readonly notes_bytes: number;
   readonly part: FixedPart;
   readonly tokens: number;
 }
 
 const lastParts = new WeakMap<Run, LastPart>();
 
-/** Asked several times for each request. It changes when a tool was found or registered, or the model in use changed. */
+/** Asked several times for each request. It changes when a tool was found or registered, or the model in use or its small window changed. */
 function lastPartOf(run: Run): LastPart {
   const offered = run.options.runtime.tools();
   const { provider } = run;
-  const found = run.found.size;
+  const made_of = { offered, provider, found: run.found.size, notes_bytes: notesBytes(contextLimit(run)) };
   const last = lastParts.get(run);
-  if (last?.offered === offered && last.provider === provider && last.found === found) return last;
-  const part = fixedPart({ ...run.options, provider, project: run.project }, run.found);
-  const made = { offered, provider, found, part, tokens: fixedTokens(part, provider.protocol ?? "plain") };
+  if (last !== undefined && isMadeOf(last, made_of)) return last;
+  const context_tokens = contextLimit(run);
+  const part = fixedPart({ ...run.options, provider, project: run.project, context_tokens }, run.found);
+  const made = { ...made_of, part, tokens: fixedTokens(part, provider.protocol ?? "plain") };
   lastParts.set(run, made);
   return made;
+}
+
+function isMadeOf(last: LastPart, now: Omit<LastPart, "part" | "tokens">): boolean {
+  return (
+    last.offered === now.offered &&
+    last.provider === now.provider &&
+    last.found === now.found &&
+    last.notes_bytes === now.notes_bytes
+  );
 }
 
 /** How many tokens, as estimated here, what was said may take. */

@@ -20,8 +20,7 @@ const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
  */
 export function withQuotations(own: string, quotations: readonly Quotation[]): string {
   const blocks = quotations.map(({ heading, text }) => {
-    const lines = text.split(LINE_END).map((line) => (line === "" ? ">" : `> ${line}`));
-    return [`[${heading.replaceAll(/\s+/g, " ")}; ${MARK}`, ...lines].join("\n");
+    return [`[${heading.replaceAll(/\s+/g, " ")}; ${MARK}`, markLines(text, ">")].join("\n");
   });
   return [own, ...blocks].join("\n\n");
 }
@@ -29,6 +28,14 @@ export function withQuotations(own: string, quotations: readonly Quotation[]): s
 /** Says who wrote the words, where several people do. `sender` is one line; names in it go through `nameInHeading`. */
 export function withSender(own: string, sender: string): string {
   return `${own}\n\n[Written by ${sender.replaceAll(/\s+/g, " ")}; ${SENDER_MARK}`;
+}
+
+/** A mark at the beginning of each line, whatever ends lines there. */
+export function markLines(text: string, mark: string): string {
+  return text
+    .split(LINE_END)
+    .map((line) => (line === "" ? mark : `${mark} ${line}`))
+    .join("\n");
 }
 
 /** What the user said, without what was quoted. */

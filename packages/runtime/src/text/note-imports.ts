@@ -1,0 +1,47 @@
+/** More than this in one file is not notes. */
+const MAX_IMPORTS = 100;
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+const INDENTED = /^(?: {4}|\t)/;
+/** A run of backticks, and everything up to the next run of the same length. */
+const CODE_SPAN = /(?<!`)(`+)(?!`)[^]*?(?<!`)\1(?!`)/g;
+/** `@docs/a.md`, `@~/a.md`, `@./with\ space.md`: at the beginning of a word, so that addresses of mail are none. */
+const IMPORT = /(?<![^\s(])@((?:\\ |[^\s\\`])+)/g;
+/** The end of a sentence, or of a bracket around it. */
+const TRAILING = /[.,;:!?)\]}'"*_]+$/;
+
+/** The paths that a `CLAUDE.md` imports with `@path`, in their order, each once. What stands in code is none. */
+export function findImports(text: string): readonly string[] {
+  const found = new Set<string>();
+  for (const paragraph of withoutCodeBlocks(text).split(/\n\s*\n/)) {
+    for (const [, word = ""] of paragraph.replaceAll(CODE_SPAN, " ").matchAll(IMPORT)) {
+      const path = word.replaceAll("\\ ", " ").replace(/#.*$/, "").replace(TRAILING, "");
+      if (path !== "" && found.size < MAX_IMPORTS) found.add(path);
+    }
+  }
+  return [...found];
+}
+
+/** Fenced blocks, closed or not, and indented ones that follow an empty line. */
+function withoutCodeBlocks(text: string): string {
+  const lines: string[] = [];
+  let fence: string | undefined;
+  let isAfterEmpty = true;
+  for (const line of text.split(/\r\n|\n|\r/)) {
+    const [, mark] = FENCE.exec(line) ?? [];
+    if (fence !== undefined) {
+      if (mark?.startsWith(fence) === true && line.trim() === mark) fence = undefined;
+      continue;
+    }
+    if (mark !== undefined) fence = mark;
+    else if (!(isAfterEmpty && INDENTED.test(line))) {
+      lines.push(line);
+      isAfterEmpty = line.trim() === "";
+    }
+  }
+  return lines.join("\n");
+}
+
+/** Whether a missing file of that name is worth a word: `@alice` and `@scope/package` are no paths. */
+export function isClearlyPath(path: string): boolean {
+  return /^(?:\.{1,2}|~)?\//.test(path) || /\.(?:md|markdown|mdx|txt|rst|adoc)$/i.test(path);
+}
