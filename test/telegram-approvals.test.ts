@@ -56,7 +56,7 @@ test.concurrent("a yes by button lets the call run once, and the message says so
   const service = await startBot(place, telegram);
   telegram.say({ text: DELETE });
   const question = await questionIn(telegram);
-  expect(question.text).toMatch(/^Allow delete_file\?[^]*a\.txt[^]*-a/);
+  expect(question.text).toMatch(/^The agent wants to delete a\.txt\.[^]*-a/);
   const allow = dataOf(question, "Allow once");
   expect(await pressed(telegram, { message_id: question.message_id, button: "Allow once" })).toMatch(/^Allowed/);
   expect(await closedText(telegram, question.message_id)).toMatch(/Allowed once by telegram:42$/);
@@ -104,8 +104,8 @@ test.concurrent("a yes for the chat counts there for the same call again, and in
   await startBot(place, telegram);
   telegram.say({ text: DELETE });
   const { message_id } = await questionIn(telegram);
-  await pressed(telegram, { message_id, button: "Allow for this chat" });
-  expect(await closedText(telegram, message_id)).toMatch(/Allowed for this chat by telegram:42$/);
+  await pressed(telegram, { message_id, button: "Allow exactly this in this chat" });
+  expect(await closedText(telegram, message_id)).toMatch(/Allowed in this chat by telegram:42: exactly this call again$/);
   await answersOf(telegram, 2);
   writeFileSync(join(place.root, "a.txt"), "a");
   telegram.say({ text: DELETE });
@@ -135,7 +135,7 @@ test.concurrent("a button counts for whoever gave the task, where it was asked, 
   // oxfmt-ignore
   const presses = [
     { title: "a stranger",            press: { user: STRANGER, chat: GROUP, message_id, data: allow },                          says: /not on the list/ },
-    { title: "somebody else",         press: { user: BOB, chat: GROUP, message_id, data: allow },                               says: /whoever gave the task/ },
+    { title: "somebody else",         press: { user: BOB, chat: GROUP, message_id, data: allow },                               says: /Only the person who gave the task/ },
     { title: "a forwarded copy",      press: { user: BOB, chat: BOB, message_id: copy.message_id, data: allow },                says: /only in the chat that was asked/ },
     { title: "one's own copy",        press: { user: ADA, chat: ADA, message_id: own.message_id, data: allow },                 says: /only in the chat that was asked/ },
     { title: "another message",       press: { user: ADA, chat: GROUP, message_id: message_id - 1, data: allow },               says: /out of date/ },
@@ -162,13 +162,13 @@ test.concurrent("what nobody answers in time is a no, and a press after that doe
   const service = await startBot(place, telegram, { AUTONOUS_APPROVAL_TIMEOUT_SECONDS: "8" });
   telegram.say({ text: DELETE });
   const question = await questionIn(telegram);
-  expect(await closedText(telegram, question.message_id)).toMatch(/Nobody answered in time/);
+  expect(await closedText(telegram, question.message_id)).toMatch(/Expired: no answer in time/);
   const late = await pressed(telegram, {
     message_id: question.message_id,
     data: dataOf(question, "Allow once"),
     forged: true,
   });
-  expect(late).toMatch(/^Too late: Nobody answered in time/);
+  expect(late).toMatch(/^Too late: Expired: no answer in time/);
   const events = await eventsOf(service, DELETE);
   expect(events.find(({ type }) => type === "tool_call.failed")?.payload["error"]).toMatchObject({
     code: "ApprovalExpired",
@@ -189,7 +189,7 @@ test.concurrent("an answer from the command line closes the question in the chat
   const words = [PROGRAM, "approvals", "deny", id, "--state-dir", place.state_dir, "--reason", "not today"];
   const program = startProgram(place, words, { cwd: place.root });
   expect([(await program.ended).code, program.stderr()]).toEqual([0, expect.any(String)]);
-  expect(await closedText(telegram, question.message_id)).toMatch(/Denied by .*\(.*\)$/);
+  expect(await closedText(telegram, question.message_id)).toMatch(/Denied by .*\(.*\): not today$/);
   const late = await pressed(telegram, {
     message_id: question.message_id,
     data: dataOf(question, "Allow once"),
@@ -220,7 +220,7 @@ test.concurrent("a question outlives kill -9 of worker and supervisor: its butto
   expect(await closedText(telegram, message_id)).toMatch(/Allowed once by telegram:42$/);
   const said = await answersOf(telegram, 3);
   expect(said.map(({ text }) => text).slice(1)).toEqual([expect.stringContaining("Deleted a.txt"), expect.any(String)]);
-  expect(said.filter(({ text }) => text.startsWith("Allow delete_file?"))).toHaveLength(1);
+  expect(said.filter(({ text }) => text.startsWith("The agent wants to delete a.txt"))).toHaveLength(1);
   const events = await eventsOf(second, DELETE);
   expect(events.filter(({ type }) => type === "tool_call.started")).toHaveLength(1);
 });
@@ -248,7 +248,7 @@ test.concurrent("what is too long for a question is in a file above it, all of i
   await startBot(place, telegram);
   telegram.say({ text: DELETE });
   const { text, message_id } = await questionIn(telegram);
-  expect(text).toMatch(/^Allow delete_file\?[^]*only the beginning: all of it is in the file above/);
+  expect(text).toMatch(/^The agent wants to delete a\.txt[^]*Truncated: the file above has all of it/);
   const [file] = telegram.answers();
   const whole = file?.document?.content.toString() ?? "";
   for (const line of lines) expect(whole).toContain(`-${line}`);

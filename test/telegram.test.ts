@@ -229,7 +229,7 @@ test.concurrent("/help, /tools, /tasks, /status, /cancel and /retry answer for t
   expect(await ask("/status", BOB)).toBe("Nothing is going on in this chat.");
   expect(await ask("/cancel", BOB)).toBe("Nothing is going on in this chat.");
   expect(await ask("/retry")).toMatch(/No task of this chat/);
-  expect(await ask("/delete_file a.txt")).toContain("Allow delete_file?");
+  expect(await ask("/delete_file a.txt")).toContain("The agent wants to delete a.txt");
   telegram.say({ text: "/ls ." });
   await until(async () => (await tasksOf(service)).length === 2, "the task behind");
   expect(await ask("/status")).toMatch(/waits for you · \/delete_file a\.txt[^]*Waiting in this chat: 1\./);
@@ -244,11 +244,11 @@ test.concurrent("/help, /tools, /tasks, /status, /cancel and /retry answer for t
     () => telegram.answers().every(({ buttons }) => buttons.length === 0),
     "the question to be closed",
   );
-  const closed = telegram.answers().find(({ text }) => text.startsWith("Allow delete_file?"));
+  const closed = telegram.answers().find(({ text }) => text.startsWith("The agent wants to delete a.txt"));
   expect(closed?.text).toMatch(/no longer asked for$/);
   telegram.say({ text: "/retry" });
   await telegram.until(
-    () => telegram.answers().filter(({ text }) => text.startsWith("Allow delete_file?")).length === 2,
+    () => telegram.answers().filter(({ text }) => text.startsWith("The agent wants to delete a.txt")).length === 2,
     "to be asked again",
   );
 });

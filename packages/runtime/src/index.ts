@@ -117,7 +117,7 @@ export { nearestNames } from "./gate/nearest.ts";
 export { interruptedEnd } from "./gate/interrupted.ts";
 export { isParked } from "./gate/parked.ts";
 export { isToolSearch, toolsFoundBy } from "./tools/tool-search.ts";
-export { showPlainly } from "./output/look-alikes.ts";
+export { showPlainly, showPlainlyLines } from "./output/look-alikes.ts";
 export { makeVisible, makeVisibleLines, visibleJson } from "./output/visible.ts";
 export { redact } from "./redact/redact.ts";
 export { createRedactStream } from "./redact-stream.ts";

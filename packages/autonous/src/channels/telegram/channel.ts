@@ -68,7 +68,14 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
     max_messages: options.pending_max_messages,
     bot: "bot" in asked ? asked.bot : undefined,
     take: (incoming, bot_id) =>
-      takeIncoming(incoming, { ...common, bot_id, strangers, listTools, press: (pressed) => questions.press(pressed) }),
+      takeIncoming(incoming, {
+        ...common,
+        bot_id,
+        strangers,
+        listTools,
+        press: (pressed) => questions.press(pressed),
+        answer: (written) => questions.reply(written),
+      }),
   });
   const stopped = new AbortController();
   const progress = new Progress({ store, client, clock: monotonic });

@@ -11,6 +11,8 @@ interface Asking {
   readonly now: number;
   /** Rows of the screen that something else needs. */
   readonly reserved: number;
+  /** Whether the command that answers at a terminal is named. Default: yes. */
+  readonly elsewhere?: boolean;
 }
 
 const LABEL_COLUMNS = 11;
@@ -26,7 +28,7 @@ const WHOLE = 20_000;
 
 /** What a person is asked to agree to. Nothing in it is hidden, and nothing in it acts on the terminal. */
 export function requestLines(request: ApprovalRequest, asking: Asking): readonly string[] {
-  const { screen, now, reserved } = asking;
+  const { screen, now, reserved, elsewhere = true } = asking;
   const title = makeVisible(`Allow ${request.tool}?`);
   const before = [
     ...foldHard(title, screen.columns ?? WHOLE).map((line) => screen.paint("bold", line)),
@@ -41,7 +43,7 @@ export function requestLines(request: ApprovalRequest, asking: Asking): readonly
   const after = [
     ...exact("digest", asking.whole ? request.digest : shortDigest(request), asking),
     ...words("answer", `within ${timeLeft(request.expires_at, now)}`, asking),
-    ...exact("elsewhere", `autonous approvals grant ${request.approval_id}`, asking),
+    ...(elsewhere ? exact("elsewhere", `autonous approvals grant ${request.approval_id}`, asking) : []),
   ];
   const room = screen.rows - before.length - after.length - reserved - MARGIN;
   return [...before, ...changeLines(request, asking, Math.max(SHORT.diff, room)), ...after];
@@ -60,7 +62,7 @@ export const LABEL_WORDS = { read_only: "read-only", destructive: "destructive" 
   string
 >;
 
-function riskOf({ risk, labels = [] }: ApprovalRequest): string {
+export function riskOf({ risk, labels = [] }: ApprovalRequest): string {
   return [risk, ...labels.map((label) => LABEL_WORDS[label])].join(", ");
 }
 
@@ -178,7 +180,8 @@ const UNITS = [
   { unit: "second", ms: 1000 },
 ] as const;
 
-function timeLeft(expires_at: string, now: number): string {
+/** How long a request can still be answered: "5 minutes". */
+export function timeLeft(expires_at: string, now: number): string {
   const ms = Math.max(0, Date.parse(expires_at) - now);
   const { unit, ms: each } = UNITS.find((row) => ms >= 2 * row.ms) ?? UNITS[3];
   const number = Math.round(ms / each);

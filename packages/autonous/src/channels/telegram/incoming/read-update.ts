@@ -22,6 +22,8 @@ export interface Written extends Address {
   readonly sent_at: number;
   /** Their own words. Redacted. Empty where there were none. */
   readonly text: string;
+  /** The message of this chat that it replies to. */
+  readonly reply_to?: number;
   /** Words of others that came with it: data, never commands. Redacted. */
   readonly quotations?: readonly TelegramQuotation[];
   /** What else was in it, which is not read: "photo", "sticker" … */
@@ -117,6 +119,7 @@ function readMessage(update_id: number, message: Message, { bot, groups, redact 
     ...namesOf(from, redact),
     sent_at: date * 1000,
     text: redact(text),
+    ...(message.reply_to_message === undefined ? {} : { reply_to: message.reply_to_message.message_id }),
     ...(quotations.length === 0 ? {} : { quotations }),
     ...(unread === undefined ? {} : { unread: unread.replace("_", " ") }),
   };

@@ -15,6 +15,8 @@ export interface TakeParts extends CommandParts {
   readonly bot_id: number;
   readonly strangers: Strangers;
   readonly press: (pressed: Pressed) => Promise<void>;
+  /** Whether the message answers a question: it is the reason for a no. */
+  readonly answer: (written: Written) => Promise<boolean>;
 }
 
 /** Does what a message or a button asks for. When it returns, that is on record. Throws when the store does. */
@@ -28,7 +30,7 @@ export async function takeIncoming(incoming: Incoming, parts: TakeParts): Promis
   const { unread, update_id, user } = incoming;
   const text = taskText(incoming);
   if (unread !== undefined && incoming.isPrivate) showPlain(parts.client, incoming, onlyText(unread, text));
-  if (text === "" || (await runCommand(incoming, parts))) return;
+  if (text === "" || (await parts.answer(incoming)) || (await runCommand(incoming, parts))) return;
   await parts.store.inbox.ingest({
     source: "telegram",
     external_id: `${parts.bot_id}:${update_id}`,

@@ -1,15 +1,20 @@
-import { makeVisible } from "@autonous/runtime";
+import { makeVisible, showPlainlyLines, visibleJson } from "@autonous/runtime";
 import type { Approval, ApprovalAnswer, ApprovalRequest, ApprovalState } from "@autonous/runtime";
-import type { InlineKeyboardMarkup, MessageEntity } from "grammy/types";
-import { requestLines } from "../../terminal/request-lines.ts";
-import { MESSAGE_LIMIT } from "../outgoing/split-text.ts";
+import type { MessageEntity } from "grammy/types";
+import { wantedOf } from "../../call-words.ts";
+import { isObject } from "../../../store/kept-json.ts";
+import { requestLines, riskOf, timeLeft } from "../../terminal/request-lines.ts";
+import { buttonOffers } from "./question-buttons.ts";
 
-/** How many characters of what would run stand in the question itself; all of it is sent as a file where it has more. */
-const BODY_LIMIT = 3000;
-/** No line is broken here: apps do that by themselves, and a file has to hold what would run as it is. */
+/** How much of what would run, or change, is in the question itself. The rest is in a file above it. */
+const BLOCK = { characters: 2000, lines: 80 } as const;
+const SENTENCE_LENGTH = 300;
+const WHY_LENGTH = 400;
+const DETAILS_LENGTH = 700;
+const WORDS_LENGTH = 240;
+/** No line is broken in the file: it holds what would run as it is. */
 const COLUMNS = 1_000_000;
 const DIGEST_SHOWN = 16;
-const DIGEST_BOUND = 8;
 
 export interface Question {
   readonly text: string;
@@ -24,111 +29,193 @@ interface Asked {
   readonly outcome?: string;
 }
 
-/** What a person is asked to agree to, in the words of the terminal. Nothing in it is hidden or acts on the app. */
+/** A part of the message, and how it is shown. */
+interface Piece {
+  readonly text: string;
+  readonly entity?:
+    | { readonly type: "bold" }
+    | { readonly type: "pre"; readonly language: string }
+    | { readonly type: "expandable_blockquote" };
+}
+
+/**
+ * What a person is asked to agree to, for the screen of a phone: one sentence, then exactly what would run or change, why
+ * it is asked, what each wider yes allows, and the rest folded. Nothing in it is hidden or acts on the app.
+ */
 export function makeQuestion(request: ApprovalRequest, { now, outcome }: Asked): Question {
-  const screen = { paint: (_: unknown, text: string) => text, columns: COLUMNS, rows: Number.MAX_SAFE_INTEGER };
-  const [title = "", ...lines] = requestLines(request, { screen, whole: true, now, reserved: 0 });
-  const body = [...lines, `  digest     ${request.digest.slice(0, DIGEST_SHOWN)}`].join("\n").toWellFormed();
-  const isCut = body.length > BODY_LIMIT;
-  const shown = isCut ? cutAtLine(body) : body;
-  const remarks = [
-    ...(isCut ? ["This is only the beginning: all of it is in the file above. Read it before you answer."] : []),
-    outcome ?? widerRemark(request),
+  const block = blockOf(request);
+  const shown = cutBlock(block.text);
+  const details = detailLines(request, now).join("\n");
+  const isCut = shown !== block.text || details.length > DETAILS_LENGTH || hasMore(request);
+  const pieces: readonly Piece[] = [
+    { text: cut(sentenceOf(request), SENTENCE_LENGTH), entity: { type: "bold" } },
+    ...(shown === "" ? [] : [{ text: shown, entity: { type: "pre", language: block.language } } as const]),
+    ...(isCut ? [{ text: "Truncated: the file above has all of it. Read it before you answer." }] : []),
+    { text: cut(`Why you are asked: ${oneLine(request.reason)}`, WHY_LENGTH) },
+    ...(outcome === undefined ? offerPieces(request) : []),
+    { text: cut(details, DETAILS_LENGTH), entity: { type: "expandable_blockquote" } },
+    ...(outcome === undefined ? [] : [{ text: outcome, entity: { type: "bold" } } as const]),
   ];
-  const head = title.slice(0, MESSAGE_LIMIT - BODY_LIMIT - ROOM_FOR_REMARKS).toWellFormed();
-  return {
-    text: [head, shown, ...remarks.filter((remark) => remark !== "")].join("\n\n"),
-    entities: [
-      { type: "bold", offset: 0, length: head.length },
-      { type: "pre", offset: head.length + 2, length: shown.length },
-    ],
-    ...(isCut ? { whole: `${title}\n\n${body}\n` } : {}),
-  };
+  return { ...joined(pieces), ...(isCut ? { whole: wholeOf(request, now) } : {}) };
 }
 
-const ROOM_FOR_REMARKS = 800;
-const WORDS_SHOWN = 300;
-
-function cutAtLine(body: string): string {
-  const cut = body.slice(0, BODY_LIMIT);
-  const line = cut.lastIndexOf("\n");
-  return `${(line > BODY_LIMIT / 2 ? cut.slice(0, line) : cut).toWellFormed()}\n…`;
+/** Who wants to do what. */
+function sentenceOf(request: ApprovalRequest): string {
+  const { tool, params, commands = [], changes = [] } = request;
+  const folders = new Set(commands.map(({ folder }) => folder));
+  const [folder = ""] = folders;
+  const where = folders.size === 1 ? ` in ${oneLine(folder)}` : "";
+  const network = commands.some((each) => each.network) ? ", with network access" : "";
+  const files = changes.length > 1 ? ` (${changes.length} files)` : "";
+  return `The agent wants to ${wantedOf(tool, params)}${where}${network}${files}.`;
 }
 
-/** How wide the wider yes is. Nobody has to guess what a button means. */
-function widerRemark({ offers: [narrowest] }: ApprovalRequest): string {
-  if (narrowest === undefined) return "";
-  return `"${CHOICES.s.label}" lets through: ${short(narrowest.words)}`;
+interface Block {
+  readonly text: string;
+  readonly language: string;
 }
 
-function short(text: string): string {
-  const line = makeVisible(text.replaceAll(/\s+/g, " "));
-  return (line.length > WORDS_SHOWN ? `${line.slice(0, WORDS_SHOWN)}…` : line).toWellFormed();
+/** What matters most: the change as a diff, the command, else the arguments. */
+function blockOf({ changes = [], commands = [], params, args_json }: ApprovalRequest): Block {
+  if (changes.length > 0) return { text: changes.map(diffOf).join("\n").toWellFormed(), language: "diff" };
+  const command = commandOf(params, args_json);
+  if (command !== undefined) return { text: command, language: "bash" };
+  if (commands.length > 0)
+    return { text: commands.map((each) => makeVisible(each.command)).join("\n"), language: "bash" };
+  const hasArguments = isObject(params) && Object.keys(params).length > 0;
+  return { text: hasArguments ? visibleJson(params, 2).toWellFormed() : "", language: "json" };
 }
 
-/** The buttons. Which of its offers a wider yes takes is the narrowest, whose words the question has. */
-// oxfmt-ignore
-const CHOICES = {
-  y: { label: "Allow once",          answer: { answer: "grant", scope: "call" } },
-  s: { label: "Allow for this chat", answer: { answer: "grant", scope: "session" } },
-  n: { label: "Deny",                answer: { answer: "deny" } },
-} as const satisfies Record<string, { readonly label: string; readonly answer: ApprovalAnswer }>;
-type Choice = keyof typeof CHOICES;
+type Change = NonNullable<ApprovalRequest["changes"]>[number];
 
-/** What a button carries: the request, the beginning of its digest, and what was made up for this message alone. */
-export function makeKeyboard({ approval_id, digest, offers }: ApprovalRequest, nonce: string): InlineKeyboardMarkup {
-  const button = (choice: Choice) => ({
-    text: CHOICES[choice].label,
-    callback_data: [choice, nonce, digest.slice(0, DIGEST_BOUND), approval_id].join(":"),
-  });
-  return { inline_keyboard: [[button("y"), button("n")], ...(offers.length === 0 ? [] : [[button("s")]])] };
+/** A diff names its file itself; what stands for one does not. */
+function diffOf({ path, diff, truncated }: Change): string {
+  const text = showPlainlyLines(diff).trimEnd();
+  const named = /^(?:---|diff |old mode)/.test(text) ? text : `${makeVisible(path)}: ${text}`;
+  return truncated ? `${named}\n… (this change is too long to be shown)` : named;
 }
 
-export interface PressedButton {
-  readonly choice: Choice;
-  readonly nonce: string;
-  readonly digest: string;
-  readonly approval_id: string;
+/** With its own line ends where it holds no secret; else as the redacted arguments have it. */
+function commandOf(params: unknown, args_json: string | undefined): string | undefined {
+  const exact: unknown = args_json === undefined ? params : JSON.parse(args_json);
+  const command = isObject(exact) ? exact["cmd"] : undefined;
+  return typeof command === "string" ? showPlainlyLines(command).trim().toWellFormed() : undefined;
 }
 
-const DATA = /^([ysn]):([\w-]{8,16}):([0-9a-f]{8}):([\w-]{1,40})$/;
-
-/** Undefined where it is no button of ours. */
-export function readButton(data: string): PressedButton | undefined {
-  const [, choice, nonce, digest, approval_id] = DATA.exec(data) ?? [];
-  if (choice === undefined || nonce === undefined || digest === undefined || approval_id === undefined)
-    return undefined;
-  return { choice: choice as Choice, nonce, digest, approval_id };
+/** Paths and commands beyond those that the details name, and changes that are too long even for the request. */
+function hasMore({ touches, commands = [], changes = [] }: ApprovalRequest): boolean {
+  return touches.length > LISTED || commands.length > LISTED || changes.some(({ truncated }) => truncated);
 }
 
-export function isBoundTo({ digest }: PressedButton, request: ApprovalRequest): boolean {
-  return request.digest.startsWith(digest);
+function cutBlock(text: string): string {
+  const lines = text.split("\n");
+  const few = lines.length > BLOCK.lines ? `${lines.slice(0, BLOCK.lines).join("\n")}\n…` : text;
+  if (few.length <= BLOCK.characters) return few;
+  const start = few.slice(0, BLOCK.characters);
+  const end = start.lastIndexOf("\n");
+  return `${(end > BLOCK.characters / 2 ? start.slice(0, end) : start).toWellFormed()}\n…`;
 }
 
-export function answerOf({ choice }: PressedButton, { offers: [narrowest] }: ApprovalRequest): ApprovalAnswer {
-  const { answer } = CHOICES[choice];
-  return choice === "s" && narrowest !== undefined ? { ...answer, offer: narrowest.offer } : answer;
+/** What each button for more than this call allows. */
+function offerPieces(request: ApprovalRequest): readonly Piece[] {
+  const lines = buttonOffers(request).map(
+    ({ label, words }) => `${label}: allows ${cut(oneLine(words), WORDS_LENGTH)}`,
+  );
+  return lines.length === 0 ? [] : [{ text: lines.join("\n") }];
 }
 
-const FOR = { call: "once", run: "for the rest of the task", session: "for this chat" } as const;
+const LISTED = 5;
+
+/** The rest, for who unfolds it. */
+function detailLines(request: ApprovalRequest, now: number): readonly string[] {
+  const { tool, version, rule, touches, commands = [], script, digest, expires_at } = request;
+  const others = otherArguments(request);
+  return [
+    `Risk: ${riskOf(request)}`,
+    `Tool: ${oneLine(tool)} ${oneLine(version)}`,
+    `Rule: ${oneLine(rule)}`,
+    ...commands
+      .slice(0, LISTED)
+      .map(({ command, found }) => `Command: ${oneLine(command)}${found === undefined ? "" : ` (${oneLine(found)})`}`),
+    ...touches.slice(0, LISTED).map(({ path, access }) => `Path: ${access} ${oneLine(path)}`),
+    ...(script === undefined
+      ? []
+      : [`Script: ${oneLine(script.path)} of the skill ${oneLine(script.skill)}, sha256 ${script.sha256}`]),
+    `Digest: ${digest.slice(0, DIGEST_SHOWN)}`,
+    `Expires in ${timeLeft(expires_at, now)}`,
+    ...(others === undefined ? [] : [`Arguments: ${others}`]),
+  ];
+}
+
+/** Those of a command beside itself. Without a command, all arguments are in the block, or it shows what they change. */
+function otherArguments({ changes = [], params }: ApprovalRequest): string | undefined {
+  if (changes.length > 0 || !isObject(params) || typeof params["cmd"] !== "string") return undefined;
+  const { cmd: _, ...others } = params;
+  return Object.keys(others).length === 0 ? undefined : visibleJson(others);
+}
+
+function wholeOf(request: ApprovalRequest, now: number): string {
+  const screen = { paint: (_: unknown, text: string) => text, columns: COLUMNS, rows: Number.MAX_SAFE_INTEGER };
+  const lines = requestLines(request, { screen, whole: true, now, reserved: 0, elsewhere: false });
+  return `${sentenceOf(request)}\n\n${lines.slice(1).join("\n").toWellFormed()}\n`;
+}
+
+const BETWEEN = "\n\n";
+
+function joined(pieces: readonly Piece[]): Omit<Question, "whole"> {
+  const entities: MessageEntity[] = [];
+  let text = "";
+  for (const piece of pieces) {
+    if (text !== "") text += BETWEEN;
+    if (piece.entity !== undefined) entities.push({ ...piece.entity, offset: text.length, length: piece.text.length });
+    text += piece.text;
+  }
+  return { text, entities };
+}
+
+function oneLine(text: string): string {
+  return makeVisible(text.replaceAll(/\s+/g, " ").trim());
+}
+
+function cut(text: string, length: number): string {
+  return (text.length <= length ? text : `${text.slice(0, length)}…`).toWellFormed();
+}
+
+const FOR = { call: "once", run: "for the rest of the task", session: "in this chat" } as const;
+const REASON_SHOWN = 400;
 
 /** What became of a request, for the message that asked. */
 // oxfmt-ignore
-const OUTCOMES: Readonly<Record<Exclude<ApprovalState, "pending">, (answer: ApprovalAnswer | undefined) => string>> = {
-  granted:   (answer) => `Allowed ${FOR[answer?.scope ?? "call"]}${byWhom(answer)}`,
-  used:      (answer) => `Allowed ${FOR[answer?.scope ?? "call"]}${byWhom(answer)}`,
-  denied:    (answer) => `Denied${byWhom(answer)}`,
-  expired:   () => "Nobody answered in time: it was not allowed",
-  withdrawn: () => "It is no longer asked for",
+const OUTCOMES: Readonly<Record<Exclude<ApprovalState, "pending">, (approval: Approval, nameOf: NameOf) => string>> = {
+  granted:   allowed,
+  used:      allowed,
+  denied:    ({ answer }, nameOf) => `Denied${byWhom(answer, nameOf)}${reasonIn(answer)}`,
+  expired:   () => "Expired: no answer in time, so it was not allowed",
+  withdrawn: () => "Withdrawn: the task no longer needs it",
 };
 
+/** How a person is called in the chat, by what the record calls them. */
+export type NameOf = (by: string) => string;
+
 /** Undefined while it is open. */
-export function outcomeOf({ state, answer }: Approval): string | undefined {
-  return state === "pending" ? undefined : OUTCOMES[state](answer);
+export function outcomeOf(approval: Approval, nameOf: NameOf): string | undefined {
+  return approval.state === "pending" ? undefined : OUTCOMES[approval.state](approval, nameOf);
 }
 
-function byWhom(answer: ApprovalAnswer | undefined): string {
+function allowed({ answer, request: { offers } }: Approval, nameOf: NameOf): string {
+  const scope = answer?.scope ?? "call";
+  const offer = scope === "call" ? undefined : (offers.find((each) => each.offer === answer?.offer) ?? offers[0]);
+  const what = offer === undefined ? "" : `: ${cut(oneLine(offer.words), WORDS_LENGTH)}`;
+  return `Allowed ${FOR[scope]}${byWhom(answer, nameOf)}${what}`;
+}
+
+function byWhom(answer: ApprovalAnswer | undefined, nameOf: NameOf): string {
   if (answer === undefined) return "";
-  const where = answer.via === undefined || answer.via === "telegram" ? "" : ` (${short(answer.via)})`;
-  return answer.by === undefined ? where : ` by ${short(answer.by)}${where}`;
+  const where = answer.via === undefined || answer.via === "telegram" ? "" : ` (${cut(oneLine(answer.via), 100)})`;
+  return answer.by === undefined ? where : ` by ${cut(oneLine(nameOf(answer.by)), 100)}${where}`;
+}
+
+function reasonIn(answer: ApprovalAnswer | undefined): string {
+  const reason = oneLine(answer?.reason ?? "");
+  return reason === "" ? "" : `: ${cut(reason, REASON_SHOWN)}`;
 }

@@ -6,7 +6,8 @@ import type { Place } from "../../../../../../test/support/telegram-channel.ts";
 import type { ChatMessage } from "../../../../../../tools/fake-telegram/server.ts";
 import type { Store } from "../../../store/store.ts";
 import { TelegramClient } from "../api/client.ts";
-import { makeKeyboard, makeQuestion, readButton } from "./question.ts";
+import { makeKeyboard, readButton } from "./question-buttons.ts";
+import { makeQuestion } from "./question.ts";
 import { Questions } from "./questions.ts";
 import { RateLimit } from "../api/rate-limit.ts";
 
@@ -40,27 +41,79 @@ async function stateOf({ store }: Place, { request }: Asked): Promise<string | u
 
 const labels = ({ buttons }: ChatMessage): readonly string[] => buttons.flat().map(({ text }) => text);
 
-test("a question shows exactly what would run, why, and how wide each yes is", async () => {
+test("a question says who wants what, then exactly that, why, how wide each yes is, and the rest folded", async () => {
   const place = await scratchPlace();
   await place.open();
-  const { message } = await ask(place, { params: { cmd: "rm -r build" }, reason: "It deletes" });
-  expect(message.text).toMatch(/^Allow bash\?\n/);
-  for (const words of [
-    "risk       high",
-    "why        It deletes",
-    'arguments  {"cmd":"rm -r build"}',
-    "digest     dddddddddddddddd",
-  ])
-    expect(message.text).toContain(words);
-  expect(message.text).toContain('"Allow for this chat" lets through: exactly this call again');
-  expect(labels(message)).toEqual(["Allow once", "Deny", "Allow for this chat"]);
+  const { message } = await ask(place, {
+    params: { cmd: "rm -r build\\nls", workdir: "web" },
+    args_json: JSON.stringify({ cmd: "rm -r build\nls", workdir: "web" }),
+    reason: "It deletes",
+    commands: [{ command: "rm -r build", folder: "/srv/work", network: false, found: "it deletes" }],
+  });
+  const part = (type: string): string | undefined => {
+    const entity = message.entities.find((each) => each.type === type);
+    return entity && message.text.slice(entity.offset, entity.offset + entity.length);
+  };
+  expect(part("bold")).toBe("The agent wants to run a command in /srv/work.");
+  expect(part("pre")).toBe("rm -r build\nls");
+  expect(message.entities.find(({ type }) => type === "pre")?.["language"]).toBe("bash");
+  expect(part("expandable_blockquote")).toBe(
+    [
+      "Risk: high",
+      "Tool: bash 1.0.0",
+      "Rule: profile:guarded:run",
+      "Command: rm -r build (it deletes)",
+      "Digest: dddddddddddddddd",
+      "Expires in 60 minutes",
+      'Arguments: {"workdir":"web"}',
+    ].join("\n"),
+  );
+  expect(message.text).toContain("\n\nWhy you are asked: It deletes\n\n");
+  expect(message.text).toContain("Allow exactly this in this chat: allows exactly this call again");
+  expect(message.text).not.toContain("autonous ");
+  expect(labels(message)).toEqual(["Allow once", "Deny", "Allow exactly this in this chat", "Deny with a reason…"]);
+});
+
+test("a change is shown as a diff, and each offer has a button in the words of what it allows", async () => {
+  const place = await scratchPlace();
+  await place.open();
+  const diff = "--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1 +1 @@\n-one\n+two\n";
+  const file = { kind: "path", tool: "edit", path: "src/a.ts" } as const;
+  const { message, request } = await ask(place, {
+    tool: "edit",
+    params: { path: "src/a.ts", find: "one", replace: "two" },
+    changes: [{ path: "src/a.ts", diff, truncated: false }],
+    offers: [
+      { offer: "exact", words: "exactly this call again", pattern: { kind: "exact", call_digest: "c".repeat(64) } },
+      { offer: "path", words: "any `edit` on `src/a.ts`", pattern: file },
+      { offer: "folder", words: "any `edit` below `src`", pattern: { ...file, path: "src/**" } },
+      { offer: "tool", words: `any \`edit\`${"x".repeat(300)}`, pattern: { kind: "tool", tool: "edit" } },
+    ],
+  });
+  expect(message.text.split("\n")[0]).toBe("The agent wants to edit src/a.ts.");
+  const pre = message.entities.find(({ type }) => type === "pre");
+  expect(pre?.["language"]).toBe("diff");
+  expect(message.text.slice(pre?.offset, (pre?.offset ?? 0) + (pre?.length ?? 0))).toBe(diff.trimEnd());
+  expect(labels(message)).toEqual([
+    "Allow once",
+    "Deny",
+    "Allow exactly this in this chat",
+    "Allow edit on src/a.ts in this chat",
+    "Allow edit below src in this chat",
+    "Deny with a reason…",
+  ]);
+  const button = "Allow edit below src in this chat";
+  const query = place.telegram.press({ message_id: message.message_id, button });
+  await place.telegram.until(() => query.answer, "the answer");
+  const approval = await place.store.approvals.get(request.approval_id);
+  expect(approval?.answer).toMatchObject({ answer: "grant", scope: "session", offer: "folder" });
 });
 
 // oxfmt-ignore
 const ANSWERS = [
-  { button: "Allow once",          answer: { answer: "grant", scope: "call" },                     says: "Allowed once by telegram:42" },
-  { button: "Allow for this chat", answer: { answer: "grant", scope: "session", offer: "exact" },  says: "Allowed for this chat by telegram:42" },
-  { button: "Deny",                answer: { answer: "deny" },                                     says: "Denied by telegram:42" },
+  { button: "Allow once",                      answer: { answer: "grant", scope: "call" },                     says: "Allowed once by telegram:42" },
+  { button: "Allow exactly this in this chat", answer: { answer: "grant", scope: "session", offer: "exact" },  says: "Allowed in this chat by telegram:42: exactly this call again" },
+  { button: "Deny",                            answer: { answer: "deny" },                                     says: "Denied by telegram:42" },
 ] as const;
 
 for (const { button, answer, says } of ANSWERS) {
@@ -88,13 +141,13 @@ test("what offers nothing wider has no button for it", async () => {
   const place = await scratchPlace();
   await place.open();
   const { message } = await ask(place, { offers: [] });
-  expect(labels(message)).toEqual(["Allow once", "Deny"]);
+  expect(labels(message)).toEqual(["Allow once", "Deny", "Deny with a reason…"]);
 });
 
 // oxfmt-ignore
 const REFUSED = [
   { title: "of somebody who is not on the list",  chat: -5,  press: { user: 7, chat: -5 },          says: "You are not on the list of this bot" },
-  { title: "of another person in the same group", chat: -5,  press: { user: BOB, chat: -5 },        says: "Only whoever gave the task can answer" },
+  { title: "of another person in the same group", chat: -5,  press: { user: BOB, chat: -5 },        says: "Only the person who gave the task can answer" },
   { title: "in another chat",                     chat: -5,  press: { chat: ADA },                  says: "This button counts only in the chat that was asked" },
   { title: "on another message",                  chat: ADA, press: { message_id: 1 },              says: "This button is out of date: use the newest message that asks for this" },
   { title: "with another nonce",                  chat: ADA, press: { data: (d: string) => d.replace(/:[\w-]{8}:/, ":AAAAAAAA:") }, says: "This button is out of date: use the newest message that asks for this" },
@@ -139,8 +192,8 @@ test("of two presses the first counts, and the other is told what it was", async
 // oxfmt-ignore
 const ELSEWHERE = [
   { title: "answered elsewhere", end: ({ store }: Place, id: string) => store.approvals.answer(id, { answer: "deny", by: "ada", via: "http" }), says: "Denied by ada (http)" },
-  { title: "over",               end: ({ store }: Place, id: string) => store.approvals.end(id, "expired"),    says: "Nobody answered in time: it was not allowed" },
-  { title: "withdrawn",          end: ({ store }: Place, id: string) => store.approvals.end(id, "withdrawn"),  says: "It is no longer asked for" },
+  { title: "over",               end: ({ store }: Place, id: string) => store.approvals.end(id, "expired"),    says: "Expired: no answer in time, so it was not allowed" },
+  { title: "withdrawn",          end: ({ store }: Place, id: string) => store.approvals.end(id, "withdrawn"),  says: "Withdrawn: the task no longer needs it" },
 ] as const;
 
 for (const { title, end, says } of ELSEWHERE) {
@@ -168,7 +221,7 @@ test("what is too long for a message comes whole as a file, before the buttons",
   expect(file?.document?.file_name).toBe(`${request.approval_id}.txt`);
   expect(file?.document?.content.toString()).toContain(`${"x".repeat(10_000)} end`);
   expect(file?.message_id).toBeLessThan(message.message_id);
-  expect(message.text).toContain("This is only the beginning: all of it is in the file above");
+  expect(message.text).toContain("Truncated: the file above has all of it");
   expect(message.text.length).toBeLessThan(4096);
 });
 

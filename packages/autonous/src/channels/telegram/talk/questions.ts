@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Approval, ApprovalRequest } from "@autonous/runtime";
 import { InputFile } from "grammy";
-import { isObject, parseKept } from "../../../store/kept-json.ts";
-import type { Store } from "../../../store/store.ts";
+import type { Store, Task } from "../../../store/store.ts";
 import { checkOffer } from "../../check-offer.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { fileMs } from "../api/client.ts";
@@ -10,10 +9,16 @@ import { TelegramFailure } from "../api/failure.ts";
 import type { FailureKind } from "../api/failure.ts";
 import { inTopic, laneOf, personOf } from "../address.ts";
 import type { Address } from "../address.ts";
-import type { Pressed } from "../incoming/read-update.ts";
-import { answerOf, isBoundTo, makeKeyboard, makeQuestion, outcomeOf, readButton } from "./question.ts";
-import type { PressedButton } from "./question.ts";
+import { originOf } from "../origin.ts";
+import type { Pressed, Written } from "../incoming/read-update.ts";
 import { NO_PREVIEW } from "../outgoing/show.ts";
+import { tellQuietly } from "./notice.ts";
+import { isSame, OpenQuestions } from "./open-questions.ts";
+import type { OpenQuestion } from "./open-questions.ts";
+import { answerOf, isBoundTo, makeKeyboard, readButton } from "./question-buttons.ts";
+import type { PressedButton } from "./question-buttons.ts";
+import { makeQuestion, outcomeOf } from "./question.ts";
+import { Reasons } from "./reasons.ts";
 
 export interface QuestionParts {
   readonly store: Store;
@@ -25,27 +30,25 @@ export interface QuestionParts {
   readonly onAnswer: () => void;
 }
 
-interface OpenQuestion extends Address {
-  readonly approval_id: string;
-  readonly message_id: number;
-}
-
-/** What whoever pressed a button is told. */
+/** What the person who pressed a button is shown. */
 interface Told {
   readonly text: string;
   readonly isAlert: boolean;
 }
 
-const KEPT = "telegram:questions";
 /** What Telegram shows of it. */
 const TELLING_LIMIT = 200;
 /** What is said next in the chat waits for it, and Telegram does not take it much later. */
 const TELLING_WAIT_MS = 10_000;
+/** What an answer takes of a reason. */
+const MOST_REASON = 2000;
+const NOT_YOURS = "Only the person who gave the task can answer";
 
 /** Requests for approval as messages with buttons: asked, answered, and changed to what became of them. */
 export class Questions {
   readonly #parts: QuestionParts;
-  #open: readonly OpenQuestion[] | undefined;
+  readonly #reasons: Reasons;
+  readonly #open: OpenQuestions;
   /** By request: asked and not recorded yet, because the store failed. Not to be asked again. */
   readonly #asked = new Map<string, { readonly question: OpenQuestion; readonly receipt: string }>();
   /** By key of the record: the request whose file was sent last. */
@@ -53,6 +56,8 @@ export class Questions {
 
   constructor(parts: QuestionParts) {
     this.#parts = parts;
+    this.#reasons = new Reasons(parts);
+    this.#open = new OpenQuestions(parts.store);
   }
 
   /** Gives the receipt by which a button is known. Undefined where nobody has to be asked any more. */
@@ -87,10 +92,54 @@ export class Questions {
   async #record(approval_id: string): Promise<string | undefined> {
     const asked = this.#asked.get(approval_id);
     if (asked === undefined) return undefined;
-    const others = (await this.#opened()).filter((each) => !isSame(each, asked.question));
-    await this.#keep([...others, asked.question]);
+    const others = (await this.#open.list()).filter((each) => !isSame(each, asked.question));
+    await this.#open.keep([...others, asked.question]);
     this.#asked.delete(approval_id);
     return asked.receipt;
+  }
+
+  /**
+   * A reply to an open question, or to the prompt for a reason, is the reason for a no, whatever it looks like. False
+   * where it is neither, or somebody was faster: then it is a message like any other.
+   */
+  async reply(written: Written): Promise<boolean> {
+    const { store, onTask, onAnswer } = this.#parts;
+    const approval_id = (await this.#reasons.taken(written)) ?? (await this.#questionOf(written));
+    if (approval_id === undefined) return false;
+    const approval = await store.approvals.get(approval_id);
+    if (approval === undefined || (approval.state !== "pending" && (await this.#reasons.taken(written)) === undefined))
+      return false;
+    if (!(await this.#mayAnswer(written.user, approval.request))) {
+      tellQuietly(this.#parts.client, written, `${NOT_YOURS}.`);
+      return true;
+    }
+    await this.#reasons.take(written, approval_id);
+    const reason = cutReason(written.text);
+    const answer = { answer: "deny", reason, by: personOf(written.user), via: "telegram" } as const;
+    const taken = await store.approvals.answer(approval_id, answer);
+    if (taken?.won === true) {
+      onTask();
+      tellQuietly(this.#parts.client, written, "Denied. The agent gets your reason.");
+    }
+    onAnswer();
+    return true;
+  }
+
+  /** The request that a message replies to. */
+  async #questionOf(written: Written): Promise<string | undefined> {
+    const { chat, reply_to, text } = written;
+    if (reply_to === undefined || text === "") return undefined;
+    const question = (await this.#open.list()).find((each) => each.chat === chat && each.message_id === reply_to);
+    return question?.approval_id ?? (await this.#reasons.find(written));
+  }
+
+  async #mayAnswer(user: number, request: ApprovalRequest): Promise<boolean> {
+    const task = await this.#taskOf(request);
+    return task?.user === String(user);
+  }
+
+  async #taskOf({ task_id }: ApprovalRequest): Promise<Task | undefined> {
+    return task_id === null ? undefined : (await this.#parts.store.tasks.get(task_id))?.task;
   }
 
   /** Somebody pressed a button. Whoever it was is told what came of it. */
@@ -102,7 +151,7 @@ export class Questions {
   /** Changes the messages whose requests were answered, here or elsewhere, or are over. What fails is done later. */
   async settle(): Promise<void> {
     const settled = new Set<OpenQuestion>();
-    for (const question of await this.#opened()) {
+    for (const question of await this.#open.list()) {
       const approval = await this.#parts.store.approvals.get(question.approval_id);
       if (approval?.state === "pending") continue;
       const failure = approval === undefined ? undefined : await this.#change(question, approval);
@@ -110,7 +159,8 @@ export class Questions {
       // One that was deleted, or says so already, is as good as changed.
       if (failure !== "busy") settled.add(question);
     }
-    if (settled.size > 0) await this.#keep((await this.#opened()).filter((each) => !settled.has(each)));
+    if (settled.size > 0) await this.#open.keep((await this.#open.list()).filter((each) => !settled.has(each)));
+    await this.#reasons.settle(async (id) => (await this.#parts.store.approvals.get(id))?.state === "pending");
   }
 
   async #tell({ query_id, on, user }: Pressed, { text, isAlert }: Told): Promise<void> {
@@ -126,7 +176,7 @@ export class Questions {
       const isSoon = (error.retryAfterMs ?? 0) <= TELLING_WAIT_MS;
       const mayHelp = isSoon && (error.kind === "busy" || error.kind === "unreachable");
       // Whoever is not on the list may not keep others in the chat waiting.
-      if (mayHelp && allowed.has(user)) client.say(on?.chat ?? user, "What a button did", work);
+      if (mayHelp && allowed.has(user)) client.say(on?.chat ?? user, "The answer to a button", work);
     }
   }
 
@@ -139,15 +189,32 @@ export class Questions {
     if (button === undefined || approval === undefined) return no("There is no such request");
     const wrong = await this.#findWrong(pressed, button, approval.request);
     if (wrong !== undefined) return no(wrong);
+    if (button.choice === "r") return await this.#askReason(pressed, approval);
     const answer = answerOf(button, approval.request);
+    if (answer === undefined) return no("This button belongs to another request");
     const tooWide = checkOffer(approval.request, answer);
     if (tooWide !== undefined) return no(tooWide);
     const by = personOf(pressed.user);
     const taken = await store.approvals.answer(button.approval_id, { ...answer, by, via: "telegram" });
     if (taken === undefined) return no("There is no such request");
     if (taken.won) onTask();
-    const outcome = outcomeOf(taken.approval) ?? "";
+    const outcome = await this.#outcomeOf(taken.approval);
     return taken.won ? { text: outcome, isAlert: false } : no(`Too late: ${outcome}`);
+  }
+
+  async #askReason({ user, on }: Pressed, approval: Approval): Promise<Told> {
+    const { approval_id } = approval.request;
+    if (approval.state !== "pending") return { text: `Too late: ${await this.#outcomeOf(approval)}`, isAlert: true };
+    if (on === undefined) return { text: "There is no such request", isAlert: true };
+    // In a group only the sender of the message that is replied to is asked to reply.
+    const task = await this.#taskOf(approval.request);
+    const { message_id: reply_to } = (task === undefined ? undefined : originOf(task)) ?? on;
+    await this.#reasons.ask({ ...on, approval_id, user, reply_to });
+    return { text: "Reply with the reason", isAlert: false };
+  }
+
+  async #outcomeOf(approval: Approval): Promise<string> {
+    return outcomeOf(approval, (by) => by) ?? "";
   }
 
   /** A button counts in the chat and on the message that asked, for whoever's task it is, and for what was shown there. */
@@ -163,14 +230,13 @@ export class Questions {
     if (asked.receipt !== receiptFor(on.message_id, button.nonce))
       return "This button is out of date: use the newest message that asks for this";
     if (!isBoundTo(button, request)) return "This button belongs to another request";
-    const task = request.task_id === null ? undefined : await store.tasks.get(request.task_id);
-    if (task?.task.user !== String(user)) return "Only whoever gave the task can answer";
-    return undefined;
+    return (await this.#mayAnswer(user, request)) ? undefined : NOT_YOURS;
   }
 
   async #change({ chat, message_id }: OpenQuestion, approval: Approval): Promise<FailureKind | undefined> {
     const { client, clock } = this.#parts;
-    const { text, entities } = makeQuestion(approval.request, { now: clock(), outcome: outcomeOf(approval) ?? "" });
+    const outcome = await this.#outcomeOf(approval);
+    const { text, entities } = makeQuestion(approval.request, { now: clock(), outcome });
     try {
       const options = { entities: [...entities], link_preview_options: NO_PREVIEW };
       await client.call((api, signal) => api.editMessageText(chat, message_id, text, options, signal), { chat });
@@ -188,39 +254,18 @@ export class Questions {
     if ((this.#whole.get(key) ?? (await store.kv.get(key))) === approval_id) return;
     const bytes = Buffer.from(whole);
     const file = new InputFile(bytes, `${approval_id}.txt`);
-    const options = { caption: "All of what is asked for below", ...inTopic(to) };
+    const options = { caption: "The full text of the question below", ...inTopic(to) };
     const timeoutMs = fileMs(bytes.length);
     await client.send(to.chat, (api, signal) => api.sendDocument(to.chat, file, options, signal), timeoutMs);
     this.#whole.set(key, approval_id);
     await store.kv.set(key, approval_id);
   }
-
-  async #opened(): Promise<readonly OpenQuestion[]> {
-    if (this.#open !== undefined) return this.#open;
-    const text = await this.#parts.store.kv.get(KEPT);
-    // If damaged, the messages keep their buttons: a press is judged by the approval, whatever the message says.
-    return (this.#open ??= text === undefined ? [] : (parseKept(text, areQuestions) ?? []));
-  }
-
-  async #keep(open: readonly OpenQuestion[]): Promise<void> {
-    this.#open = open;
-    await this.#parts.store.kv.set(KEPT, JSON.stringify(open));
-  }
 }
 
-function isSame(one: OpenQuestion, other: OpenQuestion): boolean {
-  return one.chat === other.chat && one.message_id === other.message_id;
+function cutReason(text: string): string {
+  return text.length <= MOST_REASON ? text : `${text.slice(0, MOST_REASON - 1)}…`.toWellFormed();
 }
 
 function receiptFor(message_id: number, nonce: string): string {
   return `${message_id}:${nonce}`;
-}
-
-function areQuestions(value: unknown): value is readonly OpenQuestion[] {
-  const isQuestion = (each: unknown): boolean =>
-    isObject(each) &&
-    typeof each["approval_id"] === "string" &&
-    Number.isSafeInteger(each["chat"]) &&
-    Number.isSafeInteger(each["message_id"]);
-  return Array.isArray(value) && value.every(isQuestion);
 }

@@ -1,0 +1,134 @@
+import { isObject, parseKept } from "../../../store/kept-json.ts";
+import type { Store } from "../../../store/store.ts";
+import type { TelegramClient } from "../api/client.ts";
+import { addressIn, laneOf } from "../address.ts";
+import type { Address } from "../address.ts";
+import type { Written } from "../incoming/read-update.ts";
+import { sendPart } from "../outgoing/show.ts";
+
+/** A person who pressed "Deny with a reason…" and has not written it yet. */
+interface Awaited extends Address {
+  readonly approval_id: string;
+  readonly user: number;
+  /** The message that asks for the reason. Null until it is sent and on record. */
+  readonly message_id: number | null;
+}
+
+export interface ReasonParts {
+  readonly store: Store;
+  readonly client: TelegramClient;
+}
+
+/** Where the reason is asked for. */
+interface Asking extends Address {
+  readonly approval_id: string;
+  readonly user: number;
+  /** The message that the prompt replies to. */
+  readonly reply_to: number;
+}
+
+const KEPT = "telegram:reasons";
+const TAKEN = "telegram:reason-taken";
+/** More people than answer at a time. */
+const MOST_AWAITED = 100;
+const PROMPT = "What is the reason? Reply to this message: the agent gets your words, and the call is denied.";
+
+/** Reasons for a no that people write: asked for, and recognised by the message that they reply to. */
+export class Reasons {
+  readonly #parts: ReasonParts;
+  #known: readonly Awaited[] | undefined;
+
+  constructor(parts: ReasonParts) {
+    this.#parts = parts;
+  }
+
+  /** Asks for the reason. That it is asked for is on record before anything is sent. */
+  async ask({ approval_id, user, reply_to, ...address }: Asking): Promise<void> {
+    const { client } = this.#parts;
+    const to = addressIn(address);
+    const awaited: Awaited = { ...to, approval_id, user, message_id: null };
+    const others = (await this.#awaited()).filter((each) => each.approval_id !== approval_id);
+    await this.#keep([...others, awaited].slice(-MOST_AWAITED));
+    client.say(to.chat, "The question for a reason", async (api, signal) => {
+      const { message_id } = await sendPart(
+        api,
+        {
+          to,
+          part: { text: PROMPT, entities: [] },
+          reply_markup: { force_reply: true, selective: true, input_field_placeholder: "Reason" },
+          reply_parameters: { message_id: reply_to, allow_sending_without_reply: true },
+        },
+        signal,
+      );
+      await this.#sent(awaited, message_id);
+    });
+  }
+
+  /** The request whose prompt this replies to. */
+  async find({ chat, user, reply_to = 0 }: Written): Promise<string | undefined> {
+    const found = (await this.#awaited()).find(
+      (each) => each.chat === chat && (each.message_id === null ? each.user === user : each.message_id === reply_to),
+    );
+    return found?.approval_id;
+  }
+
+  /**
+   * The request that this very message answered before: Telegram gives a message again whose end we did not see, and what
+   * was a reason may not become a task.
+   */
+  async taken({ update_id }: Written): Promise<string | undefined> {
+    const [, id, approval_id] = /^(\d+) (\S+)$/.exec((await this.#parts.store.kv.get(TAKEN)) ?? "") ?? [];
+    return Number(id) === update_id ? approval_id : undefined;
+  }
+
+  async take({ update_id }: Written, approval_id: string): Promise<void> {
+    await this.#parts.store.kv.set(TAKEN, `${update_id} ${approval_id}`);
+  }
+
+  /** Removes the prompts of requests that are no longer open. */
+  async settle(isOpen: (approval_id: string) => Promise<boolean>): Promise<void> {
+    const { client } = this.#parts;
+    const over = new Set<string>();
+    for (const { approval_id, chat, message_id } of await this.#awaited()) {
+      if (await isOpen(approval_id)) continue;
+      // A prompt that was deleted by somebody, or is too old to be, is as good as removed.
+      const isGone =
+        message_id === null ||
+        (await client.attempt(chat, (api, signal) => api.deleteMessage(chat, message_id, signal)));
+      if (isGone) over.add(approval_id);
+    }
+    if (over.size > 0) await this.#keep((await this.#awaited()).filter((each) => !over.has(each.approval_id)));
+  }
+
+  async #sent({ approval_id, chat, thread }: Awaited, message_id: number): Promise<void> {
+    const lane = laneOf({ chat, ...(thread === undefined ? {} : { thread }) });
+    const awaited = await this.#awaited();
+    await this.#keep(
+      awaited.map((each) =>
+        each.approval_id === approval_id && laneOf(each) === lane ? { ...each, message_id } : each,
+      ),
+    );
+  }
+
+  async #awaited(): Promise<readonly Awaited[]> {
+    if (this.#known !== undefined) return this.#known;
+    const text = await this.#parts.store.kv.get(KEPT);
+    // If damaged, a reply to the prompt is a message like any other; the question can still be answered.
+    return (this.#known ??= text === undefined ? [] : (parseKept(text, areAwaited) ?? []));
+  }
+
+  async #keep(awaited: readonly Awaited[]): Promise<void> {
+    this.#known = awaited;
+    await this.#parts.store.kv.set(KEPT, JSON.stringify(awaited));
+  }
+}
+
+function areAwaited(value: unknown): value is readonly Awaited[] {
+  const isAwaited = (each: unknown): boolean =>
+    isObject(each) &&
+    typeof each["approval_id"] === "string" &&
+    Number.isSafeInteger(each["chat"]) &&
+    Number.isSafeInteger(each["user"]) &&
+    (each["message_id"] === null || Number.isSafeInteger(each["message_id"]));
+  return Array.isArray(value) && value.every(isAwaited);
+}
