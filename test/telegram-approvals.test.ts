@@ -105,7 +105,9 @@ test.concurrent("a yes for the chat counts there for the same call again, and in
   telegram.say({ text: DELETE });
   const { message_id } = await questionIn(telegram);
   await pressed(telegram, { message_id, button: "Allow exactly this in this chat" });
-  expect(await closedText(telegram, message_id)).toMatch(/Allowed in this chat by telegram:42: exactly this call again$/);
+  expect(await closedText(telegram, message_id)).toMatch(
+    /Allowed in this chat by telegram:42: exactly this call again$/,
+  );
   await answersOf(telegram, 2);
   writeFileSync(join(place.root, "a.txt"), "a");
   telegram.say({ text: DELETE });

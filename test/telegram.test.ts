@@ -245,7 +245,7 @@ test.concurrent("/help, /tools, /tasks, /status, /cancel and /retry answer for t
     "the question to be closed",
   );
   const closed = telegram.answers().find(({ text }) => text.startsWith("The agent wants to delete a.txt"));
-  expect(closed?.text).toMatch(/no longer asked for$/);
+  expect(closed?.text).toMatch(/Withdrawn: the task no longer needs it$/);
   telegram.say({ text: "/retry" });
   await telegram.until(
     () => telegram.answers().filter(({ text }) => text.startsWith("The agent wants to delete a.txt")).length === 2,
