@@ -59,7 +59,7 @@ test.concurrent("a yes by button lets the call run once, and the message says so
   expect(question.text).toMatch(/^The agent wants to delete a\.txt\.[^]*-a/);
   const allow = dataOf(question, "Allow once");
   expect(await pressed(telegram, { message_id: question.message_id, button: "Allow once" })).toMatch(/^Allowed/);
-  expect(await closedText(telegram, question.message_id)).toMatch(/Allowed once by telegram:42$/);
+  expect(await closedText(telegram, question.message_id)).toMatch(/Allowed once by Person 42$/);
   const [, done] = await answersOf(telegram, 2);
   expect(done?.text).toContain("Deleted a.txt");
   expect(isThere(place)).toBe(false);
@@ -87,7 +87,7 @@ test.concurrent("a no by button lets nothing run", async ({ onTestFinished }) =>
   telegram.say({ text: DELETE });
   const { message_id } = await questionIn(telegram);
   await pressed(telegram, { message_id, button: "Deny" });
-  expect(await closedText(telegram, message_id)).toMatch(/Denied by telegram:42$/);
+  expect(await closedText(telegram, message_id)).toMatch(/Denied by Person 42$/);
   const events = await eventsOf(service, DELETE);
   expect(events.find(({ type }) => type === "tool_call.failed")?.payload["error"]).toMatchObject({
     code: "ApprovalDenied",
@@ -105,9 +105,7 @@ test.concurrent("a yes for the chat counts there for the same call again, and in
   telegram.say({ text: DELETE });
   const { message_id } = await questionIn(telegram);
   await pressed(telegram, { message_id, button: "Allow exactly this in this chat" });
-  expect(await closedText(telegram, message_id)).toMatch(
-    /Allowed in this chat by telegram:42: exactly this call again$/,
-  );
+  expect(await closedText(telegram, message_id)).toMatch(/Allowed in this chat by Person 42: exactly this call again$/);
   await answersOf(telegram, 2);
   writeFileSync(join(place.root, "a.txt"), "a");
   telegram.say({ text: DELETE });
@@ -152,7 +150,7 @@ test.concurrent("a button counts for whoever gave the task, where it was asked, 
   expect(isThere(place)).toBe(true);
 
   await pressed(telegram, { chat: GROUP, message_id, button: "Allow once" });
-  expect(await closedText(telegram, message_id, GROUP)).toMatch(/Allowed once by telegram:42$/);
+  expect(await closedText(telegram, message_id, GROUP)).toMatch(/Allowed once by Person 42$/);
   await until(() => !isThere(place), "the file to go");
 });
 
@@ -219,7 +217,7 @@ test.concurrent("a question outlives kill -9 of worker and supervisor: its butto
   telegram.say({ text: "/ls ." });
 
   const second = await startBot(place, telegram);
-  expect(await closedText(telegram, message_id)).toMatch(/Allowed once by telegram:42$/);
+  expect(await closedText(telegram, message_id)).toMatch(/Allowed once by Person 42$/);
   const said = await answersOf(telegram, 3);
   expect(said.map(({ text }) => text).slice(1)).toEqual([expect.stringContaining("Deleted a.txt"), expect.any(String)]);
   expect(said.filter(({ text }) => text.startsWith("The agent wants to delete a.txt"))).toHaveLength(1);

@@ -111,9 +111,9 @@ test("a change is shown as a diff, and each offer has a button in the words of w
 
 // oxfmt-ignore
 const ANSWERS = [
-  { button: "Allow once",                      answer: { answer: "grant", scope: "call" },                     says: "Allowed once by telegram:42" },
-  { button: "Allow exactly this in this chat", answer: { answer: "grant", scope: "session", offer: "exact" },  says: "Allowed in this chat by telegram:42: exactly this call again" },
-  { button: "Deny",                            answer: { answer: "deny" },                                     says: "Denied by telegram:42" },
+  { button: "Allow once",                      answer: { answer: "grant", scope: "call" },                     says: "Allowed once by Person 42" },
+  { button: "Allow exactly this in this chat", answer: { answer: "grant", scope: "session", offer: "exact" },  says: "Allowed in this chat by Person 42: exactly this call again" },
+  { button: "Deny",                            answer: { answer: "deny" },                                     says: "Denied by Person 42" },
 ] as const;
 
 for (const { button, answer, says } of ANSWERS) {
@@ -184,8 +184,8 @@ test("of two presses the first counts, and the other is told what it was", async
   const { message_id } = asked.message;
   const [yes, no] = ["Allow once", "Deny"].map((button) => place.telegram.press({ message_id, button }));
   await place.telegram.until(() => yes?.answer !== undefined && no?.answer !== undefined, "the answers");
-  expect(yes?.answer?.text).toBe("Allowed once by telegram:42");
-  expect(no?.answer).toEqual({ text: "Too late: Allowed once by telegram:42", show_alert: true });
+  expect(yes?.answer?.text).toBe("Allowed once by Person 42");
+  expect(no?.answer).toEqual({ text: "Too late: Allowed once by Person 42", show_alert: true });
   expect(await stateOf(place, asked)).toBe("granted");
 });
 

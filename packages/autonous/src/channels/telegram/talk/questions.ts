@@ -213,8 +213,12 @@ export class Questions {
     return { text: "Reply with the reason", isAlert: false };
   }
 
+  /** The record has the number of the person who answered; the chat is told the name that they gave themselves. */
   async #outcomeOf(approval: Approval): Promise<string> {
-    return outcomeOf(approval, (by) => by) ?? "";
+    const task = await this.#taskOf(approval.request);
+    const name = task === undefined ? undefined : originOf(task)?.name;
+    const giver = `telegram:${task?.user}`;
+    return outcomeOf(approval, (by) => (by === giver ? (name ?? by) : by)) ?? "";
   }
 
   /** A button counts in the chat and on the message that asked, for whoever's task it is, and for what was shown there. */

@@ -13,7 +13,7 @@ const BOB = 77;
 /** A task of Ada's that asks for something; gives the request and the number of the message that asks. */
 async function ask(place: Place, chat: number = ADA): Promise<{ request: ApprovalRequest; message_id: number }> {
   const { telegram, store, bell } = place;
-  telegram.say({ text: "do it", chat });
+  telegram.say({ text: chat < 0 ? "@fake_bot do it" : "do it", chat });
   const { task } = await place.claim();
   const { task_id, run_id, lane, user } = task;
   const request = makeRequest({ now: Date.now(), task_id, run_id, chat: lane, user });
@@ -52,7 +52,7 @@ for (const { title, text, reason } of REASONS) {
     expect(await answerOf(place, request)).toEqual({ answer: "deny", reason, by: "telegram:42", via: "telegram" });
     const { telegram } = place;
     await telegram.until(
-      () => telegram.answers().some((each) => each.text.includes("Denied by telegram:42: ")),
+      () => telegram.answers().some((each) => each.text.includes("Denied by Person 42: ")),
       "the edit",
     );
     const said = await telegram.until(
