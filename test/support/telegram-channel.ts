@@ -39,7 +39,8 @@ export interface Place {
 export const ADA = 42;
 
 export async function scratchPlace(options: FakeTelegramOptions = {}): Promise<Place> {
-  const telegram = await startFakeTelegram(options);
+  // The bot gets all that is said in groups: what it leaves out, it leaves out by itself.
+  const telegram = await startFakeTelegram({ privacy: false, ...options });
   const state_dir = mkdtempSync(join(tmpdir(), "autonous-telegram-"));
   const store = await openStore({ file: join(state_dir, "a.db"), clock: Date.now });
   const bell = new Bell();

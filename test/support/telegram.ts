@@ -10,7 +10,8 @@ export const ADA = 42;
 export const BOB = 7;
 
 export async function openTelegram({ onEnd }: Place, options: FakeTelegramOptions = {}): Promise<FakeTelegram> {
-  const telegram = await startFakeTelegram(options);
+  // The bot gets all that is said in groups: what it leaves out, it leaves out by itself.
+  const telegram = await startFakeTelegram({ privacy: false, ...options });
   onEnd(() => telegram.close());
   return telegram;
 }

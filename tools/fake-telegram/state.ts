@@ -14,6 +14,8 @@ export interface FakeTelegramOptions {
   /** The one token that is right. */
   readonly token?: string;
   readonly username?: string;
+  /** Whether the bot gets only what is meant for it in groups, as with Telegram unless it is switched off (true). */
+  readonly privacy?: boolean;
   /** Not said: as much as one likes. `TELEGRAM_LIMITS`: about as much as Telegram takes. */
   readonly limits?: Limits;
   /** How long the press of a button waits for its answer (60). */
@@ -68,7 +70,8 @@ const TOKEN = "42424242:AAFakeTelegramTokenForTestsOnly_0000000";
 
 export function openState(options: FakeTelegramOptions, stopping: AbortSignal, changed: () => void): State {
   const { token = TOKEN, username = "fake_bot", now = Date.now } = options;
-  const world = createWorld({ id: Number(/^\d+/.exec(token)?.[0] ?? 42_424_242), username }, now);
+  const bot = { id: Number(/^\d+/.exec(token)?.[0] ?? 42_424_242), username };
+  const world = createWorld({ bot, privacy: { isOn: options.privacy ?? true }, now });
   const updates = new Updates(now, changed);
   const faults = new FaultPlan();
   for (const fault of options.faults ?? []) faults.add(checkFault(fault));

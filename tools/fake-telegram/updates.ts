@@ -26,7 +26,7 @@ export class Updates {
   #waiting: { update: Update; at_ms: number }[] = [];
   readonly #given: Update[] = [];
   #allowed: readonly string[] = [];
-  #poller: { conflict(): void; look(): void } | undefined;
+  #poller: { conflict(why: string): void; look(): void } | undefined;
   readonly #now: () => number;
   readonly #onPoll: () => void;
 
@@ -55,6 +55,11 @@ export class Updates {
     return update;
   }
 
+  /** Whoever waits for updates is refused. */
+  endPoll(why: string): void {
+    this.#poller?.conflict(why);
+  }
+
   drop(): void {
     this.#waiting = [];
   }
@@ -66,7 +71,7 @@ export class Updates {
 
   /** Waits for some, as long as was asked. A second one that asks ends the first. */
   async take({ offset, limit, timeout_s, allowed, signal }: Asked): Promise<readonly Update[]> {
-    this.#poller?.conflict();
+    this.endPoll(CONFLICT);
     if (allowed !== undefined) this.#allowed = allowed;
     this.#confirm(offset);
     const found = (): readonly Update[] => this.#waiting.slice(0, limit).map(({ update }) => update);
@@ -80,7 +85,7 @@ export class Updates {
       };
       const look = (): void => end(() => resolve(signal.aborted ? [] : found()));
       const timer = setTimeout(look, timeout_s * 1000);
-      const poller = { look, conflict: () => end(() => reject(new Refusal(409, CONFLICT))) };
+      const poller = { look, conflict: (why: string) => end(() => reject(new Refusal(409, why))) };
       signal.addEventListener("abort", look);
       this.#poller = poller;
       this.#onPoll();

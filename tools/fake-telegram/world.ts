@@ -105,13 +105,15 @@ export interface World {
   readonly files: Files;
   readonly commands: { list: readonly { readonly command: string; readonly description: string }[] };
   readonly webhook: { url: string };
+  /** Whether the bot gets only what is meant for it in groups. */
+  readonly privacy: { isOn: boolean };
   nextMessage: number;
   nextAlbum: number;
   /** Milliseconds since the epoch. */
   now(): number;
 }
 
-export function createWorld(bot: World["bot"], now: () => number): World {
+export function createWorld({ bot, privacy, now }: Pick<World, "bot" | "privacy" | "now">): World {
   return {
     bot,
     people: new Map(),
@@ -121,6 +123,7 @@ export function createWorld(bot: World["bot"], now: () => number): World {
     files: { byId: new Map(), links: new Map() },
     commands: { list: [] },
     webhook: { url: "" },
+    privacy,
     nextMessage: 1,
     nextAlbum: 1,
     now,
@@ -155,11 +158,11 @@ const LEFT = {
 } as const;
 
 /** The chat that a bot means, if it may write there. */
-export function findChat(world: World, chat_id: unknown): Chat {
+export function findChat(world: World, chat_id: unknown, to: "read" | "write" = "write"): Chat {
   if (chat_id === undefined || chat_id === "") throw badRequest("chat_id is empty");
   const chat = world.chats.get(Number(chat_id));
   if (chat === undefined) throw badRequest("chat not found");
-  if (chat.migrated_to !== undefined)
+  if (chat.migrated_to !== undefined && to === "write")
     throw new Refusal(400, "Bad Request: group chat was upgraded to a supergroup chat", {
       migrate_to_chat_id: chat.migrated_to,
     });

@@ -23,13 +23,13 @@ export const METHODS: Readonly<Record<string, Method>> = {
   getMe: ({ world }) => ({
     ...botOnWire(world),
     can_join_groups: true,
-    can_read_all_group_messages: false,
+    can_read_all_group_messages: !world.privacy.isOn,
     supports_inline_queries: false,
     can_connect_to_business: false,
     has_main_web_app: false,
   }),
   getUpdates,
-  getChat: ({ world, parameters }) => chatOnWire(world, findChat(world, parameters.values["chat_id"])),
+  getChat: ({ world, parameters }) => chatOnWire(world, findChat(world, parameters.values["chat_id"], "read")),
   getMyCommands: ({ world }) => world.commands.list,
   setMyCommands,
   deleteMyCommands({ world }) {
@@ -40,9 +40,15 @@ export const METHODS: Readonly<Record<string, Method>> = {
     url: world.webhook.url,
     has_custom_certificate: false,
     pending_update_count: updates.waiting,
+    ...(world.webhook.url === "" ? {} : { max_connections: 40, ip_address: "<unknown>" }),
   }),
-  setWebhook({ world, parameters }) {
-    world.webhook.url = textOf(parameters, "url");
+  setWebhook({ world, updates, parameters }) {
+    const url = textOf(parameters, "url");
+    if (url !== "" && !/^https:\/\/[^/]/i.test(url))
+      throw badRequest("bad webhook: An HTTPS URL must be provided for webhook");
+    if (isTrue(parameters, "drop_pending_updates")) updates.drop();
+    if (url !== "") updates.endPoll("Conflict: terminated by setWebhook request");
+    world.webhook.url = url;
     return true;
   },
   deleteWebhook({ world, updates, parameters }) {

@@ -69,3 +69,22 @@ export function setTopicClosed(
   const content = isClosed ? { forum_topic_closed: {} } : { forum_topic_reopened: {} };
   serviceMessage(world, place, { user, content, thread }, tell);
 }
+
+/** Where the ids of supergroups begin. */
+const SUPERGROUPS = -1_000_000_000_000;
+
+/** Gives the new id. Messages stay in the old chat, where nobody can write any more; the new one counts its own. */
+export function migrate(world: World, { user = SOMEONE, chat }: Omit<TopicInput, "name">, tell: Tell): number {
+  const old = enter(world, chat);
+  if (old.type !== "group" || old.migrated_to !== undefined)
+    throw new Error(
+      `Cannot make chat ${chat} a supergroup: it is a ${old.type}${old.migrated_to === undefined ? "" : " that became one"}`,
+    );
+  const id = SUPERGROUPS + chat;
+  const supergroup = enter(world, id);
+  supergroup.title = old.title;
+  serviceMessage(world, old, { user, content: { migrate_to_chat_id: id } }, tell);
+  serviceMessage(world, supergroup, { user, content: { migrate_from_chat_id: chat } }, tell);
+  old.migrated_to = id;
+  return id;
+}

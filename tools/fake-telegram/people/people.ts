@@ -2,30 +2,24 @@
 import { standInOf } from "../origins.ts";
 import type { ForwardedAs } from "../origins.ts";
 import type { Updates } from "../updates.ts";
-import { chatOnWire, messageOnWire, personOnWire } from "../wire.ts";
+import { chatOnWire, messageOnWire } from "../wire.ts";
 import { change, enter, findMessage, meet, post } from "../world.ts";
 import type { ChatMessage, Person, Query, World } from "../world.ts";
-import { createTopic, setTopicClosed, SOMEONE } from "./groups.ts";
+import { createTopic, migrate, setTopicClosed, SOMEONE } from "./groups.ts";
 import type { Tell, TopicInput } from "./groups.ts";
+import { invite, press, setMember } from "./pressing.ts";
+import type { InvitationInput, Pressing } from "./pressing.ts";
+import { isForBot } from "./privacy.ts";
 import { entitiesIn, paste, say, send, sendAlbum } from "./saying.ts";
 import type { Album, Pasting, Saying, Sending } from "./saying.ts";
-
-interface Pressing {
-  readonly user?: number | Person;
-  readonly chat?: number;
-  readonly message_id: number;
-  /** The words on the button, or the beginning of them. */
-  readonly button?: string;
-  /** What the button carries. With `forged`, what a changed app would send. */
-  readonly data?: string;
-  readonly forged?: boolean;
-}
 
 interface Forwarding {
   readonly user?: number | Person;
   readonly chat?: number;
   readonly message_id: number;
   readonly to: number;
+  /** A topic of that chat. */
+  readonly thread?: number;
   /** What is told of whom it is from; a sender may hide their account. Default: all that is known. */
   readonly as?: ForwardedAs;
 }
@@ -49,13 +43,25 @@ export interface People {
   createTopic(topic: TopicInput): number;
   closeTopic(topic: { readonly chat: number; readonly thread: number }): void;
   reopenTopic(topic: { readonly chat: number; readonly thread: number }): void;
+  /** Sets names of a person, for all that they say from now on. */
+  introduce(person: Person): void;
+  /** Takes the bot into a group, which may be given its title; puts it out. */
+  invite(invitation: InvitationInput): void;
+  kick(kicked: { readonly user?: number | Person; readonly chat: number }): void;
+  /** Makes a group a supergroup: gives its new id. The old one takes nothing any more. */
+  migrate(migration: { readonly user?: number | Person; readonly chat: number }): number;
+  /** Whether the bot gets only what is meant for it in groups, as @BotFather sets it. */
+  setPrivacy(isOn: boolean): void;
+  /** As another program of the same bot would; "" takes it away. */
+  setWebhook(url: string): void;
   block(user: number): void;
   unblock(user: number): void;
 }
 
 export function createPeople(world: World, updates: Updates, onChange: () => void): People {
   const tell: Tell = (kind, content) => {
-    const update = updates.push(kind, content);
+    const isHidden = (kind === "message" || kind === "edited_message") && !isForBot(world, content);
+    const update = isHidden ? undefined : updates.push(kind, content);
     onChange();
     return update;
   };
@@ -89,14 +95,25 @@ export function createPeople(world: World, updates: Updates, onChange: () => voi
     createTopic: (topic) => createTopic(world, topic, tell),
     closeTopic: (topic) => setTopicClosed(world, { ...topic, isClosed: true }, tell),
     reopenTopic: (topic) => setTopicClosed(world, { ...topic, isClosed: false }, tell),
-    block: (user) => setBlocked(world, { user, isBlocked: true }, tell),
-    unblock: (user) => setBlocked(world, { user, isBlocked: false }, tell),
+    introduce: (person) => void meet(world, person),
+    invite: (invitation) => invite(world, invitation, tell),
+    kick: ({ user = SOMEONE, chat }) => void setMember(world, { user, chat, isIn: false }, tell),
+    migrate: (migration) => migrate(world, migration, tell),
+    setPrivacy(isOn) {
+      world.privacy.isOn = isOn;
+    },
+    setWebhook(url) {
+      world.webhook.url = url;
+      if (url !== "") updates.endPoll("Conflict: terminated by setWebhook request");
+    },
+    block: (user) => void setMember(world, { user, chat: user, isIn: false }, tell),
+    unblock: (user) => void setMember(world, { user, chat: user, isIn: true }, tell),
   };
 }
 
 function forward(
   world: World,
-  { user = SOMEONE, chat = SOMEONE, message_id, to, as }: Forwarding,
+  { user = SOMEONE, chat = SOMEONE, message_id, to, thread, as }: Forwarding,
   tell: Tell,
 ): ChatMessage {
   const source = findMessage(enter(world, chat), message_id);
@@ -109,6 +126,7 @@ function forward(
     by: "person",
     text,
     entities,
+    ...(thread === undefined ? {} : { thread }),
     forwarded_from: source.forwarded_from ?? { chat, message_id },
     ...(as === undefined ? {} : { forwarded_as: as }),
     ...(as === "automatic" ? { beside: standInOf(as, chatOnWire(world, enter(world, chat))) } : {}),
@@ -117,52 +135,4 @@ function forward(
   });
   tell("message", messageOnWire(world, copy));
   return copy;
-}
-
-function press(
-  world: World,
-  { user = SOMEONE, chat, message_id, button, data, forged = false }: Pressing,
-  tell: Tell,
-): Query {
-  const person = meet(world, user);
-  const place = enter(world, chat ?? person.id);
-  const message = findMessage(place, message_id);
-  const buttons = message?.buttons.flat() ?? [];
-  const found = buttons.find(({ text, callback_data }) =>
-    data === undefined ? button !== undefined && text.startsWith(button) : callback_data === data,
-  );
-  const carried = forged ? data : found?.callback_data;
-  if (carried === undefined) {
-    const there = buttons.map(({ text }) => `"${text}"`).join(", ");
-    throw new Error(
-      `Cannot press "${button ?? data}" below message ${message_id} of chat ${place.id}: ${there === "" ? "it has no buttons" : `there are ${there}`}`,
-    );
-  }
-  const query: Query = { id: String(7_000_000_000 + world.queries.size), from: person.id, asked_at_ms: world.now() };
-  world.queries.set(query.id, query);
-  tell("callback_query", {
-    id: query.id,
-    from: personOnWire(person),
-    chat_instance: String(place.id),
-    data: carried,
-    // Of one that was deleted meanwhile only this is left.
-    message:
-      message === undefined ? { chat: chatOnWire(world, place), message_id, date: 0 } : messageOnWire(world, message),
-  });
-  return query;
-}
-
-function setBlocked(world: World, { user, isBlocked }: { user: number; isBlocked: boolean }, tell: Tell): void {
-  if (world.blocked.has(user) === isBlocked) return;
-  if (isBlocked) world.blocked.add(user);
-  else world.blocked.delete(user);
-  const bot = { id: world.bot.id, is_bot: true, first_name: "Fake bot", username: world.bot.username };
-  const [before, after] = isBlocked ? ["member", "kicked"] : ["kicked", "member"];
-  tell("my_chat_member", {
-    chat: chatOnWire(world, enter(world, user)),
-    from: personOnWire(meet(world, user)),
-    date: Math.floor(world.now() / 1000),
-    old_chat_member: { user: bot, status: before },
-    new_chat_member: { user: bot, status: after },
-  });
 }
