@@ -6,6 +6,7 @@ import type { IsTrusted } from "./machine/skills/load.ts";
 import type { Skills } from "./machine/skills/skills.ts";
 import type { WorkspaceContext } from "./policy/decide.ts";
 import { ToolError } from "./protocol/errors.ts";
+import { byPrecedence } from "./skills/precedence.ts";
 import { TRUST_HINT } from "./contract/skills.ts";
 
 interface SkillsOptions {
@@ -51,7 +52,7 @@ export class LazySkills {
   /** The skill of that name. Throws where there is none, or it is not trusted. */
   async find(name: string): Promise<SkillEntry> {
     const { skills } = await this.index();
-    const skill = skills.find((each) => each.name === name);
+    const [skill] = byPrecedence(name, skills);
     if (skill?.trusted === true) return skill;
     throw unusable(name, skill);
   }
@@ -87,13 +88,13 @@ export class LazySkills {
   }
 
   async findScript(
-    { skill, path }: ScriptTouch,
+    { skill, script }: ScriptTouch,
     signal: AbortSignal = new AbortController().signal,
   ): Promise<FoundScript> {
     const run = (): never => {
       throw new Error("Nothing is run where a script is only looked for");
     };
-    return await (await this.#load()).forCall({ run_folder: "", signal, run }).findScript(skill, path);
+    return await (await this.#load()).forCall({ run_folder: "", signal, run }).findScript(skill, script);
   }
 
   forCall(call: SkillCall): ToolSkills {
@@ -101,8 +102,8 @@ export class LazySkills {
     return {
       index: async () => await (await load()).index(),
       read: async (reference) => await (await load()).read(reference),
-      findScript: async (reference, path) => await (await load()).findScript(reference, path),
-      openScript: async (reference, path) => await (await load()).openScript(reference, path),
+      findScript: async (...given) => await (await load()).findScript(...given),
+      openScript: async (...given) => await (await load()).openScript(...given),
     };
   }
 
@@ -124,7 +125,7 @@ function isHarmless({ required_permissions, permission_class, read_only }: Tool)
 function unusable(name: string, skill: SkillEntry | undefined): ToolError {
   const cannot = `Cannot start with the skill "${name}"`;
   if (skill === undefined) {
-    const hint = "Name one that there is: autonous skills lists them.";
+    const hint = "Name a skill of the list: autonous skills lists them.";
     return new ToolError("NotFound", `${cannot}: there is no such skill`, { skill: name, hint });
   }
   const why = "it came with the workspace, and no person has trusted it as it is now";

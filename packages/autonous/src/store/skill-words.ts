@@ -7,7 +7,7 @@ const MOST_NAMED = 12;
 export function skillWords({ tools, commands }: RuntimeEvent["payload"]): string {
   if (!Array.isArray(tools)) return "it restricts no tools";
   const only = Array.isArray(commands)
-    ? ` (bash: only ${listed(commands.map((words) => [words].flat().join(" ")))})`
+    ? ` (bash: only ${listed(commands.map((words) => [words].flat().join(" ").trimEnd()))})`
     : "";
   return `only these tools from now on: ${listed(tools)}${only}`;
 }

@@ -53,7 +53,9 @@ export interface Command {
   readonly cwd: string;
   /** Writable folders besides the roots: real paths, already judged. */
   readonly writable?: readonly string[];
-  /** Left out: nothing. Not heeded while another command runs, for whom they would be open then as well. */
+  /** Variables for it besides the usual ones. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Left out: nothing. Ignored while another command runs, for which they would be open then as well. */
   readonly opens?: OpenedPlaces;
   /** What rules close of the roots besides the tables. Only a sandbox keeps to it. */
   readonly closes?: PlaceJudge;

@@ -25,6 +25,9 @@ export interface SkillIdentity {
 
 /** A skill in the index. Its body is read on demand. */
 export interface SkillEntry extends SkillIdentity {
+  /** What else finds it: the name as published, and that of its folder, where no other skill is called so. */
+  readonly aliases: readonly string[];
+  /** At most 1024 characters. */
   readonly description: string;
   /** One that is not trusted neither narrows tools nor runs scripts. */
   readonly trusted: boolean;
@@ -35,11 +38,15 @@ export interface SkillEntry extends SkillIdentity {
   readonly metadata: Readonly<Record<string, unknown>>;
   /** Of SKILL.md. */
   readonly sha256: string;
+  /** SKILL.md as it is spelled in its folder. */
+  readonly skill_md: string;
   readonly files: readonly SkillFile[];
-  /** Those of its files that `run_script` runs. */
+  /** Those of its files that `run_script` runs: programs in folders "scripts" whose interpreter is installed. */
   readonly scripts: readonly SkillFile[];
-  /** What lies in its folder and is no part of it, with a clause that says why. */
+  /** What lies in its folder and is not part of it, with a clause that says why. */
   readonly left_out: readonly { readonly path: string; readonly why: string }[];
+  /** Clauses about what is not as the convention has it, and was loaded all the same. */
+  readonly warnings: readonly string[];
 }
 
 /** What to do about a skill that is not trusted. */
@@ -71,9 +78,14 @@ export interface SkillReference {
   readonly source?: SkillSource | undefined;
 }
 
+/** A script by its path in the skill's folder, or a module of Python by its name: `scripts.report`. */
+export type ScriptName = { readonly path: string } | { readonly module: string };
+
 export interface FoundScript {
   readonly skill: SkillEntry;
   readonly script: SkillFile;
+  /** It is run as a module: `python3 -m`. */
+  readonly module?: string;
 }
 
 /** A script that may run: a copy of the skill, made for one call out of exactly the content that was judged. */
@@ -91,14 +103,17 @@ export interface ToolSkills {
    * `ToolNotAllowed` for one that is not trusted: its text is instructions to whoever reads it.
    */
   read(reference: SkillReference): Promise<{ readonly skill: SkillEntry; readonly body: string }>;
-  /** A script as it is now. Throws as `read` does, `NotFound` and `InvalidArguments` for what is no script of the skill. */
-  findScript(reference: SkillReference, relative_path: string): Promise<FoundScript>;
+  /** A script as it is now. Throws as `read` does, `NotFound` and `InvalidArguments` for what is not a script of the skill. */
+  findScript(reference: SkillReference, script: ScriptName): Promise<FoundScript>;
   /** Throws as `findScript` does. The caller closes it. */
-  openScript(reference: SkillReference, relative_path: string): Promise<ReadyScript>;
+  openScript(reference: SkillReference, script: ScriptName): Promise<ReadyScript>;
 }
 
-/** `sandbox`: the run's own folder for what scripts make. `skill`: the copy of the skill, to be read only. */
-export const SCRIPT_FOLDERS = ["sandbox", "skill"] as const;
+/**
+ * `sandbox`: the run's own folder for what scripts make. `skill`: the copy of the skill, read-only. `workspace`: the
+ * working folder.
+ */
+export const SCRIPT_FOLDERS = ["sandbox", "skill", "workspace"] as const;
 
 interface ScriptOptions {
   readonly workdir: (typeof SCRIPT_FOLDERS)[number];
@@ -124,6 +139,7 @@ export type RunProgram = (
     readonly run: readonly [program: string, ...args: string[]];
     readonly cwd: string;
     readonly writable: readonly string[];
+    readonly environment: Readonly<Record<string, string>>;
   },
   options: Pick<ScriptOptions, "timeout_ms" | "onOutput"> & { readonly signal: AbortSignal },
 ) => Promise<ScriptEnd>;

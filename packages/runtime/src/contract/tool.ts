@@ -3,7 +3,7 @@ import type { Artifacts } from "../protocol/result.ts";
 import type { ToolError } from "../protocol/errors.ts";
 import type { Permission, PermissionClass, Risk, SideEffect } from "../protocol/call.ts";
 import type { ToolContext } from "./context.ts";
-import type { SkillReference } from "./skills.ts";
+import type { ScriptName, SkillReference } from "./skills.ts";
 import type { UndoWish } from "./undo.ts";
 
 export const ACCESSES = ["read", "list", "write", "delete"] as const;
@@ -39,7 +39,7 @@ export interface AddressTouch {
 /** A script of a skill that a call would run. */
 export interface ScriptTouch {
   readonly skill: SkillReference;
-  readonly path: string;
+  readonly script: ScriptName;
 }
 
 /** What `execute` gives back. The gate makes the result envelope of it. */

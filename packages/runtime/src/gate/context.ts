@@ -200,8 +200,8 @@ function boundSkills(skills: ToolContext["skills"], call: GateCall): ToolContext
   if (approved === undefined) return noting;
   return {
     ...noting,
-    async openScript(reference, path) {
-      const ready = await skills.openScript(reference, path);
+    async openScript(reference, script) {
+      const ready = await skills.openScript(reference, script);
       if (ready.skill.digest === approved.skill_digest && ready.script.sha256 === approved.sha256) return ready;
       ready.close();
       throw staleApproval(call, ["the script has other content"]);

@@ -118,7 +118,7 @@ export interface WorkspaceContext extends Places {
   readonly skill_names?: readonly string[];
   /** `allowed-tools` of the active skill. Left out: no skill narrows. */
   readonly skill_tools?: readonly string[];
-  /** The first words of the commands that the active skill leaves. Left out: no skill narrows. */
+  /** The first words of the commands that the active skill leaves; an empty one ends the command. Left out: no skill narrows. */
   readonly skill_commands?: readonly (readonly string[])[];
   /** What the run leaves of the tools. Left out: the run does not narrow. */
   readonly runtime_tools?: readonly string[];

@@ -43,11 +43,11 @@ export function areCommandsInForce({ tool, commands = [] }: CallFacts, workspace
   const { skill_commands } = workspace;
   if (skill_commands === undefined) return IN_FORCE;
   const isLeft = ({ words }: SimpleCommand): boolean =>
-    words.length === 0 || skill_commands.some((first) => first.every((word, i) => isWord(words[i], word)));
+    words.length === 0 || skill_commands.some((listed) => isListed(words, listed));
   const isIn = commands.every(({ parsed }) => parsed.opaque.length === 0 && parsed.commands.every(isLeft));
   if (isIn) return IN_FORCE;
   const names = boundList(
-    skill_commands.map((words) => words.join(" ")),
+    skill_commands.map((words) => words.join(" ").trimEnd()),
     MOST_NAMED,
   ).join(", ");
   const left = names === "" ? "no commands" : `only the commands ${names}`;
@@ -59,6 +59,11 @@ const MOST_NAMED = 8;
 /** ' "pdf"', or nothing where only a host knows. */
 function namesOf({ skill_names = [] }: WorkspaceContext): string {
   return skill_names.length === 0 ? "" : ` ${skill_names.map((name) => `"${name}"`).join(" or ")}`;
+}
+
+/** Its first words; an empty one at the end says that no other follows. */
+function isListed(words: readonly ShellWord[], listed: readonly string[]): boolean {
+  return listed.every((word, i) => (word === "" ? words.length === i : isWord(words[i], word)));
 }
 
 function isWord(given: ShellWord | undefined, wanted: string): boolean {

@@ -1,7 +1,10 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
-import { toolsOfSkill } from "./allowed-tools.ts";
+import { END_OF_COMMAND, toolsOfSkill } from "./allowed-tools.ts";
+import { splitToolNames } from "./split-tool-names.ts";
 
-const OURS = ["ls", "find", "grep", "read", "write", "edit", "bash", "network_request", "mcp_files_search"];
+// oxfmt-ignore
+const OURS = ["ls", "find", "grep", "read", "write", "edit", "bash", "delete_file", "network_request", "read_skill", "run_script", "mcp__files__search", "mcp__files__open", "mcp__web__get"];
 const COMMANDS = ["bash", "background_output", "background_stop", "background_list"];
 
 function toolsOf(allowed_tools: readonly string[]): ReturnType<typeof toolsOfSkill> {
@@ -15,9 +18,16 @@ const NAMED = [
   { listed: ["LS", "Write", "Edit"],     tools: ["ls", "write", "edit"] },
   { listed: ["MultiEdit", "edit"],       tools: ["edit"] },
   { listed: ["read_file", "list_dir"],   tools: ["read", "ls"] },
-  { listed: ["WebFetch"],                tools: ["network_request"] },
-  { listed: ["mcp_files_search"],        tools: ["mcp_files_search"] },
+  { listed: ["readFile", "READ-FILE"],   tools: ["read"] },
+  { listed: ["WebFetch", "web_fetch"],   tools: ["network_request"] },
+  { listed: ["deleteFile", "Skill"],     tools: ["delete_file", "read_skill"] },
+  { listed: ["TodoWrite"],               tools: ["todo"] },
+  { listed: ["mcp__files__search"],      tools: ["mcp__files__search"] },
+  { listed: ["mcp__files"],              tools: ["mcp__files__search", "mcp__files__open"] },
+  { listed: ["mcp__files__*"],           tools: ["mcp__files__search", "mcp__files__open"] },
+  { listed: ["Read(**)", "Grep(*)"],     tools: ["read", "grep"] },
   { listed: ["Bash"],                    tools: [...COMMANDS, "run_script"] },
+  { listed: ["Bash(*)"],                 tools: [...COMMANDS, "run_script"] },
   { listed: ["BashOutput", "KillShell"], tools: ["background_output", "background_list", "background_stop"] },
 ];
 
@@ -27,28 +37,39 @@ for (const { listed, tools } of NAMED) {
   });
 }
 
-test("a name that there is no tool for opens nothing, and a note says so", () => {
-  const { tools, notes } = toolsOf(["Read", "WebSearch", "constructor", "Bash(git", "()", "mcp_files_search(x)"]);
+// oxfmt-ignore
+const NOTHING = [
+  "WebSearch", "Task", "constructor", "Bash(git", "()", "mcp__", "mcp__none__x", "mcp__files__search(x)", "Read(docs/**)", "Edit(src/**)", "Write(./*.md)", "WebFetch(domain:example.com)", "Skill(pdf)",
+  "Bash()", "Bash(git * main)", "Bash(git:add)", "Bash(npm test && rm x)", "Bash(echo $HOME)", "Bash(./bin/*.sh x)", "Bash('a' b)", "Bash(a|b)",
+];
 
-  expect(tools).toEqual(["read", "mcp_files_search"]);
-  expect(notes.map((note) => /"([^"]*)"/.exec(note)?.[1])).toEqual([
-    "WebSearch",
-    "constructor",
-    "Bash(git",
-    "()",
-    "mcp_files_search(x)",
-  ]);
-});
+test.each(NOTHING)(
+  "%j cannot be expressed: it leaves nothing beside what else is listed, and a note says so",
+  (entry) => {
+    const { tools, commands, notes } = toolsOf(["LS", entry]);
+
+    expect(tools).toEqual(["ls"]);
+    expect(commands).toBeUndefined();
+    expect(notes).toHaveLength(1);
+    expect(notes[0]).toContain("left out");
+  },
+);
 
 test("where no name is known, no tool is left", () => {
   expect(toolsOf(["Magic"]).tools).toEqual([]);
 });
 
+const E = END_OF_COMMAND;
+
 // oxfmt-ignore
 const COMMAND_LISTS = [
   { listed: ["Bash(git:*)"],                        commands: [["git"]] },
+  { listed: ["Bash(git *)", "bash(jq*)"],           commands: [["git"], ["jq"]] },
   { listed: ["Bash(git add:*)", "Bash(git  log *)"], commands: [["git", "add"], ["git", "log"]] },
-  { listed: ["Bash(npm run test)"],                 commands: [["npm", "run", "test"]] },
+  { listed: ["Bash(git add:*, git commit:*)"],      commands: [["git", "add"], ["git", "commit"]] },
+  { listed: ["Bash(npm run test)"],                 commands: [["npm", "run", "test", E]] },
+  { listed: ["Bash(npm run test:unit)"],            commands: [["npm", "run", "test:unit", E]] },
+  { listed: ['Bash("git status:*")'],               commands: [["git", "status"]] },
   { listed: ["Bash (jq:*)"],                        commands: [["jq"]] },
 ];
 
@@ -58,12 +79,8 @@ for (const { listed, commands } of COMMAND_LISTS) {
   });
 }
 
-test.each([["Bash(*)"], ["Bash()"], ["Bash"]])("%s beside a list of commands leaves any command", (any) => {
+test.each([["Bash(*)"], ["Bash"]])("%s beside a list of commands leaves any command", (any) => {
   expect(toolsOf(["Bash(git:*)", any]).commands).toBeUndefined();
-});
-
-test("brackets that cannot be checked are told", () => {
-  expect(toolsOf(["Read(docs/**)"])).toMatchObject({ tools: ["read"], notes: [expect.stringMatching(/not checked/)] });
 });
 
 // oxfmt-ignore
@@ -78,3 +95,51 @@ for (const { title, skill } of UNCHANGED) {
     expect(toolsOfSkill(skill, OURS)).toEqual({ tools: undefined, commands: undefined, notes: [] });
   });
 }
+
+// oxfmt-ignore
+const TEXTS = [
+  { text: "Read Grep",                               names: ["Read", "Grep"] },
+  { text: "Read,Grep ,\nLS",                         names: ["Read", "Grep", "LS"] },
+  { text: "Bash(git add:*, git commit:*), Read",     names: ["Bash(git add:*, git commit:*)", "Read"] },
+  { text: "Bash (git:*) Read",                       names: ["Bash (git:*)", "Read"] },
+  { text: '"Read", \'Bash(git log:*)\', `LS`',        names: ["Read", "Bash(git log:*)", "LS"] },
+  { text: "[Read, Bash(git:*)]",                     names: ["Read", "Bash(git:*)"] },
+  { text: "- Read\n- Grep",                          names: ["Read", "Grep"] },
+  { text: "Bash(git, Read",                          names: ["Bash(git, Read"] },
+  { text: "*",                                       names: ["*"] },
+  { text: " , ",                                     names: [] },
+];
+
+test.each(TEXTS)("$text lists $names", ({ text, names }) => {
+  expect(splitToolNames(text)).toEqual(names);
+});
+
+test("whatever is listed, no tool is left that is not named in it", () => {
+  const word = fc.constantFrom(
+    "Read",
+    "Bash",
+    "(",
+    ")",
+    "git",
+    ":*",
+    "*",
+    ",",
+    " ",
+    "Edit",
+    "src/**",
+    '"',
+    "mcp__files__",
+    "\n",
+    "-",
+  );
+  fc.assert(
+    fc.property(fc.array(word, { maxLength: 30 }), (words) => {
+      const listed = splitToolNames(words.join(""));
+      const { tools } = toolsOf(listed);
+      if (tools === undefined) expect(listed).toContain("*");
+      for (const tool of tools ?? []) expect(tool).not.toMatch(/^(?:write|ls|delete_file|network_request)$/);
+      if (!words.includes("Bash")) expect(tools ?? []).not.toContain("bash");
+    }),
+    { numRuns: 500 },
+  );
+});

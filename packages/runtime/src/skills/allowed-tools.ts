@@ -1,67 +1,74 @@
 import { quote } from "./quote.ts";
 
+const COMMAND_TOOLS = ["bash", "background_output", "background_stop", "background_list"] as const;
+const COMMANDS_AND_SCRIPTS = [...COMMAND_TOOLS, "run_script"] as const;
+
 /**
- * Names that skills written for other clients use for tools, in lower case, and what they are called here. What has
- * no counterpart is not in the table and is told in a note.
+ * Names that skills written for other clients use for tools, and what they are called here. Names are compared in lower
+ * case and without hyphens and underscores. What has no counterpart is not in the table; a note says so.
  */
 // oxfmt-ignore
 const TOOLS_BY_NAME: Readonly<Record<string, readonly string[]>> = {
   ls:               ["ls"],
   list:             ["ls"],
-  list_dir:         ["ls"],
-  list_directory:   ["ls"],
+  listdir:          ["ls"],
+  listdirectory:    ["ls"],
   glob:             ["find"],
-  glob_file_search: ["find"],
+  globfilesearch:   ["find"],
   grep:             ["grep"],
   read:             ["read"],
-  read_file:        ["read"],
+  readfile:         ["read"],
   view:             ["read"],
   notebookread:     ["read"],
   write:            ["write"],
-  write_file:       ["write"],
+  writefile:        ["write"],
   edit:             ["edit"],
   multiedit:        ["edit"],
-  str_replace:      ["edit"],
+  strreplace:       ["edit"],
   applypatch:       ["apply_patch"],
-  bash:             ["bash", "background_output", "background_stop", "background_list", "run_script"],
-  shell:            ["bash", "background_output", "background_stop", "background_list", "run_script"],
-  run_terminal_cmd: ["bash", "background_output", "background_stop", "background_list", "run_script"],
-  run_shell_command: ["bash", "background_output", "background_stop", "background_list", "run_script"],
+  bash:             COMMANDS_AND_SCRIPTS,
+  shell:            COMMANDS_AND_SCRIPTS,
+  runterminalcmd:   COMMANDS_AND_SCRIPTS,
+  runshellcommand:  COMMANDS_AND_SCRIPTS,
   bashoutput:       ["background_output", "background_list"],
   killshell:        ["background_stop"],
   killbash:         ["background_stop"],
   webfetch:         ["network_request"],
-  web_fetch:        ["network_request"],
   fetch:            ["network_request"],
+  skill:            ["read_skill"],
+  todowrite:        ["todo"],
+  todoread:         ["todo"],
   toolsearch:       ["tool_search"],
-  message_user:     ["display"],
+  messageuser:      ["display"],
 };
 
-/** The tools of a name that lists commands in brackets: a list of commands is not leave to run scripts too. */
-const WITH_COMMANDS: readonly string[] = ["bash", "background_output", "background_stop", "background_list"];
-const COMMAND_TOOL = "bash";
+/** Ends a command that is left exactly as it stands: `Bash(npm test)` is ["npm", "test", ""]. No listed word is empty. */
+export const END_OF_COMMAND = "";
 
+const COMMAND_TOOL = "bash";
 const EVERYTHING = "*";
 const NAME_AND_SCOPE = /^([^()]+?)\s*(?:\(([^()]*)\))?$/;
 const WILDCARD = /(?::\*|\s+\*|\*)$/;
+/** Words that a shell takes apart, or that stand for several, are not compared with a command. */
+const NOT_PLAIN = /[*?[\]{}$`"'\\|&;<>()~#!]/;
+const MCP = "mcp__";
 
 interface SkillTools {
   /** Names of our tools, for `skill_tools` of the policy. Undefined: nothing is narrowed. */
   readonly tools: readonly string[] | undefined;
-  /** The commands that `bash` is narrowed to, as their first words: `Bash(git add:*)` is ["git", "add"]. Undefined: any. */
+  /**
+   * The commands that `bash` is narrowed to, as their first words: `Bash(git add:*)` is ["git", "add"]. With
+   * `END_OF_COMMAND` no word follows. Undefined: any.
+   */
   readonly commands: readonly (readonly string[])[] | undefined;
   /** What was not understood, as sentences for people. */
   readonly notes: readonly string[];
 }
 
-/** Names with spaces or commas between them; what stands in brackets belongs to its name: `Bash(git add:*), Read`. */
-export function splitToolNames(text: string): readonly string[] {
-  return text.match(/[^\s,()]+(?:\([^()]*\)?)?|[()]+/g) ?? [];
-}
-
 /**
- * What the skill leaves of the tools. One that is not trusted changes nothing. `ours` are the names of the tools that
- * there are; a listed name that is among them means that tool.
+ * What the skill leaves of the tools: never more than is written. An entry that cannot be expressed here leaves nothing,
+ * with a note. A skill that is not trusted changes nothing. `ours` are the names of the tools that there are; a listed
+ * name that is among them means that tool.
  */
 export function toolsOfSkill(
   { trusted, allowed_tools }: { readonly trusted: boolean; readonly allowed_tools?: readonly string[] | undefined },
@@ -70,47 +77,78 @@ export function toolsOfSkill(
   if (!trusted || allowed_tools === undefined || allowed_tools.includes(EVERYTHING)) {
     return { tools: undefined, commands: undefined, notes: [] };
   }
-  const known = new Set(ours);
-  const tools = new Set<string>();
-  const commands: (readonly string[])[] = [];
-  const notes: string[] = [];
-  let anyCommand = false;
-  for (const entry of allowed_tools) {
-    const { name, scope } = readEntry(entry);
-    const meant = name === undefined ? undefined : toolsNamed(name, known);
-    if (meant === undefined) {
-      notes.push(`allowed-tools: ${quote(entry)} names no tool of this runtime and is left out`);
-      continue;
-    }
-    const words = meant.includes(COMMAND_TOOL) ? wordsOf(scope) : undefined;
-    for (const each of words === undefined ? meant : WITH_COMMANDS) tools.add(each);
-    if (words !== undefined) commands.push(words);
-    else if (meant.includes(COMMAND_TOOL)) anyCommand = true;
-    else if (scope !== undefined)
-      notes.push(
-        `allowed-tools: ${quote(entry)} allows all of ${quote(meant.join(", "))}; what is in brackets is not checked`,
-      );
-  }
-  const narrowed = tools.has(COMMAND_TOOL) && !anyCommand;
-  return { tools: [...tools], commands: narrowed ? commands : undefined, notes };
+  const read = allowed_tools.map((entry) => readEntry(entry, ours));
+  const tools = [...new Set(read.flatMap((each) => each.tools ?? []))];
+  const commands = read.flatMap((each) => each.commands ?? []);
+  const isNarrowed = commands.length > 0 && !read.some((each) => each.any_command === true);
+  return {
+    tools,
+    commands: isNarrowed ? commands : undefined,
+    notes: read.flatMap((each) => each.notes ?? []).map((note) => `allowed-tools: ${note}`),
+  };
 }
 
-function readEntry(entry: string): { readonly name?: string; readonly scope?: string } {
+interface ReadEntry {
+  readonly tools?: readonly string[];
+  readonly commands?: readonly (readonly string[])[];
+  readonly any_command?: boolean;
+  readonly notes?: readonly string[];
+}
+
+function readEntry(entry: string, ours: readonly string[]): ReadEntry {
   const [, name, scope] = NAME_AND_SCOPE.exec(entry) ?? [];
-  return { ...(name === undefined ? {} : { name }), ...(scope === undefined ? {} : { scope: scope.trim() }) };
+  const tools = name === undefined ? undefined : toolsNamed(name, ours);
+  if (tools === undefined) return { notes: [`${quote(entry)} names no tool of this runtime and is left out`] };
+  const runsCommands = tools.includes(COMMAND_TOOL);
+  if (scope === undefined || /^(?:\*\*?|:\*)$/.test(scope.trim())) return { tools, any_command: runsCommands };
+  if (!runsCommands) {
+    return {
+      notes: [`${quote(entry)} is left out: what stands in brackets after ${quote(name ?? "")} cannot be checked`],
+    };
+  }
+  return commandsOf(entry, scope);
 }
 
-function toolsNamed(name: string, known: ReadonlySet<string>): readonly string[] | undefined {
-  const folded = name.toLowerCase();
-  const meant = Object.hasOwn(TOOLS_BY_NAME, folded) ? TOOLS_BY_NAME[folded] : undefined;
-  return meant ?? (known.has(name) ? [name] : undefined);
+/** A list of commands is not leave to run scripts too. */
+function commandsOf(entry: string, scope: string): ReadEntry {
+  const read = scope.split(",").map((each) => ({ text: each.trim(), words: wordsOf(each.trim()) }));
+  const commands = read.flatMap(({ words }) => (words === undefined ? [] : [words]));
+  const unread = read.filter(({ words }) => words === undefined);
+  const notes = unread.map(
+    ({ text }) => `${quote(text)} in ${quote(entry)} cannot be checked as a command and is left out`,
+  );
+  return commands.length === 0 ? { notes } : { tools: COMMAND_TOOLS, commands, notes };
 }
 
-/** Undefined: any command, as `Bash(*)` and `Bash()` have it. */
-function wordsOf(scope: string | undefined): readonly string[] | undefined {
-  const words = (scope ?? "")
+/** Undefined: not plain words. Without a `*` at its end it is that command and no other. */
+function wordsOf(command: string): readonly string[] | undefined {
+  const text = /^(["'])(.*)\1$/.exec(command)?.[2]?.trim() ?? command;
+  const words = text
     .replace(WILDCARD, "")
     .split(/\s+/)
     .filter((word) => word !== "");
-  return words.length === 0 ? undefined : words;
+  const [first] = words;
+  if (first === undefined || first.includes(":") || words.some((word) => NOT_PLAIN.test(word))) return undefined;
+  return WILDCARD.test(text) ? words : [...words, END_OF_COMMAND];
+}
+
+function toolsNamed(name: string, ours: readonly string[]): readonly string[] | undefined {
+  if (ours.includes(name)) return [name];
+  if (name.startsWith(MCP)) return toolsOfServer(name, ours);
+  const folded = fold(name);
+  if (Object.hasOwn(TOOLS_BY_NAME, folded)) return TOOLS_BY_NAME[folded];
+  const own = ours.find((each) => fold(each) === folded);
+  return own === undefined ? undefined : [own];
+}
+
+/** `mcp__files` and `mcp__files__*`: every tool of that server. */
+function toolsOfServer(name: string, ours: readonly string[]): readonly string[] | undefined {
+  const server = name.replace(/__\*$/, "");
+  if (server.length === MCP.length) return undefined;
+  const tools = ours.filter((each) => each.startsWith(`${server}__`));
+  return tools.length === 0 ? undefined : tools;
+}
+
+function fold(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_]/g, "");
 }

@@ -1,14 +1,18 @@
 import type { CST, Node } from "yaml";
+import { quoteValues } from "./loose-yaml.ts";
+import { quote } from "./quote.ts";
 
 interface FrontMatter {
   readonly values: Readonly<Record<string, unknown>>;
   /** What follows it, with line ends as "\n" and without blank lines around. */
   readonly body: string;
+  /** Clauses about what was not as it should be, and was read all the same. */
+  readonly warnings: readonly string[];
 }
 
 type FrontMatterResult = FrontMatter | { readonly problem: string };
 
-/** A name, a description of 1024 characters and some metadata are far below this. */
+/** Published names, descriptions and metadata stay far below this. */
 const MAX_CHARACTERS = 16_384;
 
 /**
@@ -21,7 +25,7 @@ const FENCE = /^---[ \t]*$/m;
 
 /** Splits a text that begins with YAML between two lines of "---". Never throws: what is wrong is said in a clause. */
 export async function readFrontMatter(text: string): Promise<FrontMatterResult> {
-  const plain = text.replace(/^\u{feff}/u, "").replaceAll("\r\n", "\n");
+  const plain = text.replace(/^\u{feff}?\s*(?=---)/u, "").replaceAll(/\r\n?/g, "\n");
   const first = FENCE.exec(plain);
   if (first?.index !== 0) return { problem: 'it has no front matter: its first line has to be "---"' };
   const rest = plain.slice(first[0].length + 1);
@@ -31,14 +35,29 @@ export async function readFrontMatter(text: string): Promise<FrontMatterResult> 
   if (yaml.length > MAX_CHARACTERS) {
     return { problem: `its front matter has ${yaml.length} characters, and at most ${MAX_CHARACTERS} are read` };
   }
-  const read = await readYaml(yaml);
+  const read = await readLoosely(yaml);
   if ("problem" in read) return read;
   return { ...read, body: rest.slice(second.index + second[0].length).trim() };
 }
 
-type Values = Pick<FrontMatter, "values">;
+type Values = Pick<FrontMatter, "values" | "warnings">;
 
-async function readYaml(text: string): Promise<Values | { readonly problem: string }> {
+/** Published front matter is often not quite YAML. What can be read in one way only is read, with a warning. */
+async function readLoosely(text: string): Promise<Values | { readonly problem: string }> {
+  const strict = await readYaml(text);
+  if (!("problem" in strict) || strict.syntax !== true) return strict;
+  const loosened = quoteValues(text);
+  const read = loosened && (await readYaml(loosened.text));
+  if (loosened === undefined || read === undefined || "problem" in read) return { problem: strict.problem };
+  const names = loosened.names.map((name) => quote(name)).join(", ");
+  const how = names === "" ? "its tabs were read as spaces" : `${names} was read as plain text`;
+  return { values: read.values, warnings: [`${strict.problem}; ${how}`] };
+}
+
+/** `syntax`: it is not YAML, where other problems are about YAML that is not read. */
+type Problem = { readonly problem: string; readonly syntax?: true };
+
+async function readYaml(text: string): Promise<Values | Problem> {
   const { Parser, parseDocument, visit } = await import("yaml");
   const tokens = [...new Parser().parse(text)];
   if (depthOf(tokens) > MAX_DEPTH) return { problem: "its front matter is nested too deeply" };
@@ -49,7 +68,8 @@ async function readYaml(text: string): Promise<Values | { readonly problem: stri
   const [error] = [...document.errors, ...document.warnings];
   if (error !== undefined) {
     return {
-      problem: `its front matter is no YAML that can be read: ${error.message} (${placeOf(text, error.pos[0])})`,
+      problem: `its front matter is not valid YAML: ${error.message} (${placeOf(text, error.pos[0])})`,
+      ...(document.errors.length === 0 ? {} : { syntax: true }),
     };
   }
   let odd: string | undefined;
@@ -60,11 +80,11 @@ async function readYaml(text: string): Promise<Values | { readonly problem: stri
   });
   if (odd !== undefined) return { problem: `its front matter uses ${odd}, which are not read` };
   const values: unknown = document.toJS();
-  if (values === null) return { values: {} };
+  if (values === null) return { values: {}, warnings: [] };
   if (typeof values !== "object" || Array.isArray(values)) {
     return { problem: "its front matter has to be names with values, such as name: my-skill" };
   }
-  return { values: values as Record<string, unknown> };
+  return { values: values as Record<string, unknown>, warnings: [] };
 }
 
 function oddityOf(node: Node): string | undefined {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isSkillName, parseSkill } from "./skill.ts";
+import { parseSkill } from "./skill.ts";
 
 const HEAD = "name: pdf\ndescription: Fills forms";
 
@@ -19,6 +19,8 @@ test("a skill has its front matter and its body, the rest of the front matter as
       allowed_tools: ["Read", "Bash(git:*)"],
       disable_model_invocation: false,
       metadata: { license: "MIT", metadata: { version: "1.10" } },
+      aliases: [],
+      warnings: [],
       body: "# Forms\n\nFill them.",
     },
   });
@@ -63,8 +65,7 @@ const BROKEN = [
   { title: "an empty file",                text: "",                                              says: /first line has to be "---"/ },
   { title: "front matter without an end",  text: `---\n${HEAD}\n`,                                says: /no end/ },
   { title: "front matter that is a list",  text: "---\n- a\n---\n",                               says: /names with values/ },
-  { title: "YAML that is not closed",      text: "---\nname: pdf\ndescription: [x\n---\n",        says: /no YAML.*line \d+, column \d+/ },
-  { title: "a colon in a plain value",     text: "---\nname: pdf\ndescription: Use when: x\n---\n", says: /line 3, column 14/ },
+  { title: "YAML that is not closed",      text: "---\nname: pdf\ndescription: [x\n---\n",        says: /not valid YAML.*line \d+, column \d+/ },
   { title: "a name that is there twice",   text: `---\n${HEAD}\nname: pdf\n---\n`,                says: /unique \(line 4, column 1\)/ },
   { title: "aliases",                      text: `---\n${HEAD}\n${bomb}\n---\n`,                  says: /aliases|anchors/ },
   { title: "an anchor",                    text: `---\n${HEAD}\nx: &y z\n---\n`,                  says: /anchors/ },
@@ -79,12 +80,9 @@ const BROKEN = [
   { title: "no description",               text: "---\nname: pdf\n---\n",                         says: /"description" is missing/ },
   { title: "an empty description",         text: "---\nname: pdf\ndescription: ' '\n---\n",       says: /"description" is empty/ },
   { title: "a description that is a list", text: "---\nname: pdf\ndescription: [a]\n---\n",       says: /"description" has to be text, not a list/ },
-  { title: "a description that is long",   text: `---\nname: pdf\ndescription: ${"x".repeat(1025)}\n---\n`, says: /1025 characters, and at most 1024/ },
-  { title: "a name that is a number",      text: "---\nname: 7\ndescription: x\n---\n",           says: /"name" has to be text, not a number/ },
-  { title: "another name than its folder", text: "---\nname: word\ndescription: x\n---\n",        says: /"word" is not the name of its folder, "pdf"/ },
+  { title: "tools in two spellings",       text: `---\n${HEAD}\nallowed-tools: Read\nallowed_tools: Bash\n---\n`, says: /"allowed-tools" is there twice/ },
   { title: "tools that are no names",      text: `---\n${HEAD}\nallowed-tools: {a: b}\n---\n`,    says: /"allowed-tools" has to be a list/ },
   { title: "tools among which is no name", text: `---\n${HEAD}\nallowed-tools: [Read, 7]\n---\n`, says: /"allowed-tools" has to be a list/ },
-  { title: "a switch that is no switch",   text: `---\n${HEAD}\ndisable-model-invocation: maybe\n---\n`, says: /has to be true or false/ },
 ];
 
 for (const { title, text, says } of BROKEN) {
@@ -94,22 +92,57 @@ for (const { title, text, says } of BROKEN) {
 }
 
 test("every problem is told, not only the first", async () => {
-  const problems = await problemsOf("---\nname: A_B\nallowed-tools: 7\n---\n");
-
-  expect(problems).toMatch(/lower-case.*folder.*"description" is missing.*"allowed-tools"/);
+  expect(await problemsOf("---\nname: A_B\nallowed-tools: 7\n---\n")).toMatch(
+    /"description" is missing; "allowed-tools"/,
+  );
 });
+
+const D = "description: x";
+const LONG = "word ".repeat(300);
 
 // oxfmt-ignore
-const NAMES = [
-  ["pdf", true], ["pdf-forms", true], ["7", true], ["a".repeat(64), true],
-  ["a".repeat(65), false], ["", false], ["PDF", false], ["a_b", false], ["-a", false], ["a-", false], ["a--b", false], ["a/b", false], ["..", false], ["a\n", false], ["é", false],
-] as const;
+const LOOSE = [
+  { title: "a colon in a plain value",      text: "name: pdf\ndescription: Use when: asked",           is: { description: "Use when: asked" },                     warns: /not valid YAML.*line 3.*"description" was read as plain text/ },
+  { title: "a colon over two lines",        text: "name: pdf\ndescription: Use when: asked\n  or not: x\nlicense: MIT", is: { description: "Use when: asked or not: x", metadata: { license: "MIT" } }, warns: /plain text/ },
+  { title: "text after a quoted value",     text: 'name: pdf\ndescription: "Forms" and more',           is: { description: '"Forms" and more' },                    warns: /plain text/ },
+  { title: "a quote in quotes",             text: "name: pdf\ndescription: 'It's here'",               is: { description: "It's here" },                           warns: /plain text/ },
+  { title: "bold text",                     text: "name: pdf\ndescription: **Bold** move",             is: { description: "**Bold** move" },                       warns: /plain text/ },
+  { title: "tabs before lines",             text: "name: pdf\ndescription: x\nmetadata:\n\tauthor: a", is: { metadata: { metadata: { author: "a" } } },            warns: /tabs were read as spaces/ },
+  { title: "a long description",            text: `name: pdf\ndescription: ${LONG}`,                    is: { description: `${LONG.slice(0, 1023)}…` },             warns: /1499 characters; it is truncated to 1024/ },
+  { title: "a name that is a number",       text: `name: 7\n${D}`,                                      is: { name: "7", aliases: ["pdf"] },                        warns: /"7" is not that of its folder/ },
+  { title: "a name that is a list",         text: `name: [a]\n${D}`,                                    is: { name: "pdf", aliases: [] },                           warns: /"name" is not text/ },
+  { title: "another name than its folder",  text: `name: word\n${D}`,                                   is: { name: "word", aliases: ["pdf"] },                     warns: /"word" is not that of its folder, "pdf"/ },
+  { title: "capitals and blanks",           text: `name: My PDF Forms\n${D}`,                           is: { name: "my-pdf-forms", aliases: ["My PDF Forms", "pdf"] }, warns: /it is called "my-pdf-forms"/ },
+  { title: "letters of other alphabets",    text: `name: 表格\n${D}`,                                    is: { name: "pdf", aliases: ["表格"] },                      warns: /it is called "pdf"/ },
+  { title: "marks on letters",              text: `name: Éditeur\n${D}`,                                is: { name: "editeur", aliases: ["Éditeur", "pdf"] },       warns: /called "editeur"/ },
+  { title: "a long name",                   text: `name: ${"ab-".repeat(40)}x\n${D}`,                    is: { name: "ab-".repeat(21) + "a" },                      warns: /at most 64 characters/ },
+  { title: "capitals in fields",            text: `Name: pdf\nDescription: x`,                          is: { name: "pdf", description: "x" },                      warns: /"Name" is read as "name"/ },
+  { title: "allowed_tools",                 text: `name: pdf\n${D}\nallowed_tools: Read`,               is: { allowed_tools: ["Read"] },                            warns: /"allowed_tools" is read as "allowed-tools"/ },
+  { title: "allowedTools",                  text: `name: pdf\n${D}\nallowedTools: [Read]`,              is: { allowed_tools: ["Read"] },                            warns: /"allowedTools" is read as/ },
+  { title: "a star for the tools",          text: `name: pdf\n${D}\nallowed-tools: *`,                  is: { allowed_tools: ["*"] },                               warns: /plain text/ },
+  { title: "quoted tools in a row",         text: `name: pdf\n${D}\nallowed-tools: "Read", "Bash(git:*)"`, is: { allowed_tools: ["Read", "Bash(git:*)"] },          warns: /plain text/ },
+  { title: "a blank after a colon of a tool", text: `name: pdf\n${D}\nallowed-tools: Bash(git: *), Read`, is: { allowed_tools: ["Bash(git: *)", "Read"] },           warns: /plain text/ },
+  { title: "a switch in words",             text: `name: pdf\n${D}\ndisable-model-invocation: "no"`,    is: { disable_model_invocation: false },                    warns: /read as false/ },
+  { title: "a switch that says neither",    text: `name: pdf\n${D}\ndisable-model-invocation: maybe`,   is: { disable_model_invocation: true },                     warns: /read as true/ },
+];
 
-test.each(NAMES)("whether %j can be a skill's name: %s", async (name, isOne) => {
-  expect(isSkillName(name)).toBe(isOne);
-  const said = await problemsOf(`---\nname: ${JSON.stringify(name)}\ndescription: x\n---\n`, name);
-  expect(said === "").toBe(isOne);
-});
+for (const { title, text, is, warns } of LOOSE) {
+  test(`a skill with ${title} is loaded, with a warning`, async () => {
+    const parsed = await parseSkill(`---\n${text}\n---\nBody\n`, "pdf");
+
+    expect(parsed).toMatchObject({ skill: { ...is, body: "Body" } });
+    expect("skill" in parsed && parsed.skill.warnings.join("; ")).toMatch(warns);
+  });
+}
+
+test.each(["pdf", "a".repeat(64), "7", "..", "名", "\u{1f4c4}", "-", "A b", "x\ny", "a/b"])(
+  "a skill without a name in the folder %j has one that can be called",
+  async (folder) => {
+    const parsed = await parseSkill(`---\n${D}\n---\n`, folder);
+
+    expect("skill" in parsed && parsed.skill.name).toMatch(/^(?=.{1,64}$)[a-z0-9]+(?:-[a-z0-9]+)*$/);
+  },
+);
 
 test("no front matter, however odd, throws or takes long", async () => {
   const piece = fc.constantFrom(
@@ -132,6 +165,11 @@ test("no front matter, however odd, throws or takes long", async () => {
     "#",
     "%",
     "---\n",
+    "\t",
+    "description: ",
+    "allowed-tools: ",
+    "\r",
+    "\u{feff}",
   );
   const yaml = fc.array(piece, { maxLength: 2000, size: "max" }).map((pieces) => pieces.join(""));
   await fc.assert(

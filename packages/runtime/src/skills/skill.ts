@@ -1,10 +1,12 @@
+import { splitToolNames } from "./split-tool-names.ts";
 import { readFrontMatter } from "./front-matter.ts";
-import { splitToolNames } from "./allowed-tools.ts";
 import { quote } from "./quote.ts";
+import { namesOf } from "./skill-name.ts";
+import type { SkillNames } from "./skill-name.ts";
 
-/** A SKILL.md, as the Agent Skills convention has it. */
-interface Skill {
-  readonly name: string;
+/** A SKILL.md, as the Agent Skills convention has it, or nearly. `warnings`: clauses about where it differs. */
+interface Skill extends SkillNames {
+  /** At most 1024 characters. */
   readonly description: string;
   /** As they are written. Undefined: the skill leaves all tools as they are. Empty: it allows none. */
   readonly allowed_tools: readonly string[] | undefined;
@@ -17,78 +19,110 @@ interface Skill {
 
 type ParsedSkill = { readonly skill: Skill } | { readonly problems: readonly [string, ...string[]] };
 
-const MAX_NAME = 64;
 const MAX_DESCRIPTION = 1024;
 const MAX_TOOLS = 200;
-const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
-/** Whether a skill may be called that. */
-export function isSkillName(name: string): boolean {
-  return name.length <= MAX_NAME && NAME.test(name);
-}
+/** The fields with a meaning here. Publishers spell them with capitals and underscores too. */
+const FIELDS: ReadonlySet<string> = new Set(["name", "description", "allowed-tools", "disable-model-invocation"]);
 
-/** Reads a SKILL.md that lies in a folder of this name. Never throws: every problem is told, as a clause. */
+/**
+ * Reads a SKILL.md that lies in a folder of this name. Never throws. What leaves a doubt about what the skill is for or
+ * allows is a problem, and such a skill is not loaded; all else is a warning.
+ */
 export async function parseSkill(text: string, folder: string): Promise<ParsedSkill> {
   const read = await readFrontMatter(text);
   if ("problem" in read) return { problems: [read.problem] };
-  // oxfmt-ignore
-  const {
-    name = folder, description, "allowed-tools": allowedTools, "disable-model-invocation": disabled = false, ...metadata
-  } = read.values;
-  const tools = readTools(allowedTools);
+  const warnings = [...read.warnings];
+  const { fields, metadata, problems: spelling } = sortFields(read.values, warnings);
+  const description = readDescription(fields["description"], warnings);
+  const tools = readTools(fields["allowed-tools"]);
   const [first, ...others] = [
-    ...nameProblems(name, folder),
-    ...descriptionProblems(description),
-    ...(typeof disabled === "boolean" ? [] : ['"disable-model-invocation" has to be true or false']),
+    ...spelling,
+    ...("problem" in description ? [description.problem] : []),
     ...("problem" in tools ? [tools.problem] : []),
   ];
-  if (first !== undefined) return { problems: [first, ...others] };
+  if (first !== undefined || "problem" in description) return { problems: [first ?? "", ...others] };
+  const disable_model_invocation = readSwitch(fields["disable-model-invocation"], warnings);
+  const names = namesOf(fields["name"], folder);
   return {
     skill: {
-      name: folder,
-      description: description as string,
+      name: names.name,
+      aliases: names.aliases,
+      description: description.text,
       allowed_tools: "names" in tools ? tools.names : undefined,
-      disable_model_invocation: disabled === true,
+      disable_model_invocation,
       metadata,
+      warnings: [...names.warnings, ...warnings],
       body: read.body,
     },
   };
 }
 
-function nameProblems(name: unknown, folder: string): string[] {
-  if (typeof name !== "string") return [`"name" has to be text, not ${kindOf(name)}`];
-  const problems: string[] = [];
-  if (name.length > MAX_NAME)
-    problems.push(`its name has ${name.length} characters, and at most ${MAX_NAME} are allowed`);
-  if (!NAME.test(name)) {
-    problems.push(`the name ${quote(name)} has to be lower-case letters and digits, with single hyphens between them`);
-  }
-  if (name !== folder) problems.push(`the name ${quote(name)} is not the name of its folder, ${quote(folder)}`);
-  return problems;
+interface SortedFields {
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly problems: readonly string[];
 }
 
-function descriptionProblems(description: unknown): string[] {
-  if (description === undefined) return ['"description" is missing'];
-  if (typeof description !== "string") return [`"description" has to be text, not ${kindOf(description)}`];
-  if (description.trim() === "") return ['"description" is empty'];
-  if (description.length <= MAX_DESCRIPTION) return [];
-  return [`its description has ${description.length} characters, and at most ${MAX_DESCRIPTION} are allowed`];
+function sortFields(values: Readonly<Record<string, unknown>>, warnings: string[]): SortedFields {
+  const fields: Record<string, unknown> = {};
+  const metadata: Record<string, unknown> = {};
+  const problems: string[] = [];
+  for (const [key, value] of Object.entries(values)) {
+    const field = key
+      .replaceAll(/([a-z])([A-Z])/g, "$1-$2")
+      .replaceAll("_", "-")
+      .toLowerCase();
+    if (!FIELDS.has(field)) Object.defineProperty(metadata, key, { value, enumerable: true });
+    else if (field in fields) problems.push(`"${field}" is there twice, as ${quote(key)} too`);
+    else {
+      fields[field] = value;
+      if (field !== key) warnings.push(`${quote(key)} is read as "${field}"`);
+    }
+  }
+  return { fields, metadata, problems };
+}
+
+function readDescription(given: unknown, warnings: string[]): { readonly text: string } | { readonly problem: string } {
+  if (given === undefined || given === null) return { problem: '"description" is missing' };
+  if (typeof given === "object") return { problem: `"description" has to be text, not ${kindOf(given)}` };
+  const text = String(given);
+  if (text.trim() === "") return { problem: '"description" is empty' };
+  if (text.length <= MAX_DESCRIPTION) return { text };
+  warnings.push(`its description has ${text.length} characters; it is truncated to ${MAX_DESCRIPTION}`);
+  return { text: `${text.slice(0, MAX_DESCRIPTION - 1).replace(/[\ud800-\udbff]$/, "")}…` };
+}
+
+const SWITCHES: Readonly<Record<string, boolean>> = {
+  true: true,
+  yes: true,
+  on: true,
+  false: false,
+  no: false,
+  off: false,
+};
+
+/** What is neither yes nor no counts as yes: whoever wrote the name meant to keep the skill from the model. */
+function readSwitch(given: unknown, warnings: string[]): boolean {
+  if (given === undefined || typeof given === "boolean") return given ?? false;
+  const word = String(given).toLowerCase();
+  const known = Object.hasOwn(SWITCHES, word) ? SWITCHES[word] : undefined;
+  warnings.push(`"disable-model-invocation" has to be true or false, and is read as ${String(known ?? true)}`);
+  return known ?? true;
 }
 
 /** Left empty, as in `allowed-tools:`, it allows none: whoever wrote the name meant to restrict. */
 function readTools(given: unknown): { readonly names: readonly string[] } | { readonly problem: string } | object {
   if (given === undefined) return {};
-  const listed = given === null ? [] : typeof given === "string" ? splitToolNames(given) : given;
+  const listed: unknown = given === null ? [] : typeof given === "string" ? [given] : given;
   if (!Array.isArray(listed) || !listed.every((each) => typeof each === "string")) {
     return { problem: '"allowed-tools" has to be a list of names, or names with spaces or commas between them' };
   }
-  const names = listed.map((each) => each.trim()).filter((each) => each !== "");
+  const names = listed.flatMap((each) => splitToolNames(each));
   if (names.length > MAX_TOOLS) return { problem: `"allowed-tools" lists more than ${MAX_TOOLS} names` };
   return { names };
 }
 
-function kindOf(value: unknown): string {
-  if (value === null) return "nothing";
-  if (Array.isArray(value)) return "a list";
-  return typeof value === "object" ? "names with values" : `a ${typeof value}`;
+function kindOf(value: object): string {
+  return Array.isArray(value) ? "a list" : "names with values";
 }

@@ -9,15 +9,20 @@ import { NO_CHANGES } from "../contract/command-changes.ts";
 import type { ToolContext, Transcript } from "../contract/context.ts";
 import type { RunProgram, ScriptEnd } from "../contract/skills.ts";
 import type { ToolOutput } from "../contract/tool.ts";
-import { findInterpreter } from "../machine/skills/interpreters.ts";
+import { findWay } from "../machine/skills/interpreters.ts";
 import { createSkills } from "../machine/skills/skills.ts";
-import { howToRun } from "../skills/interpreter.ts";
+import { waysToRun } from "../skills/interpreter.ts";
 import { runScript } from "./run-script.ts";
 
 /** A real process, without a sandbox: what confines it is tested where that is made. */
-const runBare: RunProgram = ({ run: [program, ...args], cwd }, { timeout_ms, onOutput, signal }) =>
+const runBare: RunProgram = ({ run: [program, ...args], cwd, environment }, { timeout_ms, onOutput, signal }) =>
   new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd, signal, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(program, args, {
+      cwd,
+      signal,
+      env: { ...process.env, ...environment },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     let ended_by: ScriptEnd["ended_by"] = "itself";
     const timer = setTimeout(() => {
       ended_by = "timeout";
@@ -89,9 +94,9 @@ const SCRIPTS = [
 ];
 
 for (const { name, text } of SCRIPTS) {
-  const how = howToRun({ path: name, executable: text.startsWith("#!"), head: Buffer.from(text) });
+  const ways = waysToRun({ path: name, executable: text.startsWith("#!"), head: Buffer.from(text) });
   const where = { roots: [], path: process.env["PATH"] ?? "" };
-  const isMissing = typeof how === "string" && how !== "itself" && findInterpreter(how, where) === undefined;
+  const isMissing = "refusal" in ways || findWay(ways, where) === undefined;
 
   test.skipIf(isMissing)(`scripts/${name} runs, and gets its arguments as they are`, async () => {
     const { call } = await kit({ [`scripts/${name}`]: text });
@@ -176,11 +181,63 @@ test("a script may take as long as the host says where the call does not say", a
 });
 
 test("nothing is left of the copy where the script could not be started", async () => {
-  const { call, path } = await kit({ "scripts/a": "#!/no/such/interpreter\n" });
+  const cannotStart: RunProgram = () => Promise.reject(new Error("ENOENT"));
+  const { call, path } = await kit({ "scripts/a.sh": "echo" }, cannotStart);
 
-  await expect(call({ relative_path: "scripts/a" })).rejects.toThrow(/ENOENT/);
+  await expect(call({ relative_path: "scripts/a.sh" })).rejects.toThrow(/ENOENT/);
   expect(await readdir(join(path, "state/run/skills"))).toEqual([]);
 });
+
+test("an interpreter that is missing is named, with what to do", async () => {
+  const { call } = await kit({ "scripts/a": "#!/no/such/interpreter\n", "scripts/b": "#!/usr/bin/env no-such-lua\n" });
+
+  await expect(call({ relative_path: "scripts/a" })).rejects.toMatchObject({
+    code: "IOError",
+    message: 'Cannot run "scripts/a" of the skill "kit": "/no/such/interpreter" is not installed, or not on the PATH',
+  });
+  await expect(call({ relative_path: "scripts/b" })).rejects.toMatchObject({
+    details: { program: "no-such-lua" },
+    hint: "Have a person install no-such-lua, or continue without the script.",
+  });
+});
+
+test("a script that is not executable runs by its first line", async () => {
+  const { call } = await kit({ "scripts/a": "#!/bin/sh\necho by itself" });
+
+  expect((await call({ relative_path: "scripts/a" })).stdout).toBe("by itself\n");
+});
+
+test("a script may work in the workspace", async () => {
+  const { call, path } = await kit({ "scripts/a.sh": "pwd" });
+
+  expect((await call({ relative_path: "scripts/a.sh", workdir: "workspace" })).stdout).toBe(`${path}/root\n`);
+});
+
+const hasPython = spawnSync("python3", ["--version"]).status === 0;
+
+test.skipIf(!hasPython)(
+  "packages of Python run as modules, and scripts import from the top of their skill",
+  async () => {
+    const { call } = await kit({
+      "scripts/__init__.py": "",
+      "scripts/report.py": 'from .tools import word\nprint(__name__, word)\nif __name__ == "__main__":\n    pass\n',
+      "scripts/tools.py": 'word = "tools"\n\n\ndef a():\n    pass\n',
+      "scripts/plain.py": "from scripts.tools import word\nprint(word)\n",
+      "scripts/pkg/__init__.py": "",
+      "scripts/pkg/__main__.py": "from ..tools import word\nimport sys\nprint(word, sys.argv[1:])\n",
+    });
+
+    expect((await call({ module: "scripts.report" })).stdout).toBe("__main__ tools\n");
+    expect((await call({ relative_path: "scripts/plain.py" })).stdout).toBe("tools\n");
+    expect((await call({ module: "scripts.pkg", args: ["a b"] })).stdout).toBe("tools ['a b']\n");
+    const { stdout, artifacts } = await call({ relative_path: "scripts/pkg" });
+    expect(stdout).toBe("tools []\n");
+    expect(artifacts?.commands_run?.[0]).toMatch(/^kit: python3 -m scripts\.pkg # sha256:/);
+    await expect(call({ module: "scripts.tools" })).rejects.toMatchObject({ code: "NotFound" });
+    await expect(call({ module: "os;x" })).rejects.toMatchObject({ code: "InvalidArguments" });
+    await expect(call({ module: "http.server" })).rejects.toMatchObject({ code: "NotFound" });
+  },
+);
 
 // oxfmt-ignore
 const WRONG = [
@@ -194,6 +251,8 @@ const WRONG = [
   { title: "another folder",                    args: { workdir: "/" } },
   { title: "another source",                    args: { skill: { name: "kit", source: "web" } } },
   { title: "no path",                           args: { relative_path: "" } },
+  { title: "neither path nor module",           args: { relative_path: undefined } },
+  { title: "both path and module",              args: { module: "scripts.a" } },
 ];
 
 for (const { title, args } of WRONG) {

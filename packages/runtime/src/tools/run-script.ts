@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { TranscriptEnd } from "../contract/context.ts";
 import { SCRIPT_FOLDERS, SKILL_SOURCES } from "../contract/skills.ts";
-import type { ReadyScript, ScriptEnd, SkillReference } from "../contract/skills.ts";
+import type { ReadyScript, ScriptEnd, ScriptName, SkillReference } from "../contract/skills.ts";
 import { defineTool } from "../contract/tool.ts";
 import type { ToolOutput } from "../contract/tool.ts";
 import { makeVisible } from "../output/visible.ts";
@@ -20,21 +20,39 @@ const LIMITS = {
 const MAX_SECONDS = 600;
 
 const args = () =>
-  z.strictObject({
-    skill: z
-      .union([
-        z.string().min(1).max(200),
-        z.strictObject({ name: z.string().min(1).max(200), source: z.enum(SKILL_SOURCES).optional() }),
-      ])
-      .describe("Name of the skill, or its name and source"),
-    relative_path: z.string().min(1).max(4096).describe("The script, relative to the skill's folder: scripts/fill.py"),
-    args: argumentList().default([]).describe("Arguments of the script, each as it is: no shell reads them"),
-    timeout_seconds: z.int().min(1).max(MAX_SECONDS).optional().describe("Timeout in seconds (default 120)"),
-    workdir: z
-      .enum(SCRIPT_FOLDERS)
-      .default("sandbox")
-      .describe("Where it runs: a folder of the run for what it makes, or the skill's own, to be read only"),
-  });
+  z
+    .strictObject({
+      skill: z
+        .union([
+          z.string().min(1).max(200),
+          z.strictObject({ name: z.string().min(1).max(200), source: z.enum(SKILL_SOURCES).optional() }),
+        ])
+        .describe("Name of the skill, or its name and source"),
+      relative_path: z
+        .string()
+        .min(1)
+        .max(4096)
+        .optional()
+        .describe("The script, relative to the skill's folder: scripts/fill.py"),
+      module: z
+        .string()
+        .min(1)
+        .max(400)
+        .optional()
+        .describe("Instead of relative_path: a Python module of the skill, run with python3 -m: scripts.report"),
+      args: argumentList().default([]).describe("Arguments of the script, each as it is: no shell reads them"),
+      timeout_seconds: z.int().min(1).max(MAX_SECONDS).optional().describe("Timeout in seconds (default 120)"),
+      workdir: z
+        .enum(SCRIPT_FOLDERS)
+        .default("sandbox")
+        .describe(
+          "Working directory: sandbox (default; a folder of the run for what it makes), workspace (where your relative paths begin), or skill (read-only)",
+        ),
+    })
+    .refine(
+      ({ relative_path, module }) => (relative_path === undefined) !== (module === undefined),
+      "name either relative_path or module",
+    );
 type Args = z.output<ReturnType<typeof args>>;
 
 function argumentList() {
@@ -68,9 +86,9 @@ export const runScript = defineTool({
   name: "run_script",
   version: "1.0.0",
   description:
-    "Run a script of a skill, a file in its scripts folder, directly and without a shell. " +
-    "It works in a folder of the run; paths of the workspace are given to it as absolute ones. " +
-    "What it changes in the workspace is listed, and undo takes it back.",
+    "Run a script of a skill, directly and without a shell. read_skill lists a skill's scripts. " +
+    'With workdir "workspace" relative paths in args are those of the workspace; otherwise pass absolute ones. ' +
+    "Changes in the workspace are listed; undo reverts them.",
   args,
   returns,
   required_permissions: ["proc.exec"],
@@ -79,12 +97,12 @@ export const runScript = defineTool({
   risk: "medium",
   permission_class: "bash",
   audit_operation: "execute",
-  runs_script: (given) => ({ skill: referenceOf(given), path: given.relative_path }),
+  runs_script: (given) => ({ skill: referenceOf(given), script: scriptNameOf(given) }),
   deadline_ms: MAX_SECONDS * 1000 + 30_000, // it is copied first, and ended by its own limit
   search_hint: "run execute skill script program",
 
   async execute(given, { skills, processes, openTranscript, progress, display }) {
-    const script = await skills.openScript(referenceOf(given), given.relative_path);
+    const script = await skills.openScript(referenceOf(given), scriptNameOf(given));
     const { timeout_seconds = processes.script_timeout_ms / 1000 } = given;
     const options = { workdir: given.workdir, timeout_ms: timeout_seconds * 1000 };
     try {
@@ -104,6 +122,11 @@ function referenceOf({ skill }: Args): SkillReference {
   return typeof skill === "string" ? { name: skill } : skill;
 }
 
+/** The schema lets exactly one of them through. */
+function scriptNameOf({ relative_path = "", module }: Args): ScriptName {
+  return module === undefined ? { path: relative_path } : { module };
+}
+
 interface Ended {
   readonly given: Args;
   readonly timeout_seconds: number;
@@ -118,7 +141,9 @@ function present(ended: Ended): ToolOutput<Data> {
   const { exit_code, signal, ended_by, sandbox, changes } = end;
   const { name, source, digest } = skill;
   // The hash is in the record with it: it tells which content ran, whatever the file holds by then.
-  const command = `${describeCommand(name, script.path, given.args)} # sha256:${script.sha256}`;
+  const { module } = ended.script;
+  const shown = module === undefined ? `${name}/${script.path}` : `${name}: python3 -m ${module}`;
+  const command = `${describeCommand(shown, given.args)} # sha256:${script.sha256}`;
   return {
     ...presentCommand({ command, changes, printed, failure: failureOf(ended) }),
     data: {
@@ -168,7 +193,7 @@ function hinted(hint: string | undefined): { readonly hint?: string } {
 const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
 
 /** As a shell would have to be given it, so that people can read where one argument ends. */
-function describeCommand(skill: string, path: string, list: readonly string[]): string {
+function describeCommand(program: string, list: readonly string[]): string {
   const words = list.map((word) => (PLAIN_WORD.test(word) ? word : `'${makeVisible(word).replaceAll("'", "'\\''")}'`));
-  return [`${skill}/${path}`, ...words].join(" ");
+  return [program, ...words].join(" ");
 }

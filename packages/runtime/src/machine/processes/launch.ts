@@ -112,14 +112,17 @@ export interface BareOptions {
 }
 
 /** Without a sandbox: the command may do whatever this user may. */
-export function bareLaunch({ run, cwd }: Command, { bash, environment, prologues, pipes }: BareOptions): Launch {
+export function bareLaunch(
+  { run, cwd, environment: own }: Command,
+  { bash, environment, prologues, pipes }: BareOptions,
+): Launch {
   const folder = openJudged(cwd);
   return {
     program: bash,
     args: bashArguments(run),
     // By the number of this process: in the child, descriptors are moved before it changes its folder.
     cwd: `/proc/${process.pid}/fd/${folder}`,
-    environment: { ...environment, BASH_ENV: "/dev/fd/3" },
+    environment: { ...environment, ...own, BASH_ENV: "/dev/fd/3" },
     bash,
     descriptors: [prologues.get({ fd: 3 })],
     pipes,

@@ -203,6 +203,7 @@ export class SandboxLauncher {
         ...parts.environment.inside_only,
         ...identity.variables,
         ...(command.read_only === true ? READ_ONLY_VARIABLES : {}),
+        ...command.environment,
         ...variables,
       },
       ...(proxy_socket === undefined ? {} : { way_out: { socket: proxy_socket, program: process.execPath } }),

@@ -1,27 +1,26 @@
-import { closeSync } from "node:fs";
-import type { BrokenSkill, SkillIndex, SkillReference } from "../../contract/skills.ts";
-import { judgePlace } from "../../policy/check-path.ts";
+import type { BrokenSkill, SkillEntry, SkillIndex, SkillReference } from "../../contract/skills.ts";
 import type { Places } from "../../policy/facts.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { isSkillName } from "../../skills/skill.ts";
-import { openHandle, realPathOf } from "../files/handle.ts";
-import { isSystemError, reasonOf } from "../files/system-error.ts";
-import { loadSkill } from "./load.ts";
-import type { Loaded, LoadOptions, OpenPlace } from "./load.ts";
+import { byPrecedence } from "../../skills/precedence.ts";
+import { loadSkill, readNamesOf } from "./load.ts";
+import type { Loaded, LoadOptions } from "./load.ts";
 import type { SkillPlace } from "./places.ts";
-import { readNames } from "./survey.ts";
+import { findFolders, openPlace } from "./skill-folders.ts";
+import type { ClosedFolder, OpenPlace, SkillFolder } from "./skill-folders.ts";
 import type { Budget } from "./survey.ts";
 
-/** What is looked at in all places together. More is told, not read. */
+/** What is read in all places together. More is told, not read. */
 // oxfmt-ignore
 const LIMITS = {
-  skills:           200,
-  entries_a_place:  2_000,
-  files:            10_000,
-  bytes:            268_435_456,
+  skills: 200,
+  files:  10_000,
+  bytes:  268_435_456,
 } as const;
 
-export type FindOptions = Omit<LoadOptions, "budget"> & { readonly places: readonly SkillPlace[] };
+export type FindOptions = Omit<LoadOptions, "budget"> & {
+  readonly places: readonly SkillPlace[];
+  readonly workspace: Places;
+};
 
 function newBudget(): Budget {
   return { files: LIMITS.files, bytes: LIMITS.bytes };
@@ -29,117 +28,86 @@ function newBudget(): Budget {
 
 /** Every skill in every place. Never throws about what lies there: that is told in the index. */
 export async function indexSkills(options: FindOptions): Promise<SkillIndex> {
-  const found = { skills: [], broken: [], shadowed: [], problems: [] } as MutableIndex;
   const budget = newBudget();
-  const seen = new Set<string>();
-  for (const place of options.places) {
-    const open = openPlace(place, options.workspace);
-    if (open === undefined) continue;
-    if ("problem" in open) {
-      found.problems.push(open.problem);
-      continue;
+  const problems: string[] = [];
+  const broken: BrokenSkill[] = [];
+  const entries: SkillEntry[] = [];
+  for await (const folder of foldersOf(options, problems)) {
+    if (entries.length + broken.length >= LIMITS.skills) {
+      problems.push(`There are more than ${LIMITS.skills} skills; "${folder.real}" and those after it were left out`);
+      break;
     }
-    for (const name of namesIn(open, found.problems)) {
-      options.signal.throwIfAborted();
-      if (found.skills.length + found.broken.length + found.shadowed.length >= LIMITS.skills) {
-        found.problems.push(
-          `There are more than ${LIMITS.skills} skills; the rest from "${name}" in "${place.folder}" on was left out`,
-        );
-        return found;
-      }
-      const loaded = await loadSkill(open, name, { ...options, budget });
-      if (loaded !== undefined) addTo(found, loaded, seen);
-    }
+    const loaded = "why" in folder ? closedSkill(folder) : await loadSkill(folder, { ...options, budget });
+    if ("broken" in loaded) broken.push(loaded.broken);
+    else entries.push(loaded.entry);
   }
-  return found;
+  return { ...withNames(entries), broken, problems };
 }
 
-type MutableIndex = { -readonly [Key in keyof SkillIndex]: SkillIndex[Key][number][] };
-
-/** Two places may lead to the same folder: that is one skill. */
-function addTo(found: MutableIndex, loaded: Loaded | { readonly broken: BrokenSkill }, seen: Set<string>): void {
-  const { folder } = "broken" in loaded ? loaded.broken : loaded.entry;
-  if (seen.has(folder)) return;
-  seen.add(folder);
-  if ("broken" in loaded) {
-    found.broken.push(loaded.broken);
-    return;
+function foldersOf(options: FindOptions, problems: string[]): AsyncIterable<SkillFolder | ClosedFolder> {
+  const { places, workspace, signal } = options;
+  const open: OpenPlace[] = [];
+  for (const place of places) {
+    const opened = openPlace(place, workspace);
+    if (opened === undefined) continue;
+    if ("problem" in opened) problems.push(opened.problem);
+    else open.push(opened);
   }
-  const { entry } = loaded;
-  const by = found.skills.find(({ name }) => name === entry.name);
-  if (by === undefined) found.skills.push(entry);
-  else
-    found.shadowed.push({
-      skill: entry,
-      by: { name: by.name, source: by.source, folder: by.folder, digest: by.digest },
-    });
+  return findFolders(open, { workspace, signal, problems });
+}
+
+function closedSkill({ name, source, real, why }: ClosedFolder): { readonly broken: BrokenSkill } {
+  return { broken: { name, source, folder: real, problems: [why] } };
+}
+
+/** Gives each name to the skill that it means, so that a name finds what the index shows. */
+function withNames(entries: readonly SkillEntry[]): Pick<SkillIndex, "skills" | "shadowed"> {
+  const skills: SkillEntry[] = [];
+  const shadowed: SkillIndex["shadowed"][number][] = [];
+  for (const entry of entries) {
+    const [by = entry] = byPrecedence(entry.name, entries);
+    const aliases = entry.aliases.filter((alias) => byPrecedence(alias, entries)[0] === entry);
+    const named = { ...entry, aliases };
+    if (by === entry) skills.push(named);
+    else {
+      const { name, source, folder, digest } = by;
+      shadowed.push({ skill: named, by: { name, source, folder, digest } });
+    }
+  }
+  return { skills, shadowed };
+}
+
+interface Named extends Pick<SkillEntry, "name" | "aliases" | "source"> {
+  readonly of: SkillFolder;
 }
 
 /** The skill that a name means, as it is now. Throws `NotFound`, and `InvalidArguments` where it is broken. */
 export async function findSkill({ name, source }: SkillReference, options: FindOptions): Promise<Loaded> {
   const cannot = `Cannot use the skill ${JSON.stringify(name)}`;
-  if (!isSkillName(name)) {
-    throw new ToolError("NotFound", `${cannot}: skills are called by up to 64 lower-case letters, digits and hyphens`, {
-      name,
-    });
+  const named: Named[] = [];
+  const broken: BrokenSkill[] = [];
+  let left: number = LIMITS.skills;
+  for await (const folder of foldersOf(options, [])) {
+    if (left-- === 0) break;
+    if (source !== undefined && folder.source !== source) continue;
+    const read = "why" in folder ? closedSkill(folder) : await readNamesOf(folder, options);
+    if ("broken" in read) broken.push(read.broken);
+    else named.push({ ...read, source: folder.source, of: folder as SkillFolder });
   }
-  let broken: BrokenSkill | undefined;
-  for (const place of options.places) {
-    const open = openPlace(place, options.workspace);
-    if (open === undefined || "problem" in open) continue;
-    const loaded = await loadSkill(open, name, { ...options, budget: newBudget() });
-    if (loaded === undefined) continue;
-    if ("broken" in loaded) broken ??= isOf(loaded.broken, source) ? loaded.broken : undefined;
-    else if (isOf(loaded.entry, source)) return loaded;
+  for (const { of } of byPrecedence(name, named)) {
+    const loaded = await loadSkill(of, { ...options, budget: newBudget() });
+    if (!("broken" in loaded)) return loaded;
+    broken.unshift({ ...loaded.broken, name });
   }
-  if (broken === undefined) {
+  const unusable = broken.find((each) => each.name === name);
+  if (unusable === undefined) {
     const where = source === undefined ? "" : ` of the source "${source}"`;
     throw new ToolError("NotFound", `${cannot}: there is no skill of that name${where}`, { name, hint: HINT });
   }
-  throw new ToolError("InvalidArguments", `${cannot}: ${broken.problems.join("; ")}`, {
-    ...broken,
-    hint: "Mend the skill.",
+  throw new ToolError("InvalidArguments", `${cannot}: ${unusable.problems.join("; ")}`, {
+    ...unusable,
+    hint: "Fix its SKILL.md.",
   });
 }
 
-const HINT = "Use a skill that is there; `autonous skills` lists them.";
-
-function isOf(skill: { readonly source: string }, source: string | undefined): boolean {
-  return source === undefined || skill.source === source;
-}
-
-/** Undefined where there is no such place, which is the usual case. */
-function openPlace(place: SkillPlace, workspace: Places): OpenPlace | { readonly problem: string } | undefined {
-  const cannot = `Cannot look for skills in "${place.folder}"`;
-  let fd: number;
-  try {
-    fd = openHandle(place.folder);
-  } catch (error) {
-    if (!isSystemError(error)) throw error;
-    const { code } = error as NodeJS.ErrnoException;
-    return code === "ENOENT" || code === "ENOTDIR" ? undefined : { problem: `${cannot}: ${reasonOf(error)}` };
-  }
-  try {
-    const real = realPathOf(fd);
-    const closed = place.source === "project" ? judgePlace(real, workspace) : undefined;
-    return closed === undefined ? { ...place, real } : { problem: `${cannot}: ${closed.reason}` };
-  } finally {
-    closeSync(fd);
-  }
-}
-
-function namesIn({ real, folder }: OpenPlace, problems: string[]): readonly string[] {
-  let fd: number | undefined;
-  try {
-    fd = openHandle(real);
-    const { names, more } = readNames(fd, LIMITS.entries_a_place);
-    if (more) problems.push(`"${folder}" has more than ${LIMITS.entries_a_place} entries; the rest was not looked at`);
-    return names.filter(({ kind }) => kind === "directory" || kind === "link").map(({ name }) => name);
-  } catch (error) {
-    if (!isSystemError(error)) throw error;
-    problems.push(`Cannot look for skills in "${folder}": ${reasonOf(error)}`);
-    return [];
-  } finally {
-    if (fd !== undefined) closeSync(fd);
-  }
-}
+const HINT = "Use a skill from the list: autonous skills.";

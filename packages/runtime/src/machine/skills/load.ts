@@ -1,112 +1,118 @@
-import { closeSync, fstatSync } from "node:fs";
-import { join } from "node:path";
 import type { BrokenSkill, SkillEntry, SkillIdentity } from "../../contract/skills.ts";
-import { isInside } from "../../paths/inside.ts";
-import { judgePlace, judgeSensitivity } from "../../policy/check-path.ts";
-import type { Places } from "../../policy/facts.ts";
+import { quote } from "../../skills/quote.ts";
 import { parseSkill } from "../../skills/skill.ts";
-import { openHandle, realPathOf } from "../files/handle.ts";
-import { isSystemError, reasonOf } from "../files/system-error.ts";
-import type { SkillPlace } from "./places.ts";
-import { digestOf } from "./skill-file.ts";
+import { findWay } from "./interpreters.ts";
+import type { InterpreterOptions } from "./interpreters.ts";
+import { digestOf, UnusableFile } from "./skill-file.ts";
 import type { Judge } from "./skill-file.ts";
-import { surveySkill } from "./survey.ts";
-import type { Budget } from "./survey.ts";
+import type { SkillFolder } from "./skill-folders.ts";
+import { readSkillMd, surveySkill } from "./survey.ts";
+import type { Budget, Runnable, Survey } from "./survey.ts";
 
 /** Whether a person has trusted exactly this content. Asked only for skills of the source `project`. */
 export type IsTrusted = (skill: SkillIdentity) => boolean | Promise<boolean>;
-
-/** A place that is there: `real` is where it leads. */
-export interface OpenPlace extends SkillPlace {
-  readonly real: string;
-}
 
 export interface Loaded {
   readonly entry: SkillEntry;
   readonly body: string;
   /** What was asked about its files, to be asked again when they are used. */
   readonly judge: Judge;
+  /** Programs that are not installed, by the paths of the scripts that need them. */
+  readonly missing: ReadonlyMap<string, string>;
 }
 
 export interface LoadOptions {
-  readonly workspace: Places;
   readonly isTrusted: IsTrusted;
+  readonly interpreters: InterpreterOptions;
   readonly signal: AbortSignal;
   readonly budget: Budget;
 }
 
-/** The skill of that name in a place as it is now; undefined where there is none. */
+/** The skill in a folder as it is now. Never throws about what lies there. */
 export async function loadSkill(
-  place: OpenPlace,
-  name: string,
+  folder: SkillFolder,
   options: LoadOptions,
-): Promise<Loaded | { readonly broken: BrokenSkill } | undefined> {
-  const { workspace, isTrusted, signal, budget } = options;
-  const folder = realFolderOf(join(place.real, name));
-  if (folder === undefined) return undefined;
-  // What tools can change counts as the workspace's, whoever's folder it was found through.
-  const source = isInRoots(folder.real, workspace) ? "project" : place.source;
-  const broken = (problems: readonly string[]) => ({ broken: { name, source, folder: folder.real, problems } });
-  if ("problem" in folder) return broken([folder.problem]);
-  const judge: Judge =
-    source === "project" ? (real) => judgePlace(real, workspace)?.reason : (real) => judgeOwn(real, place, workspace);
-  const closed = judge(folder.real);
-  if (closed !== undefined) return broken([closed]);
-  const survey = await surveySkill(folder.real, { judge, signal, budget });
-  if (survey === undefined) return undefined;
-  if ("problem" in survey) return broken([survey.problem]);
-  const text = decode(survey.text);
-  if (text === undefined) return broken(["its SKILL.md is not UTF-8"]);
-  const parsed = await parseSkill(text, name);
-  if ("problems" in parsed) return broken(parsed.problems);
-  const { body, allowed_tools, ...head } = parsed.skill;
+): Promise<Loaded | { readonly broken: BrokenSkill }> {
+  const { source, real, judge } = folder;
+  const survey = await surveySkill(folder, options);
+  if ("problem" in survey) return brokenSkill(folder, [survey.problem]);
+  const parsed = await parseBytes(survey.text, folder.name);
+  if ("problems" in parsed) return brokenSkill(folder, parsed.problems);
+  const { body, allowed_tools, warnings, ...head } = parsed.skill;
   const { files, left_out, skill_md } = survey;
-  const identity: SkillIdentity = { name, source, folder: folder.real, digest: digestOf(files) };
+  const identity: SkillIdentity = { name: head.name, source, folder: real, digest: digestOf(files) };
+  const { scripts, missing } = presentScripts(survey.scripts, options.interpreters);
   const entry: SkillEntry = {
     ...head,
     ...identity,
-    trusted: source === "user" || (await isTrusted(identity)),
+    trusted: source === "user" || (await options.isTrusted(identity)),
     ...(allowed_tools === undefined ? {} : { allowed_tools }),
     sha256: skill_md.sha256,
+    skill_md: skill_md.path,
     files,
-    scripts: files.filter(({ path }) => path.startsWith("scripts/")),
+    scripts,
     left_out,
+    warnings: [...fileWarnings(survey), ...warnings, ...missingWarnings(missing)],
   };
-  return { entry, body, judge };
+  return { entry, body, judge, missing };
 }
 
-/** Undefined where there is no folder of that name. */
-function realFolderOf(
-  path: string,
-): { readonly real: string } | { readonly real: string; readonly problem: string } | undefined {
-  let fd: number;
+/** What a skill is called, by its SKILL.md alone: much less is read than to load it. */
+export async function readNamesOf(
+  folder: SkillFolder,
+  { signal }: Pick<LoadOptions, "signal">,
+): Promise<Pick<SkillEntry, "name" | "aliases"> | { readonly broken: BrokenSkill }> {
+  const pieces: Buffer[] = [];
   try {
-    fd = openHandle(path);
+    await readSkillMd(folder, { signal, onPiece: (piece) => pieces.push(piece) });
   } catch (error) {
-    if (!isSystemError(error)) throw error;
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    return { real: path, problem: `its folder cannot be opened (${reasonOf(error)})` };
+    if (!(error instanceof UnusableFile)) throw error;
+    return brokenSkill(folder, [error.message]);
   }
-  try {
-    return fstatSync(fd).isDirectory() ? { real: realPathOf(fd) } : undefined;
-  } finally {
-    closeSync(fd);
-  }
+  const parsed = await parseBytes(Buffer.concat(pieces), folder.name);
+  return "problems" in parsed ? brokenSkill(folder, parsed.problems) : parsed.skill;
 }
 
-function isInRoots(real: string, { roots }: Places): boolean {
-  return roots.some((root) => isInside(root, real));
+function brokenSkill(
+  { name, source, real }: SkillFolder,
+  problems: readonly string[],
+): { readonly broken: BrokenSkill } {
+  return { broken: { name, source, folder: real, problems } };
 }
 
-/**
- * For the person's own skills, whose links may lead anywhere but into the workspace and to sensitive places. Their
- * folder itself may lie in one, for the runtime's configuration is closed to tools: so only names below it count.
- */
-function judgeOwn(real: string, place: OpenPlace, workspace: Places): string | undefined {
-  if (isInRoots(real, workspace)) return "it lies in the workspace, where tools can change it";
-  const asked = isInside(place.real, real) ? `/skills${real.slice(place.real.length)}` : real;
-  return judgeSensitivity(asked, workspace)?.reason;
+async function parseBytes(bytes: Buffer, name: string): ReturnType<typeof parseSkill> {
+  const text = decode(bytes);
+  return text === undefined ? { problems: ["its SKILL.md is not UTF-8"] } : await parseSkill(text, name);
+}
+
+const MOST_NAMED = 3;
+
+function fileWarnings({ skill_md: { path }, links }: Survey): readonly string[] {
+  const spelling = path === "SKILL.md" ? [] : [`its SKILL.md is called ${quote(path)}`];
+  if (links.length === 0) return spelling;
+  const more = links.length > MOST_NAMED ? ` and ${links.length - MOST_NAMED} more` : "";
+  const names = links.slice(0, MOST_NAMED).map((link) => quote(link));
+  return [...spelling, `links in it were followed: ${names.join(", ")}${more}`];
+}
+
+/** Only what runs is listed: a script whose interpreter is missing does not. */
+function presentScripts(
+  scripts: readonly Runnable[],
+  options: InterpreterOptions,
+): Pick<SkillEntry, "scripts"> & Pick<Loaded, "missing"> {
+  const missing = new Map<string, string>();
+  const present = scripts.filter(({ file, ways }) => {
+    if (findWay(ways, options) !== undefined) return true;
+    missing.set(file.path, ways[0]?.program ?? "");
+    return false;
+  });
+  return { scripts: present.map(({ file }) => file), missing };
+}
+
+function missingWarnings(missing: Loaded["missing"]): readonly string[] {
+  return Object.entries(Object.groupBy(missing.values(), (program) => program)).map(
+    ([program, { length } = []]) => `${quote(program)} is not installed, so ${length} of its scripts cannot run`,
+  );
 }
 
 function decode(bytes: Buffer): string | undefined {

@@ -1,7 +1,8 @@
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import type { SkillSource } from "../../contract/skills.ts";
+import { isInside } from "../../paths/inside.ts";
 
-/** A folder whose folders are skills. */
+/** A folder with skills in it, directly or in folders of folders. */
 export interface SkillPlace {
   readonly source: SkillSource;
   readonly folder: string;
@@ -13,35 +14,62 @@ export interface SkillPlace {
  * them: projects keep there what they publish, or something else altogether.
  */
 // oxfmt-ignore
-const PLACES = [
-  { source: "user",    in: "configuration", path: "skills" },
-  { source: "user",    in: "home",          path: ".agents/skills" },
-  { source: "user",    in: "home",          path: ".claude/skills" },
-  { source: "project", in: "workspace",     path: ".agents/skills" },
-  { source: "project", in: "workspace",     path: ".claude/skills" },
-] as const satisfies readonly { source: SkillSource; in: string; path: string }[];
+const OWN_PLACES = [
+  { in: "configuration", path: "autonous/skills" },
+  { in: "home",          path: ".agents/skills" },
+  { in: "home",          path: ".claude/skills" },
+  { in: "home",          path: ".codex/skills" },
+  { in: "home",          path: ".copilot/skills" },
+  { in: "home",          path: ".cursor/skills" },
+  { in: "configuration", path: "opencode/skills" },
+  { in: "configuration", path: "opencode/skill" },
+  { in: "home",          path: ".opencode/skills" },
+  { in: "home",          path: ".opencode/skill" },
+] as const;
+
+/** In each folder of the workspace from the working folder up to its root, then in the other roots. */
+// oxfmt-ignore
+const PROJECT_PLACES = [
+  ".agents/skills", ".claude/skills", ".codex/skills", ".github/skills", ".cursor/skills", ".opencode/skills", ".opencode/skill",
+] as const;
 
 export interface PlacesOptions {
   readonly roots: readonly string[];
-  /** Its skills come before those of the roots, for it is inside one of them. */
+  /** Its skills come before those of the folders above it, for it is inside one of the roots. */
   readonly cwd: string;
   readonly home: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /** Where a person keeps what is configured for the runtime, and their own skills. */
-export function configurationFolder({ home, environment }: Pick<PlacesOptions, "home" | "environment">): string {
-  const base = environment["XDG_CONFIG_HOME"];
-  return join(base !== undefined && isAbsolute(base) ? base : join(home, ".config"), "autonous");
+export function configurationFolder(options: Pick<PlacesOptions, "home" | "environment">): string {
+  return join(configurationsOf(options), "autonous");
 }
 
-export function placesOfSkills({ roots, cwd, home, environment }: PlacesOptions): readonly SkillPlace[] {
-  const folders = {
-    configuration: [configurationFolder({ home, environment })],
-    home: [home],
-    workspace: [...new Set([cwd, ...roots])],
-  } as const;
-  return PLACES.flatMap((place) =>
-    folders[place.in].map((folder) => ({ source: place.source, folder: join(folder, place.path) })),
+function configurationsOf({ home, environment }: Pick<PlacesOptions, "home" | "environment">): string {
+  const base = environment["XDG_CONFIG_HOME"];
+  return base !== undefined && isAbsolute(base) ? base : join(home, ".config");
+}
+
+export function placesOfSkills(options: PlacesOptions): readonly SkillPlace[] {
+  const { roots, cwd, home } = options;
+  const folders = { configuration: configurationsOf(options), home };
+  const own = OWN_PLACES.map(({ in: where, path }) => ({
+    source: "user" as const,
+    folder: join(folders[where], path),
+  }));
+  const project = [...new Set([...upToRoot(cwd, roots), ...roots])].flatMap((folder) =>
+    PROJECT_PLACES.map((path) => ({ source: "project" as const, folder: join(folder, path) })),
   );
+  return [...own, ...project];
+}
+
+/** The folder and those above it, nearest first, as far as they are inside the roots. */
+function upToRoot(cwd: string, roots: readonly string[]): readonly string[] {
+  const folders: string[] = [];
+  for (let folder = cwd; roots.some((root) => isInside(root, folder)); folder = dirname(folder)) {
+    folders.push(folder);
+    if (folder === "/") break;
+  }
+  return folders;
 }

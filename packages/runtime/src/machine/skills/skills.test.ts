@@ -3,35 +3,10 @@ import { hash } from "node:crypto";
 import { chmod, mkdir, readdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { scratchFolder } from "../../../../../test/support/scratch.ts";
-import type { Folder } from "../../../../../test/support/scratch.ts";
+import { house, skillText } from "../../../../../test/support/skill-house.ts";
 import { NO_CHANGES } from "../../contract/command-changes.ts";
-import type { RunProgram, SkillIdentity, ToolSkills } from "../../contract/skills.ts";
+import type { RunProgram, SkillIdentity } from "../../contract/skills.ts";
 import { createSkills } from "./skills.ts";
-import type { Skills, SkillsOptions } from "./skills.ts";
-
-const skillText = (name: string, more = ""): string =>
-  `---\nname: ${name}\ndescription: About ${name}\n${more}---\nBody of ${name}\n`;
-
-interface House extends Folder {
-  readonly skills: Skills;
-  handle(run?: RunProgram): ToolSkills;
-}
-
-const runsNothing: RunProgram = () => Promise.reject(new Error("nothing is run in this test"));
-
-/** A home and a workspace side by side: `home/`, `root/`, and `state/runs/run_1/`. */
-async function house(files: Readonly<Record<string, string>>, options: Partial<SkillsOptions> = {}): Promise<House> {
-  const folder = await scratchFolder();
-  await folder.make({ "home/": "", "root/": "", "state/runs/run_1/": "", ...files });
-  const { path } = folder;
-  const workspace = { roots: [join(path, "root")], home: join(path, "home"), state_dirs: [join(path, "state")] };
-  const environment = { PATH: process.env["PATH"], XDG_CONFIG_HOME: join(path, "home/.config") };
-  const skills = createSkills({ workspace, cwd: join(path, "root"), environment, ...options });
-  const run_folder = join(path, "state/runs/run_1");
-  const { signal } = new AbortController();
-  return { ...folder, skills, handle: (run = runsNothing) => skills.forCall({ run_folder, signal, run }) };
-}
 
 test("skills are found in every place, the person's own before the project's", async () => {
   const { skills } = await house({
@@ -141,12 +116,12 @@ test("a broken skill is listed with what is wrong, takes no name, and cannot be 
     {
       name: "word",
       source: "project",
-      problems: [expect.stringMatching(/folder/), expect.stringMatching(/description/)],
+      problems: [expect.stringMatching(/description/)],
     },
   ]);
   await expect(handle().read({ name: "word" })).rejects.toMatchObject({
     code: "InvalidArguments",
-    message: expect.stringMatching(/^Cannot use the skill "word": .*folder/) as string,
+    message: expect.stringMatching(/^Cannot use the skill "word": .*description/) as string,
   });
 });
 
@@ -214,8 +189,8 @@ test("files that may not be opened are left out, and told", async () => {
 
   expect(skill?.files.map((file) => file.path)).toEqual(["SKILL.md", "lib.sh", "scripts/inside.sh"]);
   expect(Object.fromEntries((skill?.left_out ?? []).map((each) => [each.path, each.why]))).toEqual({
-    pipe: "it is no regular file",
-    "scripts/folder": "it leads to a folder",
+    pipe: "it is not a regular file",
+    "scripts/folder": "it leads to a folder outside the folder of skills",
     "scripts/out.sh": "it leads outside the allowed roots",
     "server.pem": expect.stringMatching(/key file/) as string,
   });
@@ -310,13 +285,13 @@ const PDF = {
 const REFUSED = [
   { path: "scripts/none.py",            code: "NotFound",             says: /which are "scripts\/fill.sh"/ },
   { path: "scripts",                    code: "NotFound",             says: /which are/ },
-  { path: "run.sh",                     code: "NotFound",             says: /none of its scripts/ },
-  { path: "SKILL.md",                   code: "NotFound",             says: /none of its scripts/ },
+  { path: "run.sh",                     code: "InvalidArguments",     says: /does not lie in a folder "scripts"/ },
+  { path: "SKILL.md",                   code: "InvalidArguments",     says: /does not lie in a folder "scripts"/ },
   { path: "scripts/../run.sh",          code: "PathTraversalBlocked", says: /own "scripts" folder/ },
   { path: "scripts/../../../../x",      code: "PathTraversalBlocked", says: /own "scripts" folder/ },
   { path: "/bin/sh",                    code: "PathTraversalBlocked", says: /own "scripts" folder/ },
   { path: "scripts/out.sh",             code: "InvalidArguments",     says: /outside the allowed roots/ },
-  { path: "scripts/notes.txt",          code: "InvalidArguments",     says: /not executable/ },
+  { path: "scripts/notes.txt",          code: "InvalidArguments",     says: /not a program/ },
 ];
 
 for (const { path, code, says } of REFUSED) {
@@ -327,7 +302,7 @@ for (const { path, code, says } of REFUSED) {
     };
     const { handle, path: base } = await house({ ...PDF, ...more }, { isTrusted: () => true });
 
-    await expect(handle().openScript({ name: "pdf" }, path)).rejects.toMatchObject({
+    await expect(handle().openScript({ name: "pdf" }, { path: path })).rejects.toMatchObject({
       code,
       message: expect.stringMatching(says) as string,
     });
@@ -338,7 +313,7 @@ for (const { path, code, says } of REFUSED) {
 test("no script of a skill runs that nobody trusts", async () => {
   const { handle } = await house(PDF);
 
-  await expect(handle().openScript({ name: "pdf" }, "scripts/fill.sh")).rejects.toMatchObject({
+  await expect(handle().openScript({ name: "pdf" }, { path: "scripts/fill.sh" })).rejects.toMatchObject({
     code: "ToolNotAllowed",
     message: expect.stringMatching(/no person has trusted it/) as string,
   });
@@ -359,7 +334,7 @@ test("what runs is what was trusted: a copy that later changes of the skill do n
     await mkdir(join(cwd, "made"));
     return { exit_code: 0, signal: null, ended_by: "itself", sandbox: "none", changes: NO_CHANGES };
   };
-  const script = await handle(run).openScript({ name: "pdf" }, "./scripts/fill.sh");
+  const script = await handle(run).openScript({ name: "pdf" }, { path: "./scripts/fill.sh" });
   await writeFile(join(path, "root/.agents/skills/pdf/scripts/fill.sh"), "echo evil");
   const options = { timeout_ms: 1000, onOutput: () => {} };
 
@@ -384,7 +359,9 @@ test("a skill that changes between being judged and being copied is not run", as
   };
   const { handle, path } = await house(PDF, { isTrusted });
 
-  await expect(handle().openScript({ name: "pdf" }, "scripts/fill.sh")).rejects.toMatchObject({ code: "Stale" });
+  await expect(handle().openScript({ name: "pdf" }, { path: "scripts/fill.sh" })).rejects.toMatchObject({
+    code: "Stale",
+  });
   expect(await readdir(join(path, "state/runs/run_1/skills"))).toEqual([]);
 });
 
@@ -396,7 +373,7 @@ test("a file that becomes a link out of the roots after it was judged is not cop
   };
   const { handle } = await house({ ...PDF, "outside/fill.sh": "echo 1" }, { isTrusted });
 
-  await expect(handle().openScript({ name: "pdf" }, "scripts/fill.sh")).rejects.toMatchObject({
+  await expect(handle().openScript({ name: "pdf" }, { path: "scripts/fill.sh" })).rejects.toMatchObject({
     code: "Stale",
     message: expect.stringMatching(/outside/) as string,
   });
@@ -421,7 +398,7 @@ test("a program inside the roots is never an interpreter", async () => {
   };
   const call = { run_folder: join(path, "state/runs/run_1"), signal: new AbortController().signal, run };
 
-  const script = await skills.forCall(call).openScript({ name: "pdf" }, "scripts/fill.sh");
+  const script = await skills.forCall(call).openScript({ name: "pdf" }, { path: "scripts/fill.sh" });
   await script.run([], { workdir: "skill", timeout_ms: 1000, onOutput: () => {} });
   script.close();
 

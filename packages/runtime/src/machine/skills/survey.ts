@@ -1,24 +1,26 @@
-import { closeSync, lstatSync, opendirSync } from "node:fs";
+import { closeSync, fstatSync } from "node:fs";
 import { join } from "node:path";
 import type { SkillEntry, SkillFile } from "../../contract/skills.ts";
-import { kindOf, openFolder, procPath, realPathOf } from "../files/handle.ts";
+import { isInside } from "../../paths/inside.ts";
+import { HEAD_BYTES, isInScripts, isPythonModule, waysToRun } from "../../skills/interpreter.ts";
+import type { HowToRun } from "../../skills/interpreter.ts";
+import { openFolder, openHandle, realPathOf } from "../files/handle.ts";
 import { isSystemError, reasonOf } from "../files/system-error.ts";
+import { readNames } from "./read-names.ts";
+import type { Names } from "./read-names.ts";
 import { readSkillFile, UnusableFile } from "./skill-file.ts";
-import type { Judge, ReadOptions } from "./skill-file.ts";
+import type { ReadOptions } from "./skill-file.ts";
+import type { SkillFolder } from "./skill-folders.ts";
 
 /** What one skill may have. Published ones stay far below; a folder that is over this is something else. */
 // oxfmt-ignore
 const LIMITS = {
   skill_md_bytes: 262_144,
+  script_bytes:   262_144, // of a script, what is looked at to tell a module from a program
   files:          500,
   bytes:          33_554_432,
   depth:          12,
 } as const;
-
-/** Made by tools beside the files, and no part of what their author gave away. Neither hashed nor run. */
-const NOT_PART: ReadonlySet<string> = new Set([".git", "__pycache__", ".DS_Store"]);
-
-const SKILL_MD = "SKILL.md";
 
 /** What may still be read for all skills together, so that no workspace makes looking for them endless. */
 export interface Budget {
@@ -26,65 +28,54 @@ export interface Budget {
   bytes: number;
 }
 
+/** A file that can be run, and how. */
+export interface Runnable {
+  readonly file: SkillFile;
+  readonly ways: readonly HowToRun[];
+}
+
 export interface Survey {
   readonly skill_md: SkillFile;
   readonly text: Buffer;
   /** SKILL.md, then the others in the order of their paths. */
   readonly files: readonly SkillFile[];
+  readonly scripts: readonly Runnable[];
+  /** The paths of links that were followed. */
+  readonly links: readonly string[];
   readonly left_out: SkillEntry["left_out"];
 }
 
 interface SurveyOptions {
-  readonly judge: Judge;
   readonly signal: AbortSignal;
   readonly budget: Budget;
 }
 
+type Options = SurveyOptions & SkillFolder;
+
 /** All files together are more than is read. */
 class TooMuch extends Error {}
 
-/**
- * Everything in the folder of a skill, by its real path: hashed, bounded, nothing opened that may not be. Undefined
- * where it has no SKILL.md, and so is no skill.
- */
+/** Everything in the folder of a skill, by its real path: hashed, bounded, nothing opened that may not be. */
 export async function surveySkill(
-  folder: string,
+  folder: SkillFolder,
   options: SurveyOptions,
-): Promise<Survey | { readonly problem: string } | undefined> {
-  if (!hasSkillMd(folder)) return undefined;
-  const { paths, left_out, problem } = listFiles(folder, options.budget);
+): Promise<Survey | { readonly problem: string }> {
+  const all: Options = { ...folder, ...options };
+  const { problem, ...listed } = listFiles(all);
   if (problem !== undefined) return { problem };
   try {
-    return await readFiles(folder, { paths, left_out }, options);
+    return await readFiles(listed, all);
   } catch (error) {
     if (error instanceof TooMuch || error instanceof UnusableFile) return { problem: error.message };
     throw error;
   }
 }
 
-function hasSkillMd(folder: string): boolean {
-  return lstatSync(join(folder, SKILL_MD), { throwIfNoEntry: false }) !== undefined;
-}
-
-async function readFiles(folder: string, { paths, left_out }: Listed, options: SurveyOptions): Promise<Survey> {
-  const take = bytesTaker(options.budget);
-  const pieces: Buffer[] = [];
-  const skill_md = await readSkillMd(folder, { ...options, takeBytes: take, onPiece: (piece) => pieces.push(piece) });
-  const files = [skill_md];
-  for (const path of paths) {
-    if (path === SKILL_MD) continue;
-    options.signal.throwIfAborted();
-    try {
-      files.push(await readSkillFile(folder, path, { ...options, takeBytes: take }));
-    } catch (error) {
-      if (!(error instanceof UnusableFile)) throw error;
-      left_out.push({ path, why: error.message });
-    }
-  }
-  return { skill_md, text: Buffer.concat(pieces), files, left_out };
-}
-
-async function readSkillMd(folder: string, options: ReadOptions): Promise<SkillFile> {
+/** SKILL.md alone. Throws `UnusableFile`. */
+export async function readSkillMd(
+  { real, skill_md, judge }: SkillFolder,
+  options: Omit<ReadOptions, "judge">,
+): Promise<SkillFile> {
   const takeBytes = (bytes: number): void => {
     if (bytes > LIMITS.skill_md_bytes) {
       throw new UnusableFile(`it has ${bytes} bytes, and at most ${LIMITS.skill_md_bytes} are read`);
@@ -92,10 +83,58 @@ async function readSkillMd(folder: string, options: ReadOptions): Promise<SkillF
     options.takeBytes?.(bytes);
   };
   try {
-    return await readSkillFile(folder, SKILL_MD, { ...options, takeBytes });
+    return await readSkillFile(real, skill_md, { ...options, judge, takeBytes });
   } catch (error) {
     throw error instanceof UnusableFile ? new UnusableFile(`its SKILL.md is not read: ${error.message}`, error) : error;
   }
+}
+
+async function readFiles({ paths, links, left_out }: Omit<Listed, "problem">, options: Options): Promise<Survey> {
+  const { real, judge, signal } = options;
+  const takeBytes = bytesTaker(options.budget);
+  const pieces: Buffer[] = [];
+  const skill_md = await readSkillMd(options, { signal, takeBytes, onPiece: (piece) => pieces.push(piece) });
+  const files = [skill_md];
+  const scripts: Runnable[] = [];
+  for (const path of paths) {
+    if (path === skill_md.path) continue;
+    signal.throwIfAborted();
+    const start = isInScripts(path) ? new FileStart() : undefined;
+    try {
+      const onPiece = start === undefined ? {} : { onPiece: (piece: Buffer) => start.take(piece) };
+      const file = await readSkillFile(real, path, { judge, signal, takeBytes, ...onPiece });
+      files.push(file);
+      const runnable = start && runnableOf(file, start.bytes());
+      if (runnable !== undefined) scripts.push(runnable);
+    } catch (error) {
+      if (!(error instanceof UnusableFile)) throw error;
+      left_out.push({ path, why: error.message });
+    }
+  }
+  const used = new Set(files.map(({ path }) => path));
+  const isUsed = (link: string): boolean => used.has(link) || files.some(({ path }) => path.startsWith(`${link}/`));
+  return { skill_md, text: Buffer.concat(pieces), files, scripts, links: links.filter(isUsed), left_out };
+}
+
+/** Keeps the beginning of a file. */
+class FileStart {
+  readonly #pieces: Buffer[] = [];
+  #left: number = LIMITS.script_bytes;
+
+  take(piece: Buffer): void {
+    if (this.#left <= 0) return;
+    this.#pieces.push(Buffer.from(piece.subarray(0, this.#left)));
+    this.#left -= piece.length;
+  }
+
+  bytes(): Buffer {
+    return Buffer.concat(this.#pieces);
+  }
+}
+
+function runnableOf(file: SkillFile, start: Buffer): Runnable | undefined {
+  const ways = waysToRun({ ...file, head: start.subarray(0, HEAD_BYTES) });
+  return "refusal" in ways || isPythonModule(file.path, start.toString("latin1")) ? undefined : { file, ways };
 }
 
 function bytesTaker(budget: Budget): (bytes: number) => void {
@@ -110,47 +149,92 @@ function bytesTaker(budget: Budget): (bytes: number) => void {
 
 interface Listed {
   readonly paths: readonly string[];
+  readonly links: readonly string[];
   readonly left_out: { path: string; why: string }[];
   readonly problem?: string;
 }
 
+interface Subfolder {
+  /** With a "/" at its end, or empty. */
+  readonly below: string;
+  readonly real: string;
+  readonly depth: number;
+}
+
 /** Names first: how many there are is known before anything is read. */
-function listFiles(folder: string, budget: Budget): Listed {
+function listFiles(options: Options): Listed {
+  const { budget, real } = options;
   const paths: string[] = [];
+  const links: string[] = [];
   const left_out: { path: string; why: string }[] = [];
-  const folders = [{ below: "", depth: 0 }];
+  const folders: Subfolder[] = [{ below: "", real, depth: 0 }];
+  const followed = new Set([real]);
   for (let next = folders.shift(); next !== undefined; next = folders.shift()) {
     const { below, depth } = next;
-    const entries = listFolder(folder, below, { most: Math.min(LIMITS.files, budget.files) });
+    const entries = listFolder(next.real, Math.min(LIMITS.files, budget.files));
     if ("why" in entries) {
-      left_out.push({ path: below === "" ? SKILL_MD : below, why: entries.why });
+      left_out.push({ path: below === "" ? options.skill_md : below, why: entries.why });
       continue;
     }
     budget.files -= entries.names.length;
     for (const { name, kind } of entries.names) {
       const path = below + name;
-      if (kind === "directory" && depth < LIMITS.depth) folders.push({ below: `${path}/`, depth: depth + 1 });
-      else if (kind === "directory") left_out.push({ path, why: "it lies too deep" });
-      else if (kind === "other") left_out.push({ path, why: "it is no regular file" });
+      const target =
+        kind === "link" ? linkedFolder(join(next.real, name), next.real, { ...options, followed }) : undefined;
+      if (kind === "link") links.push(path);
+      if (typeof target === "object") left_out.push({ path, why: target.why });
+      else if (kind === "directory" || target !== undefined) {
+        if (depth < LIMITS.depth)
+          folders.push({ below: `${path}/`, real: target ?? join(next.real, name), depth: depth + 1 });
+        else left_out.push({ path, why: "it lies too deep" });
+      } else if (kind === "other") left_out.push({ path, why: "it is not a regular file" });
       else paths.push(path);
     }
     if (paths.length + folders.length > LIMITS.files || (entries.more && budget.files > 0)) {
-      return { paths, left_out, problem: `it has more than ${LIMITS.files} files and folders` };
+      return { paths, links, left_out, problem: `it has more than ${LIMITS.files} files and folders` };
     }
-    if (entries.more) return { paths, left_out, problem: "all skills together have more files than are read" };
+    if (entries.more) return { paths, links, left_out, problem: "all skills together have more files than are read" };
   }
   // By code units, which is the same wherever the digest is made.
-  return { paths: paths.sort((one, other) => (one < other ? -1 : 1)), left_out };
+  return { paths: paths.sort((one, other) => (one < other ? -1 : 1)), links, left_out };
 }
 
-type Names = readonly { readonly name: string; readonly kind: ReturnType<typeof kindOf> }[];
+/**
+ * Where a link to a folder leads, if that may be part of the skill: it stays in the place that the skill was found in,
+ * and is followed once, so that links in a circle end. Undefined: no folder; a file is judged when it is read.
+ */
+function linkedFolder(
+  path: string,
+  from: string,
+  { place, real: top, judge, followed }: Pick<Options, "place" | "real" | "judge"> & { readonly followed: Set<string> },
+): string | { readonly why: string } | undefined {
+  let fd: number;
+  try {
+    fd = openHandle(path);
+  } catch (error) {
+    if (isSystemError(error)) return undefined; // reading it says why
+    throw error;
+  }
+  try {
+    if (!fstatSync(fd).isDirectory()) return undefined;
+    const real = realPathOf(fd);
+    const closed = judge(real);
+    if (closed !== undefined) return { why: closed };
+    if (!isInside(place, real) && !isInside(top, real))
+      return { why: "it leads to a folder outside the folder of skills" };
+    if (isInside(real, from) || followed.has(real))
+      return { why: "it leads to a folder that is part of the skill already" };
+    followed.add(real);
+    return real;
+  } finally {
+    closeSync(fd);
+  }
+}
 
 function listFolder(
-  folder: string,
-  below: string,
-  { most }: { readonly most: number },
+  wanted: string,
+  most: number,
 ): { readonly names: Names; readonly more: boolean } | { readonly why: string } {
-  const wanted = below === "" ? folder : `${folder}/${below.slice(0, -1)}`;
   let fd: number;
   try {
     fd = openFolder(wanted);
@@ -164,20 +248,4 @@ function listFolder(
   } finally {
     closeSync(fd);
   }
-}
-
-/** At most so many entries of an open folder, sorted by name. */
-export function readNames(fd: number, most: number): { readonly names: Names; readonly more: boolean } {
-  const names: { name: string; kind: ReturnType<typeof kindOf> }[] = [];
-  const open = opendirSync(procPath(fd));
-  try {
-    for (let entry = open.readSync(); entry !== null; entry = open.readSync()) {
-      if (NOT_PART.has(entry.name)) continue;
-      if (names.length >= most) return { names, more: true };
-      names.push({ name: entry.name, kind: kindOf(entry) });
-    }
-  } finally {
-    open.closeSync();
-  }
-  return { names: names.sort((one, other) => (one.name < other.name ? -1 : 1)), more: false };
 }
