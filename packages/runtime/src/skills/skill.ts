@@ -86,7 +86,7 @@ function sortFields(values: Readonly<Record<string, unknown>>, warnings: string[
 function readDescription(given: unknown, warnings: string[]): { readonly text: string } | { readonly problem: string } {
   if (given === undefined || given === null) return { problem: '"description" is missing' };
   if (typeof given === "object") return { problem: `"description" has to be text, not ${kindOf(given)}` };
-  const text = String(given);
+  const text = textOf(given);
   if (text.trim() === "") return { problem: '"description" is empty' };
   if (text.length <= MAX_DESCRIPTION) return { text };
   warnings.push(`its description has ${text.length} characters; it is truncated to ${MAX_DESCRIPTION}`);
@@ -105,7 +105,7 @@ const SWITCHES: Readonly<Record<string, boolean>> = {
 /** What is neither yes nor no counts as yes: whoever wrote the name meant to keep the skill from the model. */
 function readSwitch(given: unknown, warnings: string[]): boolean {
   if (given === undefined || typeof given === "boolean") return given ?? false;
-  const word = String(given).toLowerCase();
+  const word = textOf(given).toLowerCase();
   const known = Object.hasOwn(SWITCHES, word) ? SWITCHES[word] : undefined;
   warnings.push(`"disable-model-invocation" has to be true or false, and is read as ${String(known ?? true)}`);
   return known ?? true;
@@ -121,6 +121,11 @@ function readTools(given: unknown): { readonly names: readonly string[] } | { re
   const names = listed.flatMap((each) => splitToolNames(each));
   if (names.length > MAX_TOOLS) return { problem: `"allowed-tools" lists more than ${MAX_TOOLS} names` };
   return { names };
+}
+
+/** A number or a boolean as it is written. */
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function kindOf(value: object): string {
