@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { quote } from "./quote.ts";
 
 const MAX_NAME = 64;
@@ -18,7 +17,7 @@ export interface SkillNames {
 export function namesOf(given: unknown, folder: string): SkillNames {
   const warnings: string[] = [];
   const published = readName(given, folder, warnings);
-  const name = callable(published) ?? callable(folder) ?? `skill-${hash("sha256", folder).slice(0, 8)}`;
+  const name = callable(published) ?? callable(folder) ?? byLetters(folder);
   if (name !== published) {
     const rule = `lower-case letters, digits and single hyphens, at most ${MAX_NAME} characters`;
     warnings.push(`its name ${quote(published)} is not ${rule}; it is called ${quote(name)}`);
@@ -47,4 +46,10 @@ function callable(text: string): string | undefined {
     .slice(0, MAX_NAME)
     .replace(/-$/, "");
   return name === "" ? undefined : name;
+}
+
+/** For a folder without a letter or digit of ASCII: by the numbers of its first letters. */
+function byLetters(folder: string): string {
+  const letters = [...folder].slice(0, 8).map((letter) => letter.codePointAt(0)?.toString(16) ?? "");
+  return ["skill", ...letters].join("-");
 }
