@@ -50,6 +50,6 @@ function callable(text: string): string | undefined {
 
 /** For a folder without a letter or digit of ASCII: by the numbers of its first letters. */
 function byLetters(folder: string): string {
-  const letters = [...folder].slice(0, 8).map((letter) => letter.codePointAt(0)?.toString(16) ?? "");
+  const letters = Array.from(folder.slice(0, 8), (letter) => letter.codePointAt(0)?.toString(16) ?? "");
   return ["skill", ...letters].join("-");
 }
