@@ -47,6 +47,14 @@ export const RECORD_COMMANDS: readonly Command[] = [
     load: async () => (await import("./commands/tasks.ts")).retry,
   },
   {
+    name: "tasks resend",
+    summary: "Send answers again that a blocked chat did not take",
+    args: [{ name: "<task...>", meaning: "the tasks' ids" }],
+    workspace: true,
+    example: "autonous tasks resend task_01k…",
+    load: async () => (await import("./commands/tasks.ts")).resend,
+  },
+  {
     name: "tasks drop",
     summary: "Put dead letters away; their record stays",
     args: [{ name: "<task...>", meaning: "the tasks' ids" }],

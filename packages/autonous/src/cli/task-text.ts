@@ -65,13 +65,16 @@ const MEANING = {
 } as const;
 
 /** Commands to be pasted, each with what it does; none where nothing is left to do. */
-export function nextSteps({ task, approvals, forgotten }: ShownTask): string[][] {
+export function nextSteps({ task, approvals, forgotten, unsent }: ShownTask): string[][] {
   const { task_id, run_id, state, cancel_by, finished_at } = task;
   const isBeingStopped = cancel_by !== null && finished_at === null;
   const possible = isBeingStopped || forgotten !== undefined ? [] : (STEPS[state] ?? []);
   return [
     ...approvals.map(({ request }) => [`autonous approvals show ${request.approval_id}`, "shows what it waits for"]),
     ...possible.map((step) => [`autonous tasks ${step} ${task_id}`, MEANING[step]]),
+    ...(unsent.some(({ kind, next_at }) => kind !== "display" && next_at === null)
+      ? [[`autonous tasks resend ${task_id}`, "sends what was given up again"]]
+      : []),
     ...(state === "queued" || forgotten !== undefined ? [] : [[`autonous events tree ${run_id}`, "shows what it did"]]),
   ];
 }

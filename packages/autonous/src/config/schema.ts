@@ -63,6 +63,8 @@ function kindSchema(kind: Kind): JsonSchema {
   switch (kind.type) {
     case "url":
       return { type: "string", pattern: "^https?://" };
+    case "hours":
+      return { type: "string", pattern: "^\\s*\\d{1,2}:\\d\\d\\s*[-–]\\s*\\d{1,2}:\\d\\d(?:\\s+[\\w+/-]+)?\\s*$" };
     case "ids":
       return { type: "array", items: { type: "integer", minimum: 1 }, minItems: 1 };
     case "secret":

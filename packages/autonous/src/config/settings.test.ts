@@ -69,6 +69,8 @@ const TEXTS = [
   { name: "telegram_allowed_users", text: "0",        gives: { problem: "has to be a list of whole numbers above 0" } },
   { name: "telegram_api_root",  text: "localhost:1",  gives: { problem: 'has to be an address that begins with http:// or https://, not "localhost:1"' } },
   { name: "telegram_api_root",  text: "http://[::1]:1", gives: { value: "http://[::1]:1" } },
+  { name: "telegram_quiet_hours", text: "22:00-07:00", gives: { value: "22:00-07:00" } },
+  { name: "telegram_quiet_hours", text: "at night",   gives: { problem: 'has to be hours such as "22:00-07:00" or "22:00-07:00 Europe/Berlin", not "at night"' } },
   { name: "telegram_token",     text: " 1:abc ",      gives: { value: "1:abc" } },
   { name: "telegram_token",     text: "",             gives: { problem: "is empty; leave it out, or set it" } },
   { name: "telegram_token",     text: "1:a b",        gives: { problem: "holds a space, or what is no plain character" } },

@@ -1,3 +1,4 @@
+import { readHours } from "./hours.ts";
 import { DEFAULTS, machineLimits, PROFILE_NAMES, SANDBOX_MODES } from "@autonous/runtime";
 
 /** What a setting may be, and how its text is read. */
@@ -10,6 +11,8 @@ export type Kind =
   | { readonly type: "ids" }
   /** `http:` or `https:`. */
   | { readonly type: "url" }
+  /** A part of every day: `22:00-07:00`, with a time zone behind it where one is meant. */
+  | { readonly type: "hours" }
   /** The strictest first. */
   | { readonly type: "choice"; readonly of: readonly string[] }
   /** One of these words, or a whole number. */
@@ -99,6 +102,7 @@ export const SETTINGS = {
   telegram_allowed_users:   { variable: "AUTONOUS_TELEGRAM_ALLOWED_USERS",   kind: { type: "ids" },                                   default: undefined,                           project: "never",    meaning: "Whom the bot listens to: numeric Telegram user ids, separated by commas. Nobody where it is not set" },
   telegram_groups:          { variable: "AUTONOUS_TELEGRAM_GROUPS",          kind: { type: "choice", of: ["addressed", "all"] },      default: "addressed",                         project: "never",    meaning: "Messages of allowed users that the bot reads in groups: `addressed` (mentions, replies to the bot, its own commands) or `all`" },
   telegram_api_root:        { variable: "AUTONOUS_TELEGRAM_API_ROOT",        kind: { type: "url" },                                   default: "https://api.telegram.org",          project: "never",    meaning: "Where the Bot API is: Telegram's own, a Bot API server of one's own, or an emulator" },
+  telegram_quiet_hours:     { variable: "AUTONOUS_TELEGRAM_QUIET_HOURS",     kind: { type: "hours" },                                 default: undefined,                           project: "never",    meaning: "Hours in which Telegram messages are sent without a sound, questions too; nothing is delayed: `22:00-07:00`, in the time zone of the machine, or `22:00-07:00 Europe/Berlin`" },
   tg_pending_window_seconds: { variable: "TG_PENDING_WINDOW_SECONDS",        kind: { type: "number", min: 1, max: DAY_SECONDS },      default: 600,                                 project: "never",    meaning: "How old a Telegram message may be when the service gets to see it" },
   tg_pending_max_messages:  { variable: "TG_PENDING_MAX_MESSAGES",           kind: { type: "number", min: 1, max: 1000 },             default: 50,                                  project: "never",    meaning: "How many Telegram messages that came while the service was away are taken, the newest" },
   telegram_max_files:       { variable: "AUTONOUS_TELEGRAM_MAX_FILES",       kind: { type: "number", min: 0, max: 100 },              default: 10,                                  project: "never",    meaning: "Files that are taken of one Telegram message, at most; 0: none" },
@@ -227,6 +231,12 @@ export function checkValue(
       return typeof value === "string" && /^https?:\/\/[^/\s]+/.test(value) && URL.canParse(value)
         ? { value }
         : { problem: `has to be an address that begins with http:// or https://, not ${JSON.stringify(value)}` };
+    case "hours":
+      return typeof value === "string" && readHours(value) !== undefined
+        ? { value }
+        : {
+            problem: `has to be hours such as "22:00-07:00" or "22:00-07:00 Europe/Berlin", not ${JSON.stringify(value)}`,
+          };
     case "number":
       return isWithin(value, kind)
         ? { value }

@@ -1,4 +1,6 @@
 import { createRuntime, splitRootsOf } from "@autonous/runtime";
+import type { TelegramOptions } from "../channels/telegram/channel.ts";
+import { readHours } from "../config/hours.ts";
 import { loadConfiguration } from "../config/load.ts";
 import { withProject } from "../config/project.ts";
 import { toolMemory } from "../store/tool-memory.ts";
@@ -18,6 +20,7 @@ export async function openTelegramChannel(context: ServiceContext): Promise<Open
       api_root,
       allowed_users,
       groups: settings.telegram_groups,
+      ...quietHours(settings.telegram_quiet_hours),
       pending_window_seconds: settings.tg_pending_window_seconds,
       pending_max_messages: settings.tg_pending_max_messages,
       state_dir,
@@ -31,6 +34,11 @@ export async function openTelegramChannel(context: ServiceContext): Promise<Open
   } catch (error) {
     throw error instanceof BadToken ? new CannotServe(error.message) : error;
   }
+}
+
+function quietHours(text: string | undefined): Pick<TelegramOptions, "quiet_hours"> {
+  const quiet_hours = text === undefined ? undefined : readHours(text);
+  return quiet_hours === undefined ? {} : { quiet_hours };
 }
 
 /** What a task is offered, as it would be now. */

@@ -1,6 +1,7 @@
 import type { AttachedFile } from "@autonous/runtime";
 import { appendTaskEvent } from "./append-events.ts";
 import type { Database, Queries } from "./database.ts";
+import { givenUpOf } from "./resend-task.ts";
 import { putRow } from "./put-outgoing.ts";
 import type { Outbox, Outgoing, OutboxRow, Task } from "./store.ts";
 import { auditGivenUp, auditReply } from "./task-audit.ts";
@@ -58,6 +59,7 @@ export function createOutbox(database: Database, clock: () => number): Outbox {
         const row = await queries.one<StoredContent>(GIVE_UP, [error, now, id]);
         if (row !== undefined) await auditGivenUp(queries, row.task_id, { ...row, error, now });
       }),
+    givenUp: (of) => database.read("look for what was given up", (queries) => givenUpOf(queries, of)),
     nextDueAt: (channel) =>
       database.read("look when something is to be sent", async (queries) => {
         const due: number[] = [];

@@ -28,6 +28,11 @@ export interface OutboxRow {
   readonly created_at: number;
 }
 
+export interface GivenUpAnswer {
+  readonly task_id: string;
+  readonly kind: Exclude<Outgoing["kind"], "display">;
+}
+
 export interface Outbox {
   /**
    * What is to be sent and due, in order within each chat; first the first of every chat, then the second of every chat.
@@ -40,6 +45,8 @@ export interface Outbox {
   markFailed(id: number, failure: { readonly error: string; readonly next_at: number }): Promise<void>;
   /** It can never be taken (the chat is gone). What stands behind it goes on. */
   giveUp(id: number, error: string): Promise<void>;
+  /** What was given up in a chat and somebody waits for, oldest first. `tasks.resend` sends it again. */
+  givenUp(of: { readonly channel: string; readonly chat: string }): Promise<readonly GivenUpAnswer[]>;
   /** When the next one is due, over all channels unless one is named; null: none waits. */
   nextDueAt(channel?: string): Promise<number | null>;
   /** What the channel gave for the question of this approval. */

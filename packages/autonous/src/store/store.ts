@@ -17,7 +17,7 @@ import type { Revisions } from "./revisions.ts";
 import type { TaskState, WorkingState } from "./task-states.ts";
 
 export type { ForgottenRun, OldRun, Upkeep } from "./kept-runs.ts";
-export type { Outbox, OutboxRow, Outgoing, ShownMessage } from "./outgoing.ts";
+export type { GivenUpAnswer, Outbox, OutboxRow, Outgoing, ShownMessage } from "./outgoing.ts";
 
 /**
  * What the others ask of the store. Every method is one whole transaction: when it returns, what it did survives kill
@@ -228,6 +228,8 @@ export interface Tasks {
   cancel(task_id: string, by: string): Promise<TaskAnswer | undefined>;
   /** Puts one that failed, was given up or cancelled back into the queue, behind what waits in its chat. */
   retry(task_id: string, by: string): Promise<TaskAnswer | undefined>;
+  /** Sends what was given up again: the answer, files and open questions. */
+  resend(task_id: string, by: string): Promise<TaskAnswer | undefined>;
   /** A dead letter that nobody will look at again. Its record stays. */
   drop(task_id: string, by: string): Promise<TaskAnswer | undefined>;
 }

@@ -50,6 +50,15 @@ interface GivenUp {
 
 const NAMES = { text: "the reply", file: "a file", approval: "a question", display: "a message" } as const;
 
+/** Nor this: the answer was recorded when it was made. */
+export async function auditResent(
+  queries: Queries,
+  task_id: string,
+  { by, now }: { readonly by: string; readonly now: number },
+): Promise<void> {
+  await queries.run(INSERT, [task_id, "reply", `sent again by ${by}`, now]);
+}
+
 /** No event says this either: nothing was done, and the record of the run may be at its end. */
 export async function auditGivenUp(
   queries: Queries,

@@ -2,6 +2,7 @@ import type { Database, Queries } from "./database.ts";
 import { findTask, TASK_COLUMNS } from "./find-task.ts";
 import { OF_LANE } from "./lane-chain.ts";
 import { outgoingOf } from "./outgoing-of.ts";
+import { resendTask } from "./resend-task.ts";
 import { cancelTask, dropTask, retryTask } from "./stop-task.ts";
 import type { AuditRow, QueueCounts, Task, TaskFilter, TaskPage, Tasks } from "./store.ts";
 import { isOver, TASK_STATE_NAMES } from "./task-states.ts";
@@ -24,6 +25,10 @@ export function createTasks(database: Database, clock: () => number): Tasks {
     retry: (task_id, by) =>
       database.transaction(`put task "${task_id}" back into the queue`, (queries) =>
         retryTask(queries, { task_id, by, now: clock() }),
+      ),
+    resend: (task_id, by) =>
+      database.transaction(`send the answer of task "${task_id}" again`, (queries) =>
+        resendTask(queries, { task_id, by, now: clock() }),
       ),
     drop: (task_id, by) =>
       database.transaction(`drop task "${task_id}"`, (queries) => dropTask(queries, { task_id, by, now: clock() })),

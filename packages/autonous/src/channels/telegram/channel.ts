@@ -11,6 +11,9 @@ import { Progress } from "./talk/progress.ts";
 import { Questions } from "./talk/questions.ts";
 import { monotonic } from "./api/rate-limit.ts";
 import type { RateLimit } from "./api/rate-limit.ts";
+import { MovedChats } from "./moved-chats.ts";
+import { isQuietAt } from "./outgoing/quiet-hours.ts";
+import type { QuietHours } from "./outgoing/quiet-hours.ts";
 import { createCommander } from "./outgoing/send.ts";
 import { Strangers, takeIncoming } from "./incoming/take.ts";
 
@@ -22,6 +25,8 @@ export interface TelegramOptions {
   readonly groups: GroupMode;
   readonly pending_window_seconds: number;
   readonly pending_max_messages: number;
+  /** Hours in which nothing that is sent makes a sound. */
+  readonly quiet_hours?: QuietHours;
   readonly state_dir: string;
   readonly store: Store;
   /** Rings whenever something was recorded. */
@@ -50,7 +55,18 @@ const LAST_WORDS_MS = 3000;
 export async function openTelegram(options: TelegramOptions): Promise<Telegram> {
   const { store, bell, onTask, redact, listTools, log, clock = Date.now } = options;
   const rate = options.rate === undefined ? {} : { rate: options.rate };
-  const client = new TelegramClient({ token: options.token, api_root: options.api_root, log, ...rate });
+  const moved = new MovedChats(store, clock);
+  await moved.load();
+  const { quiet_hours } = options;
+  const quiet = quiet_hours === undefined ? {} : { isQuiet: () => isQuietAt(quiet_hours, clock()) };
+  const client = new TelegramClient({
+    token: options.token,
+    api_root: options.api_root,
+    log,
+    moved,
+    ...quiet,
+    ...rate,
+  });
   const asked = await askForBot(client);
   if ("problem" in asked) log(`${asked.problem}. It is tried again until it can be`);
   const allowed: ReadonlySet<number> = new Set(options.allowed_users);
@@ -67,8 +83,9 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
     window_ms: options.pending_window_seconds * 1000,
     max_messages: options.pending_max_messages,
     bot: "bot" in asked ? asked.bot : undefined,
+    onUpdate: (update) => moved.notice(update),
     take: (incoming, bot_id) =>
-      takeIncoming(incoming, {
+      takeIncoming(moved.translate(incoming), {
         ...common,
         bot_id,
         strangers,
@@ -81,7 +98,7 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
   const progress = new Progress({ store, client, clock: monotonic });
   const running = [poller.run(stopped.signal), followEvents(stopped.signal, { store, bell, progress, questions, log })];
   return {
-    commander: createCommander({ store, client, questions, state_dir: options.state_dir }),
+    commander: createCommander({ store, client, moved, questions, state_dir: options.state_dir }),
     async close() {
       stopped.abort();
       bell.ring();

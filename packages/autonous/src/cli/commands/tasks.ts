@@ -98,17 +98,23 @@ export async function retry(input: CommandInput): Promise<ExitCode> {
   return await act(input, "retry");
 }
 
+/** `autonous tasks resend`. */
+export async function resend(input: CommandInput): Promise<ExitCode> {
+  return await act(input, "resend");
+}
+
 /** `autonous tasks drop`. */
 export async function drop(input: CommandInput): Promise<ExitCode> {
   return await act(input, "drop");
 }
 
-type Action = "cancel" | "retry" | "drop";
+type Action = "cancel" | "retry" | "resend" | "drop";
 
 /** What is said of each task, by what was asked and what became of it. */
 const SAID: Readonly<Record<Action, Readonly<Record<"done" | "stopping", string>>>> = {
   cancel: { done: "was cancelled", stopping: "is stopped as soon as its worker sees it, within a second or so" },
   retry: { done: "is in the queue again", stopping: "is in the queue again" },
+  resend: { done: "is sent again", stopping: "is sent again" },
   drop: { done: "was dropped; its record stays", stopping: "was dropped; its record stays" },
 };
 
@@ -132,7 +138,7 @@ async function act(input: CommandInput, action: Action): Promise<ExitCode> {
   for (const answer of answers) print.note(inWords(answer, action));
   if (missing.length > 0) print.note(noTask(missing).message);
   const taken = answers.filter(({ outcome }) => outcome !== "refused").length;
-  if (action === "retry" && taken > 0 && !isStateFolderLocked(findWorkplace(input).state_dir))
+  if ((action === "retry" || action === "resend") && taken > 0 && !isStateFolderLocked(findWorkplace(input).state_dir))
     print.note(`No service runs here: ${taken === 1 ? "it is" : "they are"} done when one is started`);
   if (missing.length > 0) return EXIT.used_wrongly;
   return taken === answers.length ? EXIT.done : EXIT.failed;

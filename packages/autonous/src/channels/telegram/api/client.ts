@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Api } from "grammy";
+import type { MovedChats } from "../moved-chats.ts";
 import { busyMs, failureOf, TelegramFailure } from "./failure.ts";
 import { nodeFetch } from "./fetch.ts";
 import { monotonic, RateLimit } from "./rate-limit.ts";
@@ -11,7 +12,14 @@ export interface ClientOptions {
   readonly clock?: () => number;
   readonly log: (line: string) => void;
   readonly rate?: RateLimit;
+  /** Groups that got new numbers. */
+  readonly moved?: Pick<MovedChats, "current" | "record">;
+  /** Whether phones are to stay quiet now. */
+  readonly isQuiet?: () => boolean;
 }
+
+/** Messages; what is only changed makes no sound. */
+const SENDS = /^(?:send(?!ChatAction)|copy|forward)/;
 
 type Signal = NonNullable<Parameters<Api["getMe"]>[0]>;
 type Work<Result> = (api: Api, signal: Signal) => Promise<Result>;
@@ -50,7 +58,7 @@ export class TelegramClient {
   #downUntil = 0;
 
   constructor(options: ClientOptions) {
-    const { clock = monotonic, log, rate = new RateLimit({ clock }) } = options;
+    const { clock = monotonic, log, rate = new RateLimit({ clock }), moved, isQuiet = () => false } = options;
     this.#options = { clock, log };
     this.rate = rate;
     this.#api = new Api(options.token, {
@@ -62,7 +70,19 @@ export class TelegramClient {
       const { chat_id } = payload as { readonly chat_id?: unknown };
       const what = typeof chat_id === "number" ? chat_id : method;
       this.#checkHeld(what);
-      const answer = await previous(method, payload, signal);
+      const sent = (chat: number | undefined): typeof payload => ({
+        ...payload,
+        ...(chat === undefined ? {} : { chat_id: chat }),
+        ...(SENDS.test(method) && isQuiet() ? { disable_notification: true } : {}),
+      });
+      const chat = typeof chat_id === "number" ? chat_id : undefined;
+      const now = chat === undefined ? undefined : (moved?.current(chat) ?? chat);
+      let answer = await previous(method, sent(now), signal);
+      const to = answer.ok ? undefined : answer.parameters?.migrate_to_chat_id;
+      if (now !== undefined && to !== undefined && moved !== undefined) {
+        await moved.record(now, to); // what follows goes there at once, also after a restart
+        answer = await previous(method, sent(to), signal);
+      }
       if (!answer.ok && answer.error_code === 429) this.rate.hold(what, busyMs(answer.parameters?.retry_after));
       return answer;
     });

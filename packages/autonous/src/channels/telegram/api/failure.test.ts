@@ -30,12 +30,11 @@ for (const { code, description, kind } of REFUSALS) {
   });
 }
 
-test("how long to wait, and where a group went, are facts of the failure", () => {
+test("how long to wait is a fact of the failure", () => {
   const failureWith = (error_code: number, parameters: object) =>
     failureOf(new GrammyError("", { ok: false, error_code, description: "", parameters }, "sendMessage", {}));
   expect(failureWith(429, { retry_after: 3 })).toMatchObject({ kind: "busy", retryAfterMs: 3000 });
   expect(failureWith(429, {})).toMatchObject({ kind: "busy", retryAfterMs: 5000 });
-  expect(failureWith(400, { migrate_to_chat_id: -100 })).toMatchObject({ kind: "refused", movedTo: -100 });
 });
 
 test("a network failure is told by its code and never by its message, which has the address", () => {

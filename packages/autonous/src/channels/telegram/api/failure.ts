@@ -18,8 +18,6 @@ export type FailureKind =
 interface FailureFacts {
   readonly kind: FailureKind;
   readonly retryAfterMs?: number;
-  /** A group that has a new number. */
-  readonly movedTo?: number;
   /** The time that we gave it was over. */
   readonly isLate?: boolean;
 }
@@ -28,15 +26,13 @@ interface FailureFacts {
 export class TelegramFailure extends Error {
   readonly kind: FailureKind;
   readonly retryAfterMs: number | undefined;
-  readonly movedTo: number | undefined;
   readonly isLate: boolean;
 
-  constructor(message: string, { kind, retryAfterMs, movedTo, isLate = false }: FailureFacts) {
+  constructor(message: string, { kind, retryAfterMs, isLate = false }: FailureFacts) {
     super(message);
     this.name = "TelegramFailure";
     this.kind = kind;
     this.retryAfterMs = retryAfterMs;
-    this.movedTo = movedTo;
     this.isLate = isLate;
   }
 }
@@ -76,13 +72,12 @@ export function failureOf(error: unknown): TelegramFailure {
 function refusalOf({ method, error_code, description, parameters }: GrammyError): TelegramFailure {
   const message = `Telegram did not take ${method} (${error_code}: ${description})`;
   if (!isRefusal(error_code)) return new TelegramFailure(message, { kind: "unreachable" });
-  const { retry_after, migrate_to_chat_id } = parameters;
+  const { retry_after } = parameters;
   const isGone = error_code === 400 && GONE.test(description);
   const kind = isGone ? "gone" : (KINDS[error_code] ?? "refused");
   return new TelegramFailure(message, {
     kind,
     ...(kind === "busy" ? { retryAfterMs: busyMs(retry_after) } : {}),
-    ...(migrate_to_chat_id === undefined ? {} : { movedTo: migrate_to_chat_id }),
   });
 }
 

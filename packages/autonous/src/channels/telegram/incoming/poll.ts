@@ -19,6 +19,8 @@ export interface PollOptions {
   readonly redact: (text: string) => string;
   readonly allowed: ReadonlySet<number>;
   readonly groups: GroupMode;
+  /** Before it is read. */
+  readonly onUpdate?: (update: Update) => Promise<void>;
   readonly window_ms: number;
   readonly max_messages: number;
   /** Undefined: Telegram could not be asked yet. */
@@ -101,6 +103,7 @@ export class Poller {
     else
       for (const update of updates) {
         if (client.closing.aborted || stopped.aborted) return;
+        await this.#options.onUpdate?.(update);
         await this.#take(update.update_id, this.#read(update, bot), bot);
         this.#pass(update.update_id);
       }
@@ -145,7 +148,10 @@ export class Poller {
   }
 
   async #catchUp(updates: readonly Update[], { backlog, bot, isAll }: CatchingUp): Promise<void> {
-    for (const update of updates) backlog.add(update.update_id, this.#read(update, bot));
+    for (const update of updates) {
+      await this.#options.onUpdate?.(update);
+      backlog.add(update.update_id, this.#read(update, bot));
+    }
     if (!isAll) await backlog.keep();
     else {
       for (const incoming of backlog.incoming) await this.#take(incoming.update_id, incoming, bot);

@@ -6,6 +6,7 @@ import type { CommandParts } from "../talk/commands.ts";
 import { writeOrigin } from "../origin.ts";
 import { laneOf } from "../address.ts";
 import type { Incoming, Pressed, Written } from "./read-update.ts";
+import { tellUndelivered } from "../outgoing/undelivered.ts";
 import { showPlain } from "../outgoing/show.ts";
 
 export interface TakeParts extends CommandParts {
@@ -27,6 +28,7 @@ export async function takeIncoming(incoming: Incoming, parts: TakeParts): Promis
   }
   if (incoming.isUnaddressed === true) return;
   if (!parts.allowed.has(incoming.user)) return parts.strangers.answer(incoming, parts.client);
+  await tellUndelivered(incoming, parts);
   const { unread, update_id, user } = incoming;
   const text = taskText(incoming);
   if (unread !== undefined && incoming.isPrivate) showPlain(parts.client, incoming, onlyText(unread, text));

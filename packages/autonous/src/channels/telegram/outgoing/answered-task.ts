@@ -12,10 +12,11 @@ export interface AnsweredTask {
 /** So many of the last events of a task hold the reply that became its answer. */
 const LAST_EVENTS = 50;
 
-export async function answeredTask(store: Store, { task_id }: OutboxRow): Promise<AnsweredTask> {
+/** `movedAt`: when the chat got another number, and its messages with it. */
+export async function answeredTask(store: Store, { task_id }: OutboxRow, movedAt = 0): Promise<AnsweredTask> {
   const task = (await store.tasks.get(task_id))?.task;
   if (task === undefined) return { isMarkdown: false };
-  const message_id = originOf(task)?.message_id;
+  const message_id = task.created_at < movedAt ? undefined : originOf(task)?.message_id;
   const isAnswer = task.state === "done" || task.state === "reply_sent";
   const isMarkdown = isAnswer && isOfModel(await lastProvider(store, task_id));
   return { isMarkdown, ...(message_id === undefined ? {} : { message_id }) };

@@ -156,7 +156,7 @@ test("a file that takes too long again and again is told of instead, and what fo
   const client = clientOf(place);
   const common = { store, client, allowed: new Set<number>(), clock: Date.now };
   const questions = new Questions({ ...common, onTask: () => undefined, onAnswer: () => undefined });
-  const commander = createCommander({ store, client, questions, state_dir, fileMs: () => 50 });
+  const commander = createCommander({ store, client, questions, state_dir, fileMs: () => 400 });
   mkdirSync(join(state_dir, "runs/run_1"), { recursive: true });
   writeFileSync(join(state_dir, "runs/run_1/a.txt"), "content");
   const file = {

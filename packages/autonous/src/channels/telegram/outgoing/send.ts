@@ -11,6 +11,7 @@ import { sendAsFile, sendFile } from "./send-file.ts";
 import { sendParts } from "./sending.ts";
 import type { Memory, Receipt, Sending, SendParts } from "./sending.ts";
 import { BETWEEN, countJoined, isShown, LOUD, shownText } from "./shown-text.ts";
+import { noteUndelivered } from "./undelivered.ts";
 import { MESSAGE_LIMIT, splitText } from "./split-text.ts";
 
 /** Telegram's side of the outbox. */
@@ -24,22 +25,28 @@ export function createCommander(given: SendParts): Commander {
       const to = addressOf(row.chat);
       if (to === undefined) throw new NotSent(`"${row.chat}" is not a Telegram chat`, { forGood: true });
       try {
-        const task = await answeredTask(parts.store, row);
+        const task = await answeredTask(parts.store, row, parts.moved?.movedAt(to.chat));
         return await sendTo({ row, joined, content: row.content, to, task, parts, memory });
       } catch (error) {
-        throw error instanceof TelegramFailure ? notSent(error) : error;
+        if (!(error instanceof TelegramFailure)) throw error;
+        const isMissed = row.content.kind === "text" || row.content.kind === "file";
+        if (error.kind === "gone" && isMissed) await noteUndelivered(parts.store, row.chat);
+        throw notSent(error);
       }
     },
   };
 }
 
-/** A group that became a larger one has a new number, which Telegram gives with its refusal. */
+const NO_TOPIC = /message thread not found|TOPIC_(?:CLOSED|DELETED|ID_INVALID)/i;
+
+/** What was asked in a topic that is closed or deleted by now is answered in the group itself. */
 async function sendTo(sending: Sending): Promise<Receipt> {
+  const { to } = sending;
   try {
     return await sendContent(sending);
   } catch (error) {
-    if (!(error instanceof TelegramFailure) || error.movedTo === undefined) throw error;
-    return await sendContent({ ...sending, to: { ...sending.to, chat: error.movedTo } });
+    if (!(error instanceof TelegramFailure) || to.thread === undefined || !NO_TOPIC.test(error.message)) throw error;
+    return await sendContent({ ...sending, to: { chat: to.chat } });
   }
 }
 

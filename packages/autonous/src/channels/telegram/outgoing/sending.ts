@@ -2,6 +2,7 @@ import { laneOf } from "../address.ts";
 import type { Address } from "../address.ts";
 import type { TelegramClient } from "../api/client.ts";
 import type { Outgoing, OutboxRow, Store } from "../../../store/store.ts";
+import type { MovedChats } from "../moved-chats.ts";
 import type { Questions } from "../talk/questions.ts";
 import type { AnsweredTask } from "./answered-task.ts";
 import { plainText } from "./rich-text.ts";
@@ -12,6 +13,7 @@ export interface SendParts {
   readonly store: Store;
   readonly client: TelegramClient;
   readonly questions: Questions;
+  readonly moved?: Pick<MovedChats, "movedAt">;
   /** The files that are sent lie in the runs' folders. */
   readonly state_dir: string;
   /** How long a file of so many bytes may take. */
@@ -39,7 +41,7 @@ export interface Sending<Content extends Outgoing = Outgoing> {
   readonly content: Content;
   readonly to: Address;
   readonly task: AnsweredTask;
-  readonly parts: Required<SendParts>;
+  readonly parts: SendParts & Required<Pick<SendParts, "fileMs">>;
   readonly memory: Memory;
   /** Whether the phone of the person stays quiet. */
   readonly silent?: boolean;

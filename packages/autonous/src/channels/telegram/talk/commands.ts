@@ -5,6 +5,7 @@ import type { TaskState } from "../../../store/task-states.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { laneOf, personOf } from "../address.ts";
 import type { Written } from "../incoming/read-update.ts";
+import { resendUndelivered } from "../outgoing/undelivered.ts";
 import { showPlain } from "../outgoing/show.ts";
 
 export interface CommandParts {
@@ -39,6 +40,7 @@ const COMMANDS = {
   tasks:  { meaning: "The last tasks of this chat",                                  run: tasks },
   cancel: { meaning: "Stop the task in hand, or the one named: /cancel <id>",        run: cancel },
   retry:  { meaning: "Do a task again that failed or was stopped: /retry <id>",      run: retry },
+  resend: { meaning: "Send answers again that this chat did not get",                run: ({ written, parts }) => resendUndelivered(written, parts) },
   tools:  { meaning: "What the agent can do here",                                   run: tools },
   help:   { meaning: "What can be said here",                                        run: help },
   start:  { meaning: "The same", hidden: true,                                       run: help },

@@ -1,0 +1,51 @@
+import type { Store } from "../../../store/store.ts";
+import { laneOf, personOf } from "../address.ts";
+import type { Address } from "../address.ts";
+import type { TelegramClient } from "../api/client.ts";
+import { showPlain } from "./show.ts";
+
+interface Parts {
+  readonly store: Store;
+  readonly client: TelegramClient;
+}
+
+/** The chat could not be written to: whoever writes there next is told what they did not get. */
+const KEY = "telegram:undelivered:";
+const NOT_TOLD = "not told";
+
+export async function noteUndelivered(store: Store, lane: string): Promise<void> {
+  await store.kv.set(`${KEY}${lane}`, NOT_TOLD);
+}
+
+/** Says once, in a chat that takes messages again, that answers are missing. Throws when the store does. */
+export async function tellUndelivered(to: Address & { readonly text: string }, parts: Parts): Promise<void> {
+  const { store, client } = parts;
+  const lane = laneOf(to);
+  if ((await store.kv.get(`${KEY}${lane}`)) !== NOT_TOLD || /^\/resend\b/i.test(to.text)) return;
+  const count = await countAnswers(store, lane);
+  if (count === 0) return; // the record is not written yet, or they were sent again by other means
+  const what = count === 1 ? "1 answer or file was" : `${count} answers and files were`;
+  showPlain(
+    client,
+    to,
+    `${what} not delivered here, because this chat could not be reached. /resend sends them again.`,
+  );
+  await store.kv.set(`${KEY}${lane}`, "");
+}
+
+/** Puts what was given up in this chat back into its outbox. Gives what to say. */
+export async function resendUndelivered(to: Address & { readonly user: number }, { store }: Parts): Promise<string> {
+  const lane = laneOf(to);
+  const given = await store.outbox.givenUp({ channel: "telegram", chat: lane });
+  const count = await countAnswers(store, lane);
+  for (const task_id of new Set(given.map((each) => each.task_id)))
+    await store.tasks.resend(task_id, personOf(to.user));
+  await store.kv.set(`${KEY}${lane}`, "");
+  if (count === 0) return "Everything was delivered here.";
+  return count === 1 ? "Sending 1 answer or file again." : `Sending ${count} answers and files again.`;
+}
+
+async function countAnswers(store: Store, lane: string): Promise<number> {
+  const given = await store.outbox.givenUp({ channel: "telegram", chat: lane });
+  return given.filter(({ kind }) => kind !== "approval").length;
+}
