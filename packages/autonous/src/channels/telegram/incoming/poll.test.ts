@@ -245,6 +245,7 @@ test("the menu of the apps has the commands", async () => {
     "tasks",
     "cancel",
     "retry",
+    "resend",
     "tools",
     "help",
   ]);
