@@ -61,6 +61,7 @@ export async function scratchPlace(options: FakeTelegramOptions = {}): Promise<P
       groups: "addressed",
       pending_window_seconds: 600,
       pending_max_messages: 50,
+      files: { max_files: 10, max_file_bytes: 20_000_000 },
       state_dir,
       store,
       bell,

@@ -8,6 +8,8 @@ import type { OpenChannel } from "./channels.ts";
 import { CannotServe } from "./context.ts";
 import type { ServiceContext } from "./context.ts";
 
+const MEGABYTE = 1_000_000;
+
 /** Telegram, where a token is set. */
 export async function openTelegramChannel(context: ServiceContext): Promise<OpenChannel | undefined> {
   const { settings, store, bell, onTask, redact, state_dir, logger } = context;
@@ -23,6 +25,10 @@ export async function openTelegramChannel(context: ServiceContext): Promise<Open
       ...quietHours(settings.telegram_quiet_hours),
       pending_window_seconds: settings.tg_pending_window_seconds,
       pending_max_messages: settings.tg_pending_max_messages,
+      files: {
+        max_files: settings.telegram_max_files,
+        max_file_bytes: settings.telegram_max_file_megabytes * MEGABYTE,
+      },
       state_dir,
       store,
       bell,

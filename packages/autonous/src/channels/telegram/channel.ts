@@ -15,6 +15,10 @@ import { MovedChats } from "./moved-chats.ts";
 import { isQuietAt } from "./outgoing/quiet-hours.ts";
 import type { QuietHours } from "./outgoing/quiet-hours.ts";
 import { createCommander } from "./outgoing/send.ts";
+import { Downloads } from "./incoming/downloads.ts";
+import type { DownloadsOptions } from "./incoming/downloads.ts";
+import type { FileLimits } from "./incoming/file-limits.ts";
+import { Gather } from "./incoming/gather.ts";
 import { Strangers, takeIncoming } from "./incoming/take.ts";
 
 export interface TelegramOptions {
@@ -27,6 +31,10 @@ export interface TelegramOptions {
   readonly pending_max_messages: number;
   /** Hours in which nothing that is sent makes a sound. */
   readonly quiet_hours?: QuietHours;
+  /** What is taken of files that people send. */
+  readonly files: FileLimits;
+  /** How long a task waits for messages that may belong to it. Default: a second. */
+  readonly quiet_ms?: number;
   readonly state_dir: string;
   readonly store: Store;
   /** Rings whenever something was recorded. */
@@ -75,6 +83,7 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
   const common = { store, client, allowed, clock, onTask };
   const questions = new Questions({ ...common, onAnswer: () => bell.ring() });
   const strangers = new Strangers(clock);
+  const { gather, downloads } = await openGather(options, common);
   const poller = new Poller({
     ...common,
     log,
@@ -89,6 +98,7 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
         ...common,
         bot_id,
         strangers,
+        gather,
         listTools,
         press: (pressed) => questions.press(pressed),
         answer: (written) => questions.reply(written),
@@ -102,10 +112,26 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
     async close() {
       stopped.abort();
       bell.ring();
+      await downloads.close();
       await client.close(LAST_WORDS_MS);
       await Promise.all(running);
     },
   };
+}
+
+type GatherParts = Pick<DownloadsOptions, "store" | "client" | "clock" | "onTask">;
+
+/** What puts messages into the queue, and what gets their files. */
+async function openGather(
+  { files: limits, state_dir, quiet_ms, redact, log }: TelegramOptions,
+  common: GatherParts,
+): Promise<{ readonly gather: Gather; readonly downloads: Downloads }> {
+  const onFiles = (task_id: string, quiet_until: number): void => downloads.add(task_id, quiet_until);
+  const quiet = quiet_ms === undefined ? {} : { quiet_ms };
+  const gather = new Gather({ ...common, redact, limits, onFiles, ...quiet });
+  const downloads = new Downloads({ ...common, log, state_dir, limits, inLine: (work) => gather.inLine(work) });
+  await downloads.open();
+  return { gather, downloads };
 }
 
 const ASK_MS = 5000;

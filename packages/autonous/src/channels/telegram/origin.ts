@@ -7,10 +7,26 @@ export interface Origin {
   readonly message_id: number;
   /** What the person calls themselves; by their id they are known elsewhere. */
   readonly name?: string;
+  /** Set where further messages may belong to the task. */
+  readonly gathered?: Gathered;
 }
 
-export function writeOrigin({ message_id, name }: Origin): string {
-  return JSON.stringify({ message_id, name });
+/** The messages that a task was made of, as far as has to be known to add another one. */
+export interface Gathered {
+  readonly user: number;
+  readonly album?: string;
+  /** Of the last one. */
+  readonly sent_at: number;
+  /** Of a text that an app may have split: how long its last part was. */
+  readonly long?: number;
+  /** How much of the task's text, from its beginning, are the user's own words, or stands for them. */
+  readonly own: number;
+  readonly isStandIn?: true;
+  readonly parts: number;
+}
+
+export function writeOrigin({ message_id, name, gathered }: Origin): string {
+  return JSON.stringify({ message_id, name, gathered });
 }
 
 /** Undefined for tasks of other channels, and for those that an older version took in. */
@@ -19,5 +35,7 @@ export function originOf({ source, origin }: Pick<Task, "source" | "origin">): O
 }
 
 function isOrigin(value: unknown): value is Origin {
-  return isObject(value) && Number.isSafeInteger(value["message_id"]);
+  if (!isObject(value) || !Number.isSafeInteger(value["message_id"])) return false;
+  const { gathered } = value;
+  return gathered === undefined || (isObject(gathered) && Number.isSafeInteger(gathered["own"]));
 }

@@ -44,9 +44,8 @@ test("a stranger gets one line in private with their number, and nothing in a gr
 
 // oxfmt-ignore
 const UPDATES = [
-  { title: "a sticker",                     saying: { content: { sticker: { file_id: "s" } } },                              task: undefined, line: "Only text is read here: the sticker was not taken." },
-  { title: "a photo without words",         saying: { content: { photo: [{ file_id: "p" }] } },                              task: undefined, line: "Only text is read here: the photo was not taken." },
-  { title: "a photo with words",            saying: { content: { photo: [{ file_id: "p" }], caption: "what is it?" } },      task: "what is it?", line: "Only text is read here: the photo was not taken, the text that came with it was." },
+  { title: "a sticker",                     saying: { content: { sticker: { file_id: "s" } } },                              task: undefined, line: "A sticker is not read here. Write in words what you want." },
+  { title: "an invoice",                    saying: { content: { invoice: { title: "x" } } },                                task: undefined, line: "An invoice is not read here. Write in words what you want." },
   { title: "a message that was pinned",     saying: { content: { pinned_message: { message_id: 1 } } },                      task: undefined, line: undefined },
   { title: "a command with the bot's name", saying: { text: "/ls@Fake_Bot src" },                                            task: "/ls src", line: undefined },
   { title: "a command for another bot",     saying: { text: "/ls@other_bot src" },                                           task: undefined, line: undefined },

@@ -90,7 +90,7 @@ const NO_TASK = [
   { title: "a poll",                               saying: { content: { poll: { question: ORDER, options: [{ text: ORDER }] } } } },
   { title: "a checklist",                          saying: { content: { checklist: { title: ORDER, tasks: [{ id: 1, text: ORDER }] } } } },
   { title: "a game",                               saying: { content: { game: { title: ORDER, description: ORDER, text: ORDER } } } },
-  { title: "a photo that replies to an order",     saying: { content: { photo: [{ file_id: "p" }] }, beside: { reply_to_message: { from: EVE, text: ORDER } } } },
+  { title: "a sticker that replies to an order",   saying: { content: { sticker: { file_id: "s", emoji: "/ls" } }, beside: { reply_to_message: { from: EVE, text: ORDER } } } },
 ] as const;
 
 for (const { title, saying } of NO_TASK) {

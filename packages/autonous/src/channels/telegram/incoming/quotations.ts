@@ -39,9 +39,25 @@ export function quotationsOf(message: Message, clean: (text: string) => string):
   if (external_reply !== undefined) add(quote?.text, { heading: `Quoted from ${origin(external_reply.origin)}` });
   else if (replied !== undefined) {
     const words = quote?.text ?? replied.text ?? replied.caption;
-    add(words, { heading: `In reply to ${isForwarded(replied) ? forwarder(replied) : sender(replied)}` });
+    add(words, { heading: `In reply to ${whoSaid(replied)}` });
   } else add(quote?.text, { heading: "Quoted from another message" });
   return found;
+}
+
+/** Whose a message is that was passed on: `forwarded from "Eve" (user 7)`. Undefined where it is the sender's own. */
+export function passedOnBy(message: Message): string | undefined {
+  if (isForwarded(message)) return `forwarded from ${forwarder(message)}`;
+  return message.via_bot === undefined ? undefined : `written by the bot ${person(message.via_bot)}`;
+}
+
+/** Whose message another one replies to. */
+export function repliedTo({ external_reply, reply_to_message: replied }: Message): string {
+  const whose = external_reply === undefined ? replied && whoSaid(replied) : origin(external_reply.origin);
+  return `that this one replies to, from ${whose ?? hidden(undefined)}`;
+}
+
+function whoSaid(message: Message): string {
+  return isForwarded(message) ? forwarder(message) : sender(message);
 }
 
 function forwarder(message: Message): string {

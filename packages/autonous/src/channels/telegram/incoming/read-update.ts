@@ -3,6 +3,8 @@ import type { Address } from "../address.ts";
 import { isCommand } from "../talk/commands.ts";
 import { readAddressing } from "./addressing.ts";
 import type { Bot, GroupMode } from "./addressing.ts";
+import { filesOf, unreadIn } from "./media.ts";
+import type { SentFile } from "./media.ts";
 import type { TelegramQuotation } from "./quotations.ts";
 import { isPassedOn, quotationsOf } from "./quotations.ts";
 
@@ -26,7 +28,13 @@ export interface Written extends Address {
   readonly reply_to?: number;
   /** Words of others that came with it: data, never commands. Redacted. */
   readonly quotations?: readonly TelegramQuotation[];
-  /** What else was in it, which is not read: "photo", "sticker" … */
+  /** What came with it, and with the message that it replies to. */
+  readonly files?: readonly SentFile[];
+  /** The album that it is a part of. */
+  readonly album?: string;
+  /** Of a long text, its length as it was sent: the app may have split what was pasted. */
+  readonly long?: number;
+  /** What else was in it, which is not read: "sticker", "poll" … */
   readonly unread?: string;
 }
 
@@ -68,28 +76,8 @@ export function readUpdate(update: Update, options: ReadOptions): Incoming | und
   };
 }
 
-/** What a message may hold beside text. Whatever is not here (somebody joined, a title changed) is nobody's request. */
-const UNREAD = [
-  "photo",
-  "document",
-  "voice",
-  "audio",
-  "video",
-  "video_note",
-  "animation",
-  "sticker",
-  "venue", // has a location too
-  "location",
-  "contact",
-  "poll",
-  "checklist",
-  "dice",
-  "game",
-  "story",
-  "invoice",
-  "paid_media",
-  "giveaway",
-] as const satisfies readonly (keyof Message)[];
+/** Apps split what is longer than 4096, between lines or words where they can, and never before the half of that. */
+const LONG_TEXT = 2048;
 
 function readMessage(update_id: number, message: Message, { bot, groups, redact }: ReadOptions): Written | undefined {
   const { from, chat, date } = message;
@@ -97,7 +85,7 @@ function readMessage(update_id: number, message: Message, { bot, groups, redact 
   // Said in the name of a group or a channel: `from` is then a stand-in, and who wrote it is not known.
   if (message.sender_chat !== undefined || message.is_automatic_forward === true) return undefined;
   const isPrivate = chat.type === "private";
-  const unread = UNREAD.find((name) => message[name] !== undefined);
+  const unread = unreadIn(message);
   const isOthers = isPassedOn(message);
   if (isOthers && !isPrivate) return undefined; // passed on to the group, not said to the bot
   const addressing = readAddressing(message, { bot, groups, isCommand });
@@ -105,9 +93,12 @@ function readMessage(update_id: number, message: Message, { bot, groups, redact 
   const { isAddressed } = addressing;
   if (!isAddressed && message.media_group_id === undefined) return undefined;
   const text = isOthers ? "" : clean(addressing.text);
-  const quotations = quotationsOf(message, (quoted) => redact(clean(quoted)));
-  if (text === "" && unread === undefined && !isOthers) return undefined;
-  if (isOthers && unread === undefined && quotations.length === 0) return undefined;
+  const cleaned = (quoted: string): string => redact(clean(quoted));
+  const quotations = quotationsOf(message, cleaned);
+  const files = filesOf(message, cleaned);
+  const length = isOthers ? 0 : (message.text?.length ?? 0);
+  if (text === "" && files.length === 0 && unread === undefined && !isOthers) return undefined;
+  if (isOthers && files.length === 0 && unread === undefined && quotations.length === 0) return undefined;
   return {
     kind: "written",
     update_id,
@@ -121,7 +112,10 @@ function readMessage(update_id: number, message: Message, { bot, groups, redact 
     text: redact(text),
     ...(message.reply_to_message === undefined ? {} : { reply_to: message.reply_to_message.message_id }),
     ...(quotations.length === 0 ? {} : { quotations }),
-    ...(unread === undefined ? {} : { unread: unread.replace("_", " ") }),
+    ...(files.length === 0 ? {} : { files }),
+    ...(message.media_group_id === undefined ? {} : { album: message.media_group_id }),
+    ...(length < LONG_TEXT ? {} : { long: length }),
+    ...(unread === undefined ? {} : { unread }),
   };
 }
 
