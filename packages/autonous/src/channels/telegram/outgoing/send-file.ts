@@ -1,7 +1,8 @@
-import { stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { runPath } from "@autonous/runtime";
 import { InputFile } from "grammy";
+import type { MessageEntity } from "grammy/types";
 import { NotSent } from "../../../queue/commander.ts";
 import type { Outgoing } from "../../../store/store.ts";
 import { inTopic } from "../address.ts";
@@ -23,13 +24,18 @@ export async function sendAsFile(sending: Sending, text: string): Promise<Receip
   const bytes = Buffer.from(text.toWellFormed());
   const beginning = asItIs(text.slice(0, 2 * CAPTION_LIMIT));
   const caption = joinRich([plainText("The answer is in this file; it begins:\n\n"), beginning]);
-  const work = sendingDocument(sending, new InputFile(bytes, "answer.md"), cutRich(caption, CAPTION_LIMIT));
+  const work = sendingFile(
+    { ...sending, kind: "document" },
+    new InputFile(bytes, "answer.md"),
+    cutRich(caption, CAPTION_LIMIT),
+  );
   const { message_id } = await parts.client.send(to.chat, work, parts.fileMs(bytes.length));
   return { receipt: String(message_id) };
 }
 
 /** What Telegram takes of a bot. */
 const MOST_BYTES = 50_000_000;
+const MOST_PHOTO_BYTES = 10_000_000;
 /** So often a file may take too long before what follows it in the chat gets its turn. */
 const MOST_LATE = 3;
 
@@ -48,9 +54,13 @@ export async function sendFile(sending: FileSending): Promise<Receipt> {
   const late = memory.late.get(row.id) ?? 0;
   if (late >= MOST_LATE) return await insteadOf(sending, "could not be sent: the line is too slow for it");
   const caption = cutRich(markdownRich(content.caption ?? ""), CAPTION_LIMIT);
-  const work = sendingDocument(sending, new InputFile(path, content.name), caption);
+  const upload = (kind: "photo" | "document"): Promise<{ readonly message_id: number }> => {
+    const work = sendingFile({ ...sending, kind }, new InputFile(path, content.name), caption);
+    return parts.client.send(to.chat, work, parts.fileMs(bytes));
+  };
   try {
-    const { message_id } = await parts.client.send(to.chat, work, parts.fileMs(bytes));
+    const isPhoto = bytes <= MOST_PHOTO_BYTES && (await isPicture(path));
+    const { message_id } = await (isPhoto ? upload("photo").catch(orAsDocument(upload)) : upload("document"));
     memory.late.delete(row.id);
     return { receipt: String(message_id) };
   } catch (error) {
@@ -59,14 +69,43 @@ export async function sendFile(sending: FileSending): Promise<Receipt> {
   }
 }
 
+/** Telegram says which pictures it takes: by their width and height, and whether it can read them. */
+function orAsDocument<Sent>(upload: (kind: "document") => Promise<Sent>): (error: unknown) => Promise<Sent> {
+  return (error) => {
+    if (error instanceof TelegramFailure && error.kind === "refused") return upload("document");
+    throw error;
+  };
+}
+
+/** How files begin that the apps show as photos. */
+const PICTURES = [/^\x89PNG\r\n\x1a\n/, /^\xff\xd8\xff/, /^RIFF[^]{4}WEBP/];
+const MARK_BYTES = 12;
+
+/** By what is in it, whatever it is called. */
+async function isPicture(path: string): Promise<boolean> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(MARK_BYTES), 0, MARK_BYTES, 0);
+    return PICTURES.some((mark) => mark.test(buffer.toString("latin1", 0, bytesRead)));
+  } finally {
+    await file.close();
+  }
+}
+
 type Work = (...given: Parameters<Parameters<TelegramClient["send"]>[1]>) => Promise<{ readonly message_id: number }>;
 
-function sendingDocument(sending: Sending, file: InputFile, { text, entities }: RichText): Work {
-  const { to } = sending;
+function sendingFile(
+  sending: Sending & { readonly kind: "photo" | "document" },
+  file: InputFile,
+  { text, entities }: RichText,
+): Work {
+  const { to, kind } = sending;
   const options = { ...inTopic(to), ...optionsOf(sending), ...(text === "" ? {} : { caption: text }) };
   return (api, signal) =>
-    withoutRefused([...entities], (caption_entities) =>
-      api.sendDocument(to.chat, file, { ...options, caption_entities }, signal),
+    withoutRefused<{ readonly message_id: number }, MessageEntity>([...entities], (caption_entities) =>
+      kind === "photo"
+        ? api.sendPhoto(to.chat, file, { ...options, caption_entities }, signal)
+        : api.sendDocument(to.chat, file, { ...options, caption_entities }, signal),
     );
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ADA, scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
 import type { Place } from "../../../../../../test/support/telegram-channel.ts";
+import { greyPng } from "../../../../../../tools/fake-telegram/media/images.ts";
 import { TELEGRAM_LIMITS } from "../../../../../../tools/fake-telegram/server.ts";
 import { NotSent } from "../../../queue/commander.ts";
 import type { Outgoing, OutboxRow, Store } from "../../../store/store.ts";
@@ -149,6 +150,27 @@ test("a file of the run is sent under its name, with what was said of it cut to 
   expect(said(place).at(-1)).toBe('The file "a b.txt" is no longer kept.');
   await expect(commander.send(rowOf({ ...file, artifact: "../../a.db" }))).rejects.toMatchObject({ forGood: true });
 });
+
+const PHOTOS = [
+  { title: "a picture is a photo", content: greyPng(20, 10), as: "photo" },
+  { title: "a picture that is too narrow for Telegram is a file", content: greyPng(2, 100), as: "document" },
+  { title: "a picture that is cut off is a file", content: greyPng(20, 10).subarray(0, 40), as: "document" },
+  { title: "a text that is called a picture is a file", content: Buffer.from("PNG"), as: "document" },
+] as const;
+
+for (const { title, content, as } of PHOTOS) {
+  test(title, async () => {
+    const place = await known();
+    const { commander } = await place.open();
+    mkdirSync(join(place.state_dir, "runs/run_1"), { recursive: true });
+    writeFileSync(join(place.state_dir, "runs/run_1/a.png"), content);
+    const file = { artifact: "a.png", name: "a.png", media_type: "image/png", bytes: content.length, sha256: "" };
+    await commander.send(rowOf({ kind: "file", ...file, caption: "the **plan**" }));
+    const [message] = place.telegram.answers();
+    expect(message?.[as]?.content).toEqual(content);
+    expect(message).toMatchObject({ text: "the plan", entities: [{ type: "bold", offset: 4, length: 4 }] });
+  });
+}
 
 test("a file that takes too long again and again is told of instead, and what follows it goes out", async () => {
   const place = await known();

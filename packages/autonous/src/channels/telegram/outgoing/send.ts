@@ -46,7 +46,8 @@ async function sendTo(sending: Sending): Promise<Receipt> {
     return await sendContent(sending);
   } catch (error) {
     if (!(error instanceof TelegramFailure) || to.thread === undefined || !NO_TOPIC.test(error.message)) throw error;
-    return await sendContent({ ...sending, to: { chat: to.chat } });
+    const { isMarkdown } = sending.task; // not a reply: that would lead back to the topic
+    return await sendContent({ ...sending, to: { chat: to.chat }, task: { isMarkdown } });
   }
 }
 
@@ -56,7 +57,7 @@ function sendContent(sending: Sending): Promise<Receipt> {
     case "text":
       return sendText({ ...sending, content });
     case "file":
-      return sendFile({ ...sending, content });
+      return sendFile({ ...sending, content, isReply: isInGroup(sending) });
     case "approval":
       return sendQuestion({ ...sending, content });
     case "display":
@@ -85,11 +86,17 @@ async function sendText(sending: Sending<Extract<Outgoing, { kind: "text" }>>): 
   return await sendParts(splitText((task.isMarkdown ? markdownRich : asItIs)(content.text)), answer);
 }
 
+/** In a group several people may have asked; in private it is plain whose task it is about. */
+function isInGroup({ to }: Sending): boolean {
+  return to.chat < 0;
+}
+
 /** Silent unless something is wrong: the answer is what a person is called for. */
 async function sendShown(sending: Sending<ShownMessage>): Promise<Receipt> {
   const shown = [sending.content, ...sending.joined.map(({ content }) => content).filter(isShown)];
   return await sendParts(splitText(joinRich(shown.map(shownText), BETWEEN)), {
     ...sending,
+    isReply: isInGroup(sending),
     silent: !shown.some(({ level }) => LOUD.has(level)),
   });
 }
