@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { CONTROL_HELP } from "./control.ts";
+import { CONTROL_HELP } from "./control/control.ts";
 import { FAULTS } from "./faults.ts";
 import type { FaultInput } from "./faults.ts";
 import { SOMEONE } from "./people/groups.ts";
@@ -16,6 +16,7 @@ Autonous set, and ends with it. Without: prints the variables, and serves until 
 
   --user <id>       whom the bot is to obey (${SOMEONE}), again for more
   --token <token>   the one token that is right
+  --no-privacy      give the bot all that is said in groups (else: commands, its name, replies to it)
   --limits          refuse what comes faster than Telegram takes it
   --fault <fault>   kind[:name=value,…], again for more: rate_limited:method=sendMessage,retry_after_s=3
   --port <n>        (a free one)
@@ -33,6 +34,7 @@ ${Object.entries(FAULTS)
 const OPTIONS = {
   user: { type: "string", multiple: true },
   token: { type: "string" },
+  "no-privacy": { type: "boolean", default: false },
   limits: { type: "boolean", default: false },
   fault: { type: "string", multiple: true },
   port: { type: "string", default: "0" },
@@ -64,6 +66,7 @@ function optionsOf(values: ReturnType<typeof read>["values"]): FakeTelegramOptio
   return {
     port: numberOf(values.port, "port"),
     ...(values.token === undefined ? {} : { token: values.token }),
+    privacy: !values["no-privacy"],
     ...(values.limits ? { limits: TELEGRAM_LIMITS } : {}),
     faults: (values.fault ?? []).map(faultOf),
     ...(values.log ? { onCall: logCall } : {}),

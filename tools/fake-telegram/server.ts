@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { answerCall } from "./answer.ts";
-import { serveControl } from "./control.ts";
+import { serveControl } from "./control/control.ts";
 import { checkFault } from "./faults.ts";
 import type { FaultInput } from "./faults.ts";
 import { MAX_FILE_BYTES } from "./methods/methods.ts";
@@ -16,6 +16,8 @@ import type { FakeTelegramOptions, SeenCall, State } from "./state.ts";
 import type { ChatMessage, World } from "./world.ts";
 
 export { TELEGRAM_LIMITS } from "./limits.ts";
+export { greyPng } from "./media/images.ts";
+export { picture } from "./control/picture.ts";
 export type { FakeTelegramOptions, SeenCall } from "./state.ts";
 export type { ChatMessage, Query } from "./world.ts";
 

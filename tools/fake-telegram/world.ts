@@ -47,6 +47,8 @@ export interface ChatMessage {
   /** The file of `media`, where it is one of these. */
   readonly document?: StoredFile;
   readonly photo?: StoredFile;
+  /** Instead of text or a file, in the words of the Bot API: a place, a poll, a service message. */
+  readonly content?: object;
   /** Those of an album have the same. */
   readonly media_group_id?: string;
   readonly reply_to?: number;
@@ -65,8 +67,6 @@ export interface ChatMessage {
 
 export interface Stored extends ChatMessage {
   isDeleted: boolean;
-  /** Instead of text or a file: a place, a poll, a service message. */
-  readonly content?: object;
   /** What stands beside text or content on the wire: `via_bot`, `sender_chat` … */
   readonly beside?: object;
 }
