@@ -114,6 +114,7 @@ export { findOnPath, findProgram, PROGRAMS } from "./machine/processes/programs.
 export type { ProgramName } from "./machine/processes/programs.ts";
 export { isInside } from "./paths/inside.ts";
 export { nearestNames } from "./gate/nearest.ts";
+export { unifiedDiff } from "./edits/unified-diff.ts";
 export { interruptedEnd } from "./gate/interrupted.ts";
 export { isParked } from "./gate/parked.ts";
 export { isToolSearch, toolsFoundBy } from "./tools/tool-search.ts";

@@ -25,6 +25,7 @@ export const POLICY_COMMANDS: readonly Command[] = [
     ],
     options: [
       { name: "--digest <digest>", meaning: "without a terminal: trust exactly what was shown with this digest" },
+      { name: "--details", meaning: "show every file, hash, warning and difference" },
       { name: "--revoke", meaning: "trust them no longer" },
     ],
     workspace: true,

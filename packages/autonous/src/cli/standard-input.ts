@@ -20,14 +20,22 @@ const LONGEST_LINE = 4096;
 
 /** What a person types up to the end of the line. "" where the input ends without anything. */
 export async function readTypedLine(signal: AbortSignal): Promise<string> {
+  for await (const line of typedLines(signal)) return line;
+  return "";
+}
+
+/** Line by line what a person types. Standard input cannot be read any more once the caller stops asking. */
+export async function* typedLines(signal: AbortSignal): AsyncIterable<string> {
   signal.throwIfAborted();
   const stop = (): void => void process.stdin.destroy();
   signal.addEventListener("abort", stop, { once: true });
   let typed = "";
   try {
     for await (const piece of process.stdin as AsyncIterable<Buffer>) {
-      typed += piece.toString();
-      if (typed.includes("\n") || typed.length > LONGEST_LINE) break;
+      const lines = (typed + piece.toString()).split("\n");
+      typed = lines.pop() ?? "";
+      yield* lines;
+      if (typed.length > LONGEST_LINE) break;
     }
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -35,7 +43,7 @@ export async function readTypedLine(signal: AbortSignal): Promise<string> {
     signal.removeEventListener("abort", stop);
   }
   signal.throwIfAborted();
-  return typed.split("\n", 1)[0] ?? "";
+  if (typed !== "") yield typed;
 }
 
 const LONGEST_MESSAGE = 100_000;

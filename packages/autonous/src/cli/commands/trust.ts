@@ -1,12 +1,8 @@
-import { hash } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import { canonicalJson, isInside, isRunByCall, listSkills, makeVisible } from "@autonous/runtime";
-import type { SkillEntry } from "@autonous/runtime";
-import type { Refused } from "../../config/load.ts";
-import { bindModule } from "../../config/module-files.ts";
-import { thingOf } from "../../config/project.ts";
-import { changesSince, TrustStore } from "../../config/trust.ts";
+import { isInside, isRunByCall, makeVisible } from "@autonous/runtime";
+import { readTexts } from "../../config/thing-texts.ts";
+import { TrustStore } from "../../config/trust.ts";
 import type { Thing } from "../../config/trust.ts";
 import { quoteForShell } from "../../service/token.ts";
 import { wrap } from "../../channels/terminal/width.ts";
@@ -14,24 +10,16 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace, isTrustedSkill } from "../open-runtime.ts";
+import { findWorkplace } from "../open-runtime.ts";
 import type { Workplace } from "../open-runtime.ts";
 import { whyNoPerson } from "../person.ts";
 import type { Print } from "../print.ts";
 import { replayOptions } from "../replay-options.ts";
-import { readTypedLine } from "../standard-input.ts";
-
-/** Something that the workspace brings, and how it stands. */
-interface Brought {
-  readonly thing: Thing;
-  readonly status: "trusted" | "new" | "changed" | "narrows";
-  /** Since it was trusted. */
-  readonly changes: readonly string[];
-  /** Of a configuration: what does not count as long as it is not trusted. */
-  readonly widens: readonly Refused[];
-  /** Of a skill. */
-  readonly skill?: SkillEntry;
-}
+import { typedLines } from "../standard-input.ts";
+import { digestOf, findBrought, modulesOf, skillsOf } from "../trust/brought-things.ts";
+import type { Brought } from "../trust/brought-things.ts";
+import { detailLines } from "../trust/trust-details.ts";
+import { summaryLines } from "../trust/trust-summary.ts";
 
 /**
  * `autonous policy trust`: shows what the workspace brings and, when a person says so, trusts exactly that. Only a
@@ -46,28 +34,29 @@ export async function trust(input: CommandInput): Promise<ExitCode> {
     if (given !== undefined) throw new UsageError("--revoke takes no --digest: name what to revoke, or leave both out");
     return await revoke(input, place, store);
   }
-  const all = [...configurationsOf(place, store), ...(await skillsOf(place, store)), ...modulesOf(place, store)];
-  const brought = select(all, { args: input.args, cwd: place.cwd }, ({ thing, skill }) => ({
+  const brought = select(await findBrought(place, store), { args: input.args, cwd: place.cwd }, ({ thing, skill }) => ({
     ...thing,
     name: skill?.name,
   }));
   const digest = digestOf(brought, place);
   const waiting = brought.filter(({ status }) => status === "new" || status === "changed");
-  const show = (trusted: boolean): void => showAll({ brought, digest, trusted }, place, print);
+  const details = options["details"] === true;
+  const show = (trusted: boolean, isLong = details): void =>
+    showAll({ brought, digest, trusted, details: isLong }, place, print);
   if (waiting.length === 0 && (given === undefined || given === digest)) {
     show(true);
     print.note(brought.length === 0 ? `Nothing to trust in ${place.opened.join(", ")}` : "Nothing waits for trust");
     return EXIT.done;
   }
   const command = commandFor(input, place, digest);
-  if (!(await isAgreed({ digest, given, brought, command, print, signal, show: () => show(false) }))) {
+  if (!(await isAgreed({ digest, given, brought, command, print, signal, show: (isLong) => show(false, isLong) }))) {
     if (print.json) show(false);
     return EXIT.approval_needed;
   }
   const stamp = { trusted_at: new Date().toISOString(), by: process.env["USER"] ?? "user" };
-  for (const { thing } of waiting) store.add({ ...thing, ...stamp });
+  for (const { thing } of waiting) store.add({ ...thing, ...stamp }, readTexts(thing));
   if (print.json) show(true);
-  print.note("Trusted, as it is now. autonous policy trust --revoke takes it back");
+  print.note("Trusted, as it is now. Revoke: autonous policy trust --revoke");
   return EXIT.done;
 }
 
@@ -118,54 +107,6 @@ function commandFor({ args }: CommandInput, place: Workplace, digest: string): s
   return words.map(quoteForShell).join(" ");
 }
 
-function configurationsOf({ configuration, opened }: Workplace, store: TrustStore): readonly Brought[] {
-  return configuration.files.flatMap(({ owner, trusted, read }): readonly Brought[] => {
-    if (owner === "user" || read === undefined) return [];
-    const widens = configuration.refused.filter(
-      ({ where, until_trusted }) => until_trusted && where.startsWith(`${read.path}:`),
-    );
-    const stands = standing(thingOf(read, opened), trusted, store);
-    return [{ ...stands, ...(trusted || widens.length > 0 ? {} : { status: "narrows" }), widens }];
-  });
-}
-
-async function skillsOf({ roots, cwd, state_dir }: Workplace, store: TrustStore): Promise<readonly Brought[]> {
-  const { skills, shadowed } = await listSkills({ roots, cwd, state_dir, isTrustedSkill });
-  return [...skills, ...shadowed.map(({ skill }) => skill)]
-    .filter(({ source }) => source === "project")
-    .map((skill) => {
-      const { folder: path, digest, files } = skill;
-      const thing: Thing = {
-        kind: "skill",
-        path,
-        digest,
-        files: files.map(({ path: file, sha256 }) => ({ path: file, sha256 })),
-      };
-      return { ...standing(thing, skill.trusted, store), widens: [], skill };
-    });
-}
-
-/** One that cannot be read is not there to be trusted; loading it says why. */
-function modulesOf({ configuration }: Workplace, store: TrustStore): readonly Brought[] {
-  return configuration.modules.flatMap(({ path }) => {
-    const module = bindModule(path);
-    if ("problem" in module) return [];
-    return [{ ...standing(module.thing, store.isTrusted(module.thing), store), widens: [] }];
-  });
-}
-
-function standing(thing: Thing, isTrusted: boolean, store: TrustStore): Pick<Brought, "thing" | "status" | "changes"> {
-  const before = isTrusted ? undefined : store.find(thing);
-  if (before === undefined) return { thing, status: isTrusted ? "trusted" : "new", changes: [] };
-  return { thing, status: "changed", changes: changesSince(before, thing) };
-}
-
-/** Of all that is there, where it is, and the folders that it is for: whoever agrees to it agrees to nothing else. */
-function digestOf(brought: readonly Brought[], { opened }: Workplace): string {
-  const things = brought.map(({ thing: { kind, path, digest } }) => ({ kind, path, digest }));
-  return hash("sha256", canonicalJson({ roots: opened, things }));
-}
-
 interface Question {
   readonly digest: string;
   readonly given: CommandInput["options"][string];
@@ -174,7 +115,8 @@ interface Question {
   readonly command: string;
   readonly print: Print;
   readonly signal: AbortSignal;
-  readonly show: () => void;
+  /** In short, or with everything that is known. */
+  readonly show: (isLong?: boolean) => void;
 }
 
 async function isAgreed({ digest, given, brought, command, print, signal, show }: Question): Promise<boolean> {
@@ -195,12 +137,22 @@ async function isAgreed({ digest, given, brought, command, print, signal, show }
   }
   if (!print.json) show();
   if (print.json || whyNoPerson() !== undefined) {
-    print.note(makeVisible(`Nobody is at a terminal to ask. When you have looked at it: ${command}`));
+    print.note(makeVisible(`No terminal to ask at. When you have looked at it: ${command}`));
     return false;
   }
-  print.note('Trust all of this, as it is now? Type "yes" to do so');
-  const answer = await readTypedLine(signal);
-  if (/^\s*(?:y|yes)\s*$/i.test(answer)) return true;
+  return await isAnsweredYes({ print, signal, show });
+}
+
+/** Only yes is yes. `d` shows the details and asks again. */
+async function isAnsweredYes({ print, signal, show }: Pick<Question, "print" | "signal" | "show">): Promise<boolean> {
+  const ask = (): void => print.note('Trust all of this, as it is now? Type "yes", or "d" for details');
+  ask();
+  for await (const answer of typedLines(signal)) {
+    if (/^\s*(?:y|yes)\s*$/i.test(answer)) return true;
+    if (!/^\s*(?:d|details)\s*$/i.test(answer)) break;
+    show(true);
+    ask();
+  }
   print.note("Not trusted");
   return false;
 }
@@ -209,70 +161,53 @@ interface Shown {
   readonly brought: readonly Brought[];
   readonly digest: string;
   readonly trusted: boolean;
+  readonly details: boolean;
 }
 
-function showAll({ brought, digest, trusted }: Shown, { opened, configuration }: Workplace, print: Print): void {
+function showAll({ brought, digest, trusted, details }: Shown, place: Workplace, print: Print): void {
+  const { opened, configuration, cwd } = place;
   const refused = configuration.refused.filter(({ until_trusted }) => !until_trusted);
   if (print.json) {
     print.document({ ok: trusted, trusted, digest, roots: opened, things: brought.map(documentOf), refused });
     return;
   }
+  const { textWidth } = print;
   const lines = [
-    ...brought.flatMap(linesOf),
+    ...(details ? brought.flatMap(detailLines) : summaryLines(brought, { width: textWidth, cwd })),
     ...(brought.length === 0 ? [] : [`digest ${digest}`]),
     ...refused.map(({ where, what, why }) => `never in force: ${what} (${where}): ${why}`),
   ].map(makeVisible);
-  const { textWidth } = print;
   if (lines.length === 0) return;
   print.text(lines.flatMap((line) => (textWidth === undefined ? [line] : wrap(line, textWidth))).join("\n"));
+  if (!details) print.note("Details: autonous policy trust --details");
 }
 
-function documentOf({ thing, status, changes, widens, skill }: Brought): object {
+function documentOf({ thing, status, changes, files_changed, widens, skill, before, shadowed_by }: Brought): object {
   return {
     ...thing,
     status,
     changes,
+    files_changed,
+    ...(before === undefined ? {} : { trusted_before: { digest: before.digest, trusted_at: before.trusted_at } }),
     ...(skill === undefined
       ? { widens }
       : {
           name: skill.name,
           description: skill.description,
           scripts: skill.scripts,
+          warnings: skill.warnings,
+          left_out: skill.left_out,
+          ...(shadowed_by === undefined ? {} : { shadowed_by }),
           allowed_tools: skill.allowed_tools ?? null,
+          allowed_tools_before: before?.allowed_tools ?? null,
         }),
   };
-}
-
-// oxfmt-ignore
-const STATUS = {
-  trusted: "trusted",
-  new:     "not trusted yet",
-  changed: "changed since it was trusted",
-  narrows: "needs no trust: it allows nothing that you do not allow",
-} as const satisfies Record<Brought["status"], string>;
-
-function linesOf({ thing, status, changes, widens, skill }: Brought): readonly string[] {
-  const head = skill === undefined ? thing.kind : `skill ${skill.name}`;
-  const name = skill === undefined ? thing.path : `${thing.path}: ${skill.description}`;
-  return [
-    `${head} (${STATUS[status]}): ${name}`,
-    `  sha256 ${thing.digest}`,
-    ...changes.map((change) => `  ${change}`),
-    ...widens.map(({ what, where, why }) => `  would allow: ${what} (${where}): ${why}`),
-    ...(thing.kind === "module" ? thing.files : []).map(
-      ({ path, sha256 }) => `  runs as this program ${path} (sha256 ${sha256})`,
-    ),
-    ...(skill?.scripts ?? []).map(({ path, sha256 }) => `  may run ${path} (sha256 ${sha256})`),
-    ...(skill?.allowed_tools === undefined
-      ? []
-      : [`  narrows the tools to ${skill.allowed_tools.join(", ") || "none"}`]),
-  ];
 }
 
 async function revoke(input: CommandInput, place: Workplace, store: TrustStore): Promise<ExitCode> {
   const { print } = input;
   const { roots, opened, cwd } = place;
-  const names = new Map((await skillsOf(place, store)).map(({ thing, skill }) => [thing.path, skill?.name]));
+  const names = new Map((await skillsOf(place)).map(({ thing, skill }) => [thing.path, skill?.name]));
   const named = modulesOf(place, store).flatMap(({ thing }) => store.find(thing) ?? []);
   const inside = store.inside([...new Set([...opened, ...roots, cwd])]);
   const trusted = [...inside, ...named.filter(({ path }) => inside.every((each) => each.path !== path))];

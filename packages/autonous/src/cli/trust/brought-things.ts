@@ -1,0 +1,114 @@
+import { hash } from "node:crypto";
+import { canonicalJson, listSkills, redact, unifiedDiff } from "@autonous/runtime";
+import type { SkillEntry } from "@autonous/runtime";
+import type { Refused } from "../../config/load.ts";
+import { bindModule } from "../../config/module-files.ts";
+import { thingOf } from "../../config/project.ts";
+import { readTexts } from "../../config/thing-texts.ts";
+import { changesSince, filesChangedSince } from "../../config/trust.ts";
+import type { FileChange, Thing, TrustedThing, TrustStore } from "../../config/trust.ts";
+import { isTrustedSkill } from "../open-runtime.ts";
+import type { Workplace } from "../open-runtime.ts";
+
+/** Something that the workspace brings, and how it stands. */
+export interface Brought {
+  readonly thing: Thing;
+  readonly status: "trusted" | "new" | "changed" | "narrows";
+  /** Since it was trusted: clauses. */
+  readonly changes: readonly string[];
+  /** The same, file by file. */
+  readonly files_changed: readonly ChangedFile[];
+  /** As it was trusted. */
+  readonly before?: TrustedThing;
+  /** Of a configuration: what does not count as long as it is not trusted. */
+  readonly widens: readonly Refused[];
+  /** Of a skill. */
+  readonly skill?: SkillEntry;
+  /** Of a skill that another one of its name takes the place of: where that one is. */
+  readonly shadowed_by?: string;
+}
+
+export interface ChangedFile extends FileChange {
+  /** Where both texts are known: as a unified diff, redacted. */
+  readonly diff?: string;
+}
+
+export async function findBrought(place: Workplace, store: TrustStore): Promise<readonly Brought[]> {
+  const all = [...configurationsOf(place), ...(await skillsOf(place)), ...modulesOf(place, store)];
+  return await Promise.all(all.map((each) => standing(each, store)));
+}
+
+type Found = Pick<Brought, "thing" | "widens" | "skill" | "shadowed_by"> & {
+  readonly isTrusted: boolean;
+  readonly narrows?: boolean;
+};
+
+function configurationsOf({ configuration, opened }: Workplace): readonly Found[] {
+  return configuration.files.flatMap(({ owner, trusted, read }): readonly Found[] => {
+    if (owner === "user" || read === undefined) return [];
+    const widens = configuration.refused.filter(
+      ({ where, until_trusted }) => until_trusted && where.startsWith(`${read.path}:`),
+    );
+    const narrows = !trusted && widens.length === 0;
+    return [{ thing: thingOf(read, opened), isTrusted: trusted, narrows, widens }];
+  });
+}
+
+export async function skillsOf({ roots, cwd, state_dir }: Workplace): Promise<readonly Found[]> {
+  const { skills, shadowed } = await listSkills({ roots, cwd, state_dir, isTrustedSkill });
+  const all = [
+    ...skills.map((skill) => ({ skill })),
+    ...shadowed.map(({ skill, by }) => ({ skill, shadowed_by: by.folder })),
+  ];
+  return all
+    .filter(({ skill: { source } }) => source === "project")
+    .map((each) => ({ ...each, thing: thingOfSkill(each.skill), isTrusted: each.skill.trusted, widens: [] }));
+}
+
+function thingOfSkill({ folder, digest, files, allowed_tools }: SkillEntry): Thing {
+  return {
+    kind: "skill",
+    path: folder,
+    digest,
+    files: files.map(({ path, sha256, executable }) => ({ path, sha256, executable })),
+    allowed_tools: allowed_tools ?? null,
+  };
+}
+
+/** One that cannot be read is not there to be trusted; loading it says why. */
+export function modulesOf({ configuration }: Workplace, store: TrustStore): readonly Found[] {
+  return configuration.modules.flatMap(({ path }) => {
+    const module = bindModule(path);
+    if ("problem" in module) return [];
+    return [{ thing: module.thing, isTrusted: store.isTrusted(module.thing), widens: [] }];
+  });
+}
+
+async function standing({ isTrusted, narrows, ...found }: Found, store: TrustStore): Promise<Brought> {
+  const { thing } = found;
+  const before = isTrusted ? undefined : store.find(thing);
+  if (before === undefined) {
+    const status = isTrusted ? "trusted" : "new";
+    return { ...found, status: narrows === true ? "narrows" : status, changes: [], files_changed: [] };
+  }
+  const changes = changesSince(before, thing);
+  const files_changed = await changedFiles(before, thing, store);
+  return { ...found, before, changes, files_changed, status: narrows === true ? "narrows" : "changed" };
+}
+
+async function changedFiles(before: TrustedThing, thing: Thing, store: TrustStore): Promise<readonly ChangedFile[]> {
+  const [old, now] = [store.textsOf(before), readTexts(thing)];
+  return await Promise.all(
+    filesChangedSince(before, thing).map(async (each): Promise<ChangedFile> => {
+      const [from, to] = [old[each.path], now[each.path]];
+      if (each.change !== "changed" || from === undefined || to === undefined) return each;
+      return { ...each, diff: redact(await unifiedDiff(each.path, from, to)).text };
+    }),
+  );
+}
+
+/** Of all that is there, where it is, and the folders that it is for: a yes to it is a yes to nothing else. */
+export function digestOf(brought: readonly Brought[], { opened }: Pick<Workplace, "opened">): string {
+  const things = brought.map(({ thing: { kind, path, digest } }) => ({ kind, path, digest }));
+  return hash("sha256", canonicalJson({ roots: opened, things }));
+}

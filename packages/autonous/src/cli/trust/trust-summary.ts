@@ -1,0 +1,111 @@
+import { dirname, relative } from "node:path";
+import { cutTo } from "../../channels/terminal/width.ts";
+import { table } from "../table.ts";
+import { count } from "../usage.ts";
+import type { Brought, ChangedFile } from "./brought-things.ts";
+
+// oxfmt-ignore
+export const STATUS = {
+  trusted: "trusted",
+  new:     "not trusted yet",
+  changed: "changed since it was trusted",
+  narrows: "needs no trust: it allows nothing that you do not allow",
+} as const satisfies Record<Brought["status"], string>;
+
+/** What waits for an answer stands first. */
+const ORDER: readonly Brought["status"][] = ["changed", "new", "narrows", "trusted"];
+const MAX_NAME_WIDTH = 26;
+/** More files of one thing are for the details. */
+const MAX_FILES = 6;
+
+interface SummaryOptions {
+  readonly width: number | undefined;
+  /** Paths of skills are shown relative to it. */
+  readonly cwd: string;
+}
+
+/**
+ * One line for each skill, and everything that a yes would allow: a configuration's settings and rules, modules that run
+ * as this program, files that are new or changed since the last yes, and allowed-tools that are not what they were.
+ */
+export function summaryLines(brought: readonly Brought[], options: SummaryOptions): readonly string[] {
+  const skills = brought.filter(({ skill }) => skill !== undefined);
+  return [
+    ...brought.filter(({ skill }) => skill === undefined).flatMap(thingLines),
+    ...(skills.length === 0 ? [] : skillLines(skills, options)),
+  ];
+}
+
+export function widensLines({ widens }: Brought): readonly string[] {
+  return widens.map(({ what, where, why }) => `  would allow: ${what} (${where}): ${why}`);
+}
+
+function thingLines(each: Brought): readonly string[] {
+  const { thing, status } = each;
+  const runs = thing.kind === "module" ? [`  runs as this program: ${count(thing.files.length, "file")}`] : [];
+  return [`${thing.kind} (${STATUS[status]}): ${thing.path}`, ...changeLines(each), ...widensLines(each), ...runs];
+}
+
+function skillLines(skills: readonly Brought[], { width, cwd }: SummaryOptions): readonly string[] {
+  const sorted = [...skills].sort((one, other) => ORDER.indexOf(one.status) - ORDER.indexOf(other.status));
+  const rows = sorted.map((each) => rowOf(each, width));
+  const lines = table([["SKILL", "STATE", "FILES", "SCRIPTS", "ABOUT"], ...rows], { width, fixed: 4, last: "cut" });
+  const [head = "", ...body] = lines.split("\n");
+  const places = [...new Set(skills.map(({ thing }) => relative(cwd, dirname(thing.path)) || "."))];
+  return [
+    `${count(skills.length, "skill")} in ${places.join(", ")}: ${stateCounts(skills)}`,
+    head,
+    ...sorted.flatMap((each, at) => [body[at] ?? "", ...changeLines(each)]),
+  ];
+}
+
+function stateCounts(skills: readonly Brought[]): string {
+  const counts = ORDER.map((state) => ({ state, number: skills.filter(({ status }) => status === state).length }));
+  return counts.flatMap(({ state, number }) => (number === 0 ? [] : [`${number} ${state}`])).join(", ");
+}
+
+function rowOf({ thing, status, skill, shadowed_by }: Brought, width: number | undefined): readonly string[] {
+  const { name = "", description = "", scripts = [], allowed_tools, left_out = [], warnings = [] } = skill ?? {};
+  const about = [
+    ...(shadowed_by === undefined ? [] : ["shadowed"]),
+    ...(warnings.length === 0 ? [] : [`! ${count(warnings.length, "warning")}`]),
+    ...(left_out.length === 0 ? [] : [`! ${count(left_out.length, "file")} left out`]),
+    ...(allowed_tools === undefined ? [] : [`only ${allowed_tools.join(", ") || "no tools"}`]),
+    description,
+  ].join("; ");
+  const shown = width === undefined ? name : cutTo(name, MAX_NAME_WIDTH);
+  return [shown, status, String(thing.files.length), String(scripts.length), about];
+}
+
+/** Files that can run come first: they are what a yes is about. */
+function changeLines({ status, changes, files_changed, before, skill }: Brought): readonly string[] {
+  if (status !== "changed") return [];
+  const runnable = new Set(skill?.scripts.map(({ path }) => path));
+  const sorted = [...files_changed].sort(
+    (one, other) => Number(runnable.has(other.path)) - Number(runnable.has(one.path)),
+  );
+  const words = sorted.slice(0, MAX_FILES).map((file) => changeWords(file, runnable.has(file.path)));
+  const more = sorted.length > MAX_FILES ? [`${sorted.length - MAX_FILES} more files`] : [];
+  const files = sorted.length === 0 ? changes : [[...words, ...more].join("; ")];
+  return [...files.map((line) => `    ${line}`), ...toolsChange(before?.allowed_tools, skill?.allowed_tools ?? null)];
+}
+
+function changeWords({ path, change, diff }: ChangedFile, runs: boolean): string {
+  const words = diff === undefined ? change : lineCounts(diff);
+  return `${path} ${words}${runs ? " (runs)" : ""}`;
+}
+
+/** `+3 -1`. */
+function lineCounts(diff: string): string {
+  const lines = diff.split("\n").filter((line) => !/^(?:---|\+\+\+) /.test(line));
+  const [added, removed] = ["+", "-"].map((mark) => lines.filter((line) => line.startsWith(mark)).length);
+  return `+${added} -${removed}`;
+}
+
+/** Undefined: an older version did not keep them. Null: it does not restrict. */
+function toolsChange(before: readonly string[] | null | undefined, now: readonly string[] | null): readonly string[] {
+  if (before === undefined || String(before) === String(now)) return [];
+  const words = (tools: readonly string[] | null): string =>
+    tools === null ? "no restriction" : tools.join(", ") || "no tools";
+  return [`    allowed-tools: was ${words(before)}; now ${words(now)}`];
+}

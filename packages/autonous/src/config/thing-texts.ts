@@ -1,0 +1,53 @@
+import { hash } from "node:crypto";
+import { closeSync, fstatSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { NotAFileError, openOwnFile } from "@autonous/runtime";
+import type { Texts, Thing, ThingFile } from "./trust.ts";
+
+/** What is kept of a thing to show later what changed: instructions and scripts are far shorter. */
+const MAX_FILE_BYTES = 65_536;
+const MAX_BYTES = 262_144;
+
+/** The texts of a thing's files, by their paths. Left out: what is long, not UTF-8, or not the content that was hashed. */
+export function readTexts({ kind, path, files }: Pick<Thing, "kind" | "path" | "files">): Texts {
+  const texts: Record<string, string> = {};
+  let left = MAX_BYTES;
+  for (const file of files) {
+    const text = readText(
+      kind === "skill" ? resolve(path, file.path) : file.path,
+      file,
+      Math.min(left, MAX_FILE_BYTES),
+    );
+    if (text === undefined) continue;
+    texts[file.path] = text;
+    left -= Buffer.byteLength(text);
+  }
+  return texts;
+}
+
+function readText(path: string, { sha256 }: ThingFile, limit_bytes: number): string | undefined {
+  let file: number;
+  try {
+    file = openOwnFile(path);
+  } catch (error) {
+    // Changed since it was hashed: gone, no file any more, or closed. Then the hash is no longer that of a text.
+    if (error instanceof NotAFileError || "syscall" in (error as Error)) return undefined;
+    throw error;
+  }
+  try {
+    if (fstatSync(file).size > limit_bytes) return undefined;
+    const bytes = readFileSync(file);
+    return hash("sha256", bytes) === sha256 ? decode(bytes) : undefined;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function decode(bytes: Buffer): string | undefined {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return text.includes("\0") ? undefined : text;
+  } catch {
+    return undefined; // the only thing that a fatal decoder throws about
+  }
+}
