@@ -77,9 +77,13 @@ test("trust is given to exactly the digest that was shown, and ends with the con
   const shown = await run("policy", "trust");
   const digest = /--digest ([0-9a-f]{64})$/m.exec(shown.stderr)?.[1] ?? "";
   expect(shown.code).toBe(4);
+  const details = await run("policy", "trust", "--details");
+  expect(details.stdout).toContain(`digest ${digest}`);
   expect(shown.stdout).toMatch(/^configuration \(not trusted yet\): .*config\.json\n/);
   expect(shown.stdout).toContain(`would allow: rules.0 (${root}/${CONFIG}:1:13): allow tool=delete_file needs trust`);
-  expect(shown.stdout).toMatch(
+  expect(shown.stdout).toMatch(/^1 skill in \.agents\/skills: 1 new\nSKILL .*\nkit +new +2 +1 +helps$/m);
+  expect(details.stdout).toContain(`would allow: rules.0 (${root}/${CONFIG}:1:13): allow tool=delete_file needs trust`);
+  expect(details.stdout).toMatch(
     /^skill kit \(not trusted yet\): .*: helps\n {2}sha256 [0-9a-f]{64}\n {2}may run scripts\/a\.sh \(sha256 [0-9a-f]{64}\)$/m,
   );
   expect(await explain()).toBe(4);
@@ -225,7 +229,7 @@ test("one thing can be trusted and revoked alone, by its path or a skill's name;
   }
   expect((await run("policy", "trust", "--revoke", "--digest", "0")).code).toBe(2);
 
-  const hash = /sha256 ([0-9a-f]{64})/.exec((await run("policy", "trust")).stdout)?.[1] ?? "";
+  const hash = /sha256 ([0-9a-f]{64})/.exec((await run("policy", "trust", "--details")).stdout)?.[1] ?? "";
   const mistaken = await run("policy", "trust", "--digest", hash);
   expect([mistaken.code, mistaken.stderr]).toEqual([4, expect.stringMatching(/is the sha256 of .*and not the digest/)]);
 

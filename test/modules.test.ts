@@ -44,6 +44,9 @@ test("a module counts once a person has trusted it, as it was then; what it impo
   );
   expect(refused.code).not.toBe(0);
   expect((await run("policy", "trust")).stdout).toMatch(
+    /module \(not trusted yet\): .*mine\.ts\n +runs as this program: mine\.ts, words\.ts\n/,
+  );
+  expect((await run("policy", "trust", "--details")).stdout).toMatch(
     /module \(not trusted yet\): .*mine\.ts\n.*\n +runs as this program mine\.ts .*\n +runs as this program words\.ts/,
   );
   await trustAll(made);

@@ -142,8 +142,9 @@ export const COMMANDS: readonly Command[] = [
   {
     name: "skills",
     summary: "Show the skills of this workspace and your own",
+    args: [{ name: "[name]", meaning: "one skill, in full: files, scripts, warnings, text" }],
     workspace: true,
-    example: "autonous skills",
+    example: "autonous skills pdf",
     load: async () => (await import("./commands/skills.ts")).skills,
   },
   {

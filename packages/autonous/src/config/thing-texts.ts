@@ -1,23 +1,20 @@
 import { hash } from "node:crypto";
 import { closeSync, fstatSync, readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { NotAFileError, openOwnFile } from "@autonous/runtime";
 import type { Texts, Thing, ThingFile } from "./trust.ts";
 
-/** What is kept of a thing to show later what changed: instructions and scripts are far shorter. */
-const MAX_FILE_BYTES = 65_536;
-const MAX_BYTES = 262_144;
+/** What is kept of a thing to show later what changed: instructions and scripts are shorter. */
+const MAX_FILE_BYTES = 131_072;
+const MAX_BYTES = 524_288;
 
 /** The texts of a thing's files, by their paths. Left out: what is long, not UTF-8, or not the content that was hashed. */
 export function readTexts({ kind, path, files }: Pick<Thing, "kind" | "path" | "files">): Texts {
+  const folder = kind === "skill" ? path : dirname(path); // files of a module are named relative to the first one
   const texts: Record<string, string> = {};
   let left = MAX_BYTES;
   for (const file of files) {
-    const text = readText(
-      kind === "skill" ? resolve(path, file.path) : file.path,
-      file,
-      Math.min(left, MAX_FILE_BYTES),
-    );
+    const text = readText(resolve(folder, file.path), file, Math.min(left, MAX_FILE_BYTES));
     if (text === undefined) continue;
     texts[file.path] = text;
     left -= Buffer.byteLength(text);

@@ -93,3 +93,38 @@ test("what has changed is told file by file", () => {
   expect(changesSince(thing({ a: "1" }, "x"), thing({ a: "1" }, "y"))).toEqual(["what may be executed has changed"]);
   expect(changesSince(thing({ a: "1" }, "x"), thing({ a: "1" }, "x"))).toEqual([]);
 });
+
+test("the texts that were trusted are kept beside, and count for exactly that content", async () => {
+  const store = await emptyStore();
+  store.add(skill("/w/a"), { "SKILL.md": "text" });
+  store.add(skill("/w/b"));
+
+  expect(store.textsOf(skill("/w/a"))).toEqual({ "SKILL.md": "text" });
+  expect(store.textsOf(skill("/w/a", "d2"))).toEqual({});
+  expect(store.textsOf(skill("/w/b"))).toEqual({});
+  expect(store.inside(["/w"])).toHaveLength(2);
+  for (const name of readdirSync(store.folder)) expect(statSync(join(store.folder, name)).mode & 0o077).toBe(0);
+
+  for (const damage of ["", "{", "null", '{"digest":"d1","texts":[]}', '{"digest":"d1","texts":{"a":1}}']) {
+    for (const name of readdirSync(store.folder).filter((each) => each.endsWith(".texts")))
+      writeFileSync(join(store.folder, name), damage);
+    expect(store.textsOf(skill("/w/a"))).toEqual({});
+    expect(store.isTrusted(skill("/w/a"))).toBe(true);
+  }
+  store.remove(skill("/w/a"));
+  store.remove(skill("/w/b"));
+  expect(readdirSync(store.folder)).toEqual([]);
+});
+
+test("what became executable is named, where it is known how it was", () => {
+  const files = (executable?: boolean) => [
+    { path: "a.sh", sha256: "1", ...(executable === undefined ? {} : { executable }) },
+  ];
+  const before = { ...skill("/w/a"), files: files(false) };
+  expect(changesSince(before, { ...before, digest: "d2", files: files(true) })).toEqual([
+    '"a.sh" has become executable',
+  ]);
+  expect(changesSince({ ...before, files: files() }, { ...before, digest: "d2", files: files(true) })).toEqual([
+    "what may be executed has changed",
+  ]);
+});

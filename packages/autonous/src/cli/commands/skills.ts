@@ -1,32 +1,143 @@
-import { listSkills } from "@autonous/runtime";
+import { join } from "node:path";
+import { createRuntime, listSkills, makeVisible, makeVisibleLines, nearestNames, redact } from "@autonous/runtime";
+import type { SkillEntry, SkillIndex } from "@autonous/runtime";
+import { cutTo } from "../../channels/terminal/width.ts";
+import { readTexts } from "../../config/thing-texts.ts";
+import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace, isTrustedSkill } from "../open-runtime.ts";
+import { findWorkplace, isTrustedSkill, plainOptions } from "../open-runtime.ts";
+import type { Workplace } from "../open-runtime.ts";
 import { table } from "../table.ts";
+import { oneLine, wrapLines } from "../text-lines.ts";
+import { skillDetails } from "../trust/trust-details.ts";
+import { count } from "../usage.ts";
 
-/** `autonous skills`: what is there, whether it is trusted, and what is broken. */
+/** `autonous skills`: what was found, whether it is trusted, and what is broken. With a name: one of them in full. */
 export async function skills(input: CommandInput): Promise<ExitCode> {
-  const { print } = input;
-  const { roots, cwd, state_dir } = findWorkplace(input);
+  const { print, args } = input;
+  const place = findWorkplace(input);
+  const { roots, cwd, state_dir } = place;
   const index = await listSkills({ roots, cwd, state_dir, isTrustedSkill });
+  const [name] = args;
+  if (name !== undefined) return await showOne(name, { index, place, input });
   if (print.json) {
     print.document(index);
     return EXIT.done;
   }
-  const rows = index.skills.map(({ name, source, trusted, description }) => [
-    name,
-    source,
-    trusted ? "yes" : "no",
-    description,
-  ]);
-  if (rows.length > 0) {
-    print.text(table([["SKILL", "FROM", "TRUSTED", "WHAT IT IS FOR"], ...rows], { width: print.textWidth, fixed: 3 }));
-  } else print.note("There are no skills here");
-  if (index.skills.some(({ trusted }) => !trusted)) {
-    print.note("Those that are not trusted came with the workspace; autonous policy trust shows and trusts them");
+  const rows = rowsOf(index, print.textWidth);
+  if (rows.length === 0) print.note("No skills found");
+  else {
+    const head = ["SKILL", "FROM", "STATE", "ABOUT"];
+    print.text(table([head, ...rows], { width: print.textWidth, fixed: 3, last: "cut" }));
+    print.note("Details: autonous skills <name>");
   }
-  for (const { folder, problems } of index.broken) print.note(`Broken: ${folder}: ${problems.join("; ")}`);
+  if (index.skills.some(({ trusted }) => !trusted))
+    print.note(
+      "Skills that wait for trust came with the workspace. Look at them and trust them: autonous policy trust",
+    );
   for (const problem of index.problems) print.note(problem);
   return EXIT.done;
+}
+
+const MAX_NAME_WIDTH = 26;
+
+function rowsOf({ skills: found, shadowed, broken }: SkillIndex, width: number | undefined): readonly string[][] {
+  const shown = (name: string): string => (width === undefined ? name : cutTo(name, MAX_NAME_WIDTH));
+  return [
+    ...found.map((skill) => [shown(skill.name), skill.source, stateOf(skill), aboutOf(skill)]),
+    ...shadowed.map(({ skill, by }) => [shown(skill.name), skill.source, "shadowed", `by ${by.folder}`]),
+    ...broken.map(({ name, source, problems, folder }) => [
+      shown(name),
+      source,
+      "broken",
+      `${problems.join("; ")} (${folder})`,
+    ]),
+  ];
+}
+
+function stateOf({ trusted }: SkillEntry): string {
+  return trusted ? "trusted" : "waits for trust";
+}
+
+function aboutOf({ description, warnings, disable_model_invocation }: SkillEntry): string {
+  return [
+    ...(warnings.length === 0 ? [] : [`! ${count(warnings.length, "warning")}`]),
+    ...(disable_model_invocation ? ["only by name"] : []),
+    oneLine(description),
+  ].join("; ");
+}
+
+interface Shown {
+  readonly index: SkillIndex;
+  readonly place: Workplace;
+  readonly input: CommandInput;
+}
+
+/** Its text too: a person who decides about it has to see it. */
+async function showOne(name: string, { index, place, input: { print } }: Shown): Promise<ExitCode> {
+  const all = [...index.skills, ...index.shadowed.map(({ skill }) => skill)];
+  const found = all.filter((skill) => skill.name === name || skill.aliases.includes(name));
+  const broken = index.broken.filter((each) => each.name === name);
+  if (found.length + broken.length === 0) {
+    const [meant] = nearestNames(
+      name,
+      all.map((each) => each.name),
+    );
+    const next = meant === undefined ? "autonous skills lists them" : `did you mean ${JSON.stringify(meant)}?`;
+    throw new UsageError(`There is no skill ${JSON.stringify(name)}; ${next}`);
+  }
+  const documents = await Promise.all(found.map(async (skill) => ({ ...skill, ...(await moreOf(skill, place)) })));
+  if (print.json) {
+    print.document({ skills: documents, broken });
+    return EXIT.done;
+  }
+  const lines = [
+    ...documents.flatMap((skill) => linesOf(skill)),
+    ...broken.flatMap(({ folder, problems }) => [
+      `${name} (broken): ${folder}`,
+      ...problems.map((each) => `  ${each}`),
+    ]),
+  ].map(makeVisible);
+  print.text(wrapLines(lines, print.textWidth).join("\n"));
+  for (const { text, folder, skill_md } of documents) {
+    if (text === null) print.note(`The text of "${join(folder, skill_md)}" is not shown: it is long, or just changed`);
+    else print.text(`\n${makeVisibleLines(text)}`);
+  }
+  return EXIT.done;
+}
+
+interface More {
+  /** Of SKILL.md, redacted. Null: it cannot be shown. */
+  readonly text: string | null;
+  /** Of one that restricts and is trusted: the tools that are left. */
+  readonly tools_left?: readonly string[];
+}
+
+async function moreOf(skill: SkillEntry, place: Workplace): Promise<More> {
+  const { folder: path, files, skill_md, allowed_tools, trusted } = skill;
+  const [text] = Object.values(
+    readTexts({ kind: "skill", path, files: files.filter((each) => each.path === skill_md) }),
+  );
+  const shown = text === undefined ? null : redact(text).text;
+  if (allowed_tools === undefined || !trusted) return { text: shown };
+  const runtime = await createRuntime({ ...plainOptions(place), looking: true, skill: skill.name });
+  try {
+    return { text: shown, tools_left: runtime.tools().map((tool) => tool.name) };
+  } finally {
+    await runtime.close();
+  }
+}
+
+function linesOf(skill: SkillEntry & More): readonly string[] {
+  const { name, source, folder, description, aliases, disable_model_invocation, tools_left } = skill;
+  return [
+    `${name} (${source}, ${stateOf(skill)}): ${folder}`,
+    `  ${oneLine(description)}`,
+    ...(aliases.length === 0 ? [] : [`  also called ${aliases.join(", ")}`]),
+    ...(disable_model_invocation ? ["  not offered to the model: name it with --skill"] : []),
+    ...skillDetails(skill),
+    ...(tools_left === undefined ? [] : [`  leaves these tools: ${tools_left.join(", ") || "none"}`]),
+  ];
 }

@@ -5,7 +5,6 @@ import { readTexts } from "../../config/thing-texts.ts";
 import { TrustStore } from "../../config/trust.ts";
 import type { Thing } from "../../config/trust.ts";
 import { quoteForShell } from "../../service/token.ts";
-import { wrap } from "../../channels/terminal/width.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -18,6 +17,7 @@ import { replayOptions } from "../replay-options.ts";
 import { typedLines } from "../standard-input.ts";
 import { digestOf, findBrought, modulesOf, skillsOf } from "../trust/brought-things.ts";
 import type { Brought } from "../trust/brought-things.ts";
+import { wrapLines } from "../text-lines.ts";
 import { detailLines } from "../trust/trust-details.ts";
 import { summaryLines } from "../trust/trust-summary.ts";
 
@@ -41,15 +41,28 @@ export async function trust(input: CommandInput): Promise<ExitCode> {
   const digest = digestOf(brought, place);
   const waiting = brought.filter(({ status }) => status === "new" || status === "changed");
   const details = options["details"] === true;
+  const seeDetails = `Details: ${commandFor(input, place, ["--details"])}`;
   const show = (trusted: boolean, isLong = details): void =>
     showAll({ brought, digest, trusted, details: isLong }, place, print);
   if (waiting.length === 0 && (given === undefined || given === digest)) {
     show(true);
+    if (brought.length > 0 && !details && !print.json) print.note(seeDetails);
     print.note(brought.length === 0 ? `Nothing to trust in ${place.opened.join(", ")}` : "Nothing waits for trust");
     return EXIT.done;
   }
-  const command = commandFor(input, place, digest);
-  if (!(await isAgreed({ digest, given, brought, command, print, signal, show: (isLong) => show(false, isLong) }))) {
+  const command = commandFor(input, place, ["--digest", digest]);
+  if (
+    !(await isAgreed({
+      digest,
+      given,
+      seeDetails: details ? [] : [seeDetails],
+      brought,
+      command,
+      print,
+      signal,
+      show: (isLong) => show(false, isLong),
+    }))
+  ) {
     if (print.json) show(false);
     return EXIT.approval_needed;
   }
@@ -102,8 +115,8 @@ function isMissing(error: unknown): boolean {
 }
 
 /** What to run from the same folder, for exactly what was shown. */
-function commandFor({ args }: CommandInput, place: Workplace, digest: string): string {
-  const words = ["autonous", "policy", "trust", ...args, ...replayOptions(place), "--digest", digest];
+function commandFor({ args }: CommandInput, place: Workplace, more: readonly string[]): string {
+  const words = ["autonous", "policy", "trust", ...args, ...replayOptions(place), ...more];
   return words.map(quoteForShell).join(" ");
 }
 
@@ -113,13 +126,24 @@ interface Question {
   readonly brought: readonly Brought[];
   /** Trusts exactly this, without a terminal. */
   readonly command: string;
+  /** How to see more. */
+  readonly seeDetails: readonly string[];
   readonly print: Print;
   readonly signal: AbortSignal;
   /** In short, or with everything that is known. */
   readonly show: (isLong?: boolean) => void;
 }
 
-async function isAgreed({ digest, given, brought, command, print, signal, show }: Question): Promise<boolean> {
+async function isAgreed({
+  digest,
+  given,
+  brought,
+  command,
+  seeDetails,
+  print,
+  signal,
+  show,
+}: Question): Promise<boolean> {
   if (isRunByCall()) {
     throw new UsageError(
       "Cannot trust the workspace: this is a command of an agent, and only a person trusts; ask one",
@@ -137,6 +161,7 @@ async function isAgreed({ digest, given, brought, command, print, signal, show }
   }
   if (!print.json) show();
   if (print.json || whyNoPerson() !== undefined) {
+    if (!print.json) for (const line of seeDetails) print.note(makeVisible(line));
     print.note(makeVisible(`No terminal to ask at. When you have looked at it: ${command}`));
     return false;
   }
@@ -178,8 +203,7 @@ function showAll({ brought, digest, trusted, details }: Shown, place: Workplace,
     ...refused.map(({ where, what, why }) => `never in force: ${what} (${where}): ${why}`),
   ].map(makeVisible);
   if (lines.length === 0) return;
-  print.text(lines.flatMap((line) => (textWidth === undefined ? [line] : wrap(line, textWidth))).join("\n"));
-  if (!details) print.note("Details: autonous policy trust --details");
+  print.text(wrapLines(lines, textWidth).join("\n"));
 }
 
 function documentOf({ thing, status, changes, files_changed, widens, skill, before, shadowed_by }: Brought): object {

@@ -1,4 +1,5 @@
 import type { SkillEntry } from "@autonous/runtime";
+import { oneLine } from "../text-lines.ts";
 import type { Brought, ChangedFile } from "./brought-things.ts";
 import { STATUS, widensLines } from "./trust-summary.ts";
 
@@ -10,7 +11,7 @@ const MAX_FILES = 100;
 export function detailLines(each: Brought): readonly string[] {
   const { thing, status, changes, files_changed, skill, shadowed_by } = each;
   const head = skill === undefined ? thing.kind : `skill ${skill.name}`;
-  const name = skill === undefined ? thing.path : `${thing.path}: ${skill.description}`;
+  const name = skill === undefined ? thing.path : `${thing.path}: ${oneLine(skill.description)}`;
   return [
     `${head} (${STATUS[status]}): ${name}`,
     `  sha256 ${thing.digest}`,

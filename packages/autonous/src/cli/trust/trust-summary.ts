@@ -1,6 +1,7 @@
 import { dirname, relative } from "node:path";
 import { cutTo } from "../../channels/terminal/width.ts";
 import { table } from "../table.ts";
+import { oneLine } from "../text-lines.ts";
 import { count } from "../usage.ts";
 import type { Brought, ChangedFile } from "./brought-things.ts";
 
@@ -42,7 +43,9 @@ export function widensLines({ widens }: Brought): readonly string[] {
 
 function thingLines(each: Brought): readonly string[] {
   const { thing, status } = each;
-  const runs = thing.kind === "module" ? [`  runs as this program: ${count(thing.files.length, "file")}`] : [];
+  const names = thing.files.slice(0, MAX_FILES).map(({ path }) => path);
+  const more = thing.files.length > MAX_FILES ? ` and ${thing.files.length - MAX_FILES} more` : "";
+  const runs = thing.kind === "module" ? [`  runs as this program: ${names.join(", ")}${more}`] : [];
   return [`${thing.kind} (${STATUS[status]}): ${thing.path}`, ...changeLines(each), ...widensLines(each), ...runs];
 }
 
@@ -71,7 +74,7 @@ function rowOf({ thing, status, skill, shadowed_by }: Brought, width: number | u
     ...(warnings.length === 0 ? [] : [`! ${count(warnings.length, "warning")}`]),
     ...(left_out.length === 0 ? [] : [`! ${count(left_out.length, "file")} left out`]),
     ...(allowed_tools === undefined ? [] : [`only ${allowed_tools.join(", ") || "no tools"}`]),
-    description,
+    oneLine(description),
   ].join("; ");
   const shown = width === undefined ? name : cutTo(name, MAX_NAME_WIDTH);
   return [shown, status, String(thing.files.length), String(scripts.length), about];
