@@ -1,0 +1,186 @@
+/** Each kind of message that the Telegram channel sends, played on the channel itself: docs/telegram.md shows them. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { makeId, runPath } from "@autonous/runtime";
+import type { ApprovalRequest, EventDraft, EventType } from "@autonous/runtime";
+import type { Lease } from "../../packages/autonous/src/store/store.ts";
+import { greyPng } from "../../tools/fake-telegram/media/images.ts";
+import type { ChatMessage } from "../../tools/fake-telegram/server.ts";
+import { makeRequest } from "./approval-request.ts";
+import { ADA } from "./telegram-channel.ts";
+import type { Place } from "./telegram-channel.ts";
+
+interface Rendering {
+  /** What it shows, as a part of a sentence. */
+  readonly title: string;
+  /** Gives what is to be seen of the chat. */
+  readonly play: (place: Place) => Promise<readonly ChatMessage[]>;
+  /** Replaces what is different each time: ids, times. */
+  readonly mask?: (text: string) => string;
+}
+
+const MODEL = "test:model";
+
+/** What the chat holds once so many messages of the bot are there. */
+async function seen({ telegram }: Place, count: number): Promise<readonly ChatMessage[]> {
+  await telegram.until(() => telegram.answers().length >= count, `${count} messages`);
+  return telegram.messages();
+}
+
+async function asked(place: Place, text: string): Promise<Lease> {
+  await place.open();
+  place.telegram.say({ text });
+  return await place.claim();
+}
+
+async function answered(place: Place, question: string, answer: string): Promise<readonly ChatMessage[]> {
+  await place.open();
+  place.telegram.say({ text: question });
+  await place.answer(answer, MODEL);
+  return await seen(place, 1);
+}
+
+/** As the worker records it. */
+async function record({ store, bell }: Place, { task }: Lease, type: EventType, payload: object): Promise<void> {
+  const { task_id, run_id, trace_id } = task;
+  const ids = { event_id: makeId("evt", Date.now()), ts: new Date().toISOString(), parent_id: null };
+  const event: EventDraft = { ...ids, type, trace_id, task_id, run_id, payload: { ...payload } };
+  await store.journal(run_id).append([event]);
+  bell.ring();
+}
+
+async function shown(
+  place: Place,
+  levels: readonly (readonly [string, string, string])[],
+): Promise<readonly ChatMessage[]> {
+  const lease = await asked(place, "check the build");
+  for (const [index, [level, title, content]] of levels.entries()) {
+    await record(place, lease, "display", { tool_call_id: `call_${index}`, level, title, content });
+    await seen(place, index + 1);
+  }
+  return place.telegram.messages();
+}
+
+async function attached(place: Place, name: string, content: Buffer, caption: string): Promise<readonly ChatMessage[]> {
+  const lease = await asked(place, "send it to me");
+  const { run_id } = lease.task;
+  const path = join(runPath(place.state_dir, run_id), "artifacts", name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
+  const file = { artifact: `artifacts/${name}`, name, media_type: "", bytes: content.length, sha256: "", caption };
+  await record(place, lease, "tool_call.completed", {
+    tool_call_id: "call_1",
+    tool_name: "send_file",
+    attachments: [file],
+  });
+  return await seen(place, 1);
+}
+
+async function question(place: Place, given: Partial<ApprovalRequest>): Promise<ChatMessage> {
+  const lease = await asked(place, "clean up");
+  const { task_id, run_id, lane, user } = lease.task;
+  await place.store.approvals.open(makeRequest({ now: Date.now(), task_id, run_id, chat: lane, user, ...given }));
+  place.bell.ring();
+  const message = await place.telegram.until(
+    () => place.telegram.answers().find(({ buttons }) => buttons.length > 0),
+    "the question",
+  );
+  await place.until(async () => (await place.store.outbox.receiptOf("apr_1")) !== undefined);
+  return message;
+}
+
+const COMMAND: Partial<ApprovalRequest> = {
+  params: { cmd: "rm -r build" },
+  args_json: JSON.stringify({ cmd: "rm -r build" }),
+  reason: "It deletes files",
+  commands: [{ command: "rm -r build", folder: "/srv/work", network: false, found: "it deletes" }],
+};
+
+const EDIT: Partial<ApprovalRequest> = {
+  tool: "edit",
+  params: { path: "src/a.ts", find: "one", replace: "two" },
+  reason: "This file is outside of the allowed folders",
+  changes: [{ path: "src/a.ts", diff: "--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1 +1 @@\n-one\n+two\n", truncated: false }],
+  offers: [
+    { offer: "path", words: "any `edit` on `src/a.ts`", pattern: { kind: "path", tool: "edit", path: "src/a.ts" } },
+  ],
+};
+
+const ANSWER = `## What is left
+
+The build **passes**. Two tests of \`parse_header\` fail:
+
+1. an empty header
+   - see [the log](https://ci.example.com/7)
+2. ~~a long one~~ fixed
+
+> Expected 3, got 2`;
+
+const CODE = "Run this:\n\n```sh\nnpm test -- --filter parse_header\n```";
+const TABLE = "| file | lines |\n|---|---:|\n| a.ts | 120 |\n| 文件.ts | 7 |";
+const WIDE =
+  "| tool | what it does |\n|---|---|\n| ls | lists the files of a folder, with their sizes |\n| bash | runs a command |";
+
+export const CASES: readonly Rendering[] = [
+  { title: "an answer in Markdown", play: (place) => answered(place, "what is left to do?", ANSWER) },
+  { title: "code", play: (place) => answered(place, "how do I test it?", CODE) },
+  { title: "a table", play: (place) => answered(place, "how long are they?", TABLE) },
+  { title: "a table that is too wide for a phone", play: (place) => answered(place, "what can you do?", WIDE) },
+  {
+    title: "what the task shows while it runs, by level",
+    play: (place) =>
+      shown(place, [
+        ["info", "", "half of the **files** are read"],
+        ["progress", "Tests", "12 of 40"],
+        ["success", "Build", "`dist/` is up to date"],
+        ["warning", "Disk", "90 % full"],
+        ["error", "Deploy", "refused by the server"],
+      ]),
+  },
+  { title: "a file", play: (place) => attached(place, "report.csv", Buffer.from("a,b\n"), "The **numbers** of May") },
+  { title: "a picture", play: (place) => attached(place, "plan.png", greyPng(40, 30), "The plan") },
+  {
+    title: "a question about a command",
+    async play(place) {
+      await question(place, COMMAND);
+      return place.telegram.messages();
+    },
+  },
+  {
+    title: "a question about a change",
+    async play(place) {
+      await question(place, EDIT);
+      return place.telegram.messages();
+    },
+  },
+  {
+    title: "a question that was answered",
+    async play(place) {
+      const { message_id } = await question(place, COMMAND);
+      place.telegram.press({ message_id, button: "Allow once" });
+      await place.telegram.until(() => place.telegram.answers()[0]?.buttons.length === 0, "the outcome");
+      return place.telegram.messages();
+    },
+  },
+  {
+    title: "an answer that was not delivered",
+    async play(place) {
+      await place.open();
+      place.telegram.say({ text: "what is left?" });
+      const lease = await place.claim();
+      place.telegram.block(ADA);
+      await place.store.inbox.finish(lease, { outcome: "done", reply: "Two tests." });
+      place.bell.ring();
+      await place.until(
+        async () => (await place.store.outbox.givenUp({ channel: "telegram", chat: `telegram:${ADA}` })).length === 1,
+      );
+      place.telegram.unblock(ADA);
+      place.telegram.say({ text: "/status" });
+      await seen(place, 2);
+      place.telegram.say({ text: "/resend" });
+      const messages = await seen(place, 4);
+      const isAnswer = ({ text }: ChatMessage): number => Number(text === "Two tests.");
+      return messages.toSorted((one, other) => isAnswer(one) - isAnswer(other)); // either may be first
+    },
+  },
+];
