@@ -7,6 +7,9 @@ import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { runAgent } from "../packages/autonous/src/agent/loop.ts";
 import { compactHistory } from "../packages/autonous/src/agent/window/summary.ts";
+import { removeContact } from "../packages/autonous/src/channels/telegram/access/access-book.ts";
+import { askAbout, decide } from "../packages/autonous/src/channels/telegram/access/owner-question.ts";
+import { makeCode, redeemCode } from "../packages/autonous/src/channels/telegram/access/pairing.ts";
 import type { ModelProvider, ModelReply } from "../packages/autonous/src/model/provider.ts";
 import type { Finish, Lease, Store } from "../packages/autonous/src/store/store.ts";
 import { EVENT_PAYLOADS } from "../packages/runtime/src/protocol/event-payloads.ts";
@@ -234,6 +237,20 @@ describe.each(STORE_KINDS)("a task of the service, on $name", (kind) => {
     for (const { id } of await store.outbox.pending({ limit: 9 })) await store.outbox.markSent(id);
     const rows = await store.events.last({ task_id, limit: 100 });
     expectListed(rows.map(({ event }) => event).filter(({ type }) => type === "reply.sent"));
+  });
+
+  test("in which a person is let in, one who is refused, one who is removed", async () => {
+    const store = await scratch();
+    const now = START_MS;
+    const decision = { by: "ada", via: "button", now } as const;
+    const { code } = await makeCode(store, { by: "ada", now });
+    await redeemCode(store, { code, person: { user: 7, name: "Eve" }, now });
+    const asked = await askAbout(store, { person: { user: 8, name: "Bob" }, now });
+    await decide(store, { choice: "b", user: 8, nonce: asked?.contact.nonce ?? "" }, decision);
+    await removeContact(store, 7, decision);
+    const rows = await store.events.last({ limit: 100 });
+    expect(rows.map(({ event }) => event.type)).toEqual(["access.granted", "access.denied", "access.revoked"]);
+    expectListed(rows.map(({ event }) => event));
   });
 });
 

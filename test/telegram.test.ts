@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { startFakeModel } from "../tools/fake-model/server.ts";
+import { ownWords } from "../packages/autonous/src/model/prompt/quoted.ts";
 import { autonous } from "./support/cli.ts";
 import { PROGRAM, scratchPlace, serveWords, startProgram, until, writeScript } from "./support/service.ts";
 import type { Place } from "./support/service.ts";
@@ -26,12 +27,12 @@ test.concurrent("without a list nobody is listened to; who writes is told their 
   telegram.say({ text: "/ls ." });
   telegram.say({ chat: GROUP, text: "/ls ." });
   const [told] = await answersOf(telegram, 1);
-  expect(told?.text).toMatch(/not on the list.*42.*AUTONOUS_TELEGRAM_ALLOWED_USERS/);
+  expect(told?.text).toMatch(/^This bot is private.*Your Telegram id: 42$/);
   await telegram.until(() => telegram.unconfirmed === 0, "all to be read");
   expect(await tasksOf(service)).toEqual([]);
   expect((await service.stop()).code).toBe(0);
   expect([telegram.answers().length, telegram.answers(GROUP)]).toEqual([1, []]);
-  expect(service.stderr()).toContain("AUTONOUS_TELEGRAM_ALLOWED_USERS");
+  expect(service.stderr()).toContain("autonous telegram pair");
 });
 
 test.concurrent("with a list, a stranger's message is no task, and those on it get answers in order", async ({
@@ -51,7 +52,7 @@ test.concurrent("with a list, a stranger's message is no task, and those on it g
   expect(said.map(({ text }) => text)).toEqual(["1", "2", "3"]);
   expect((await answersOf(telegram, 1, BOB))[0]?.text).toBe("a.txt\none\nthree\ntwo");
   expect((await answersOf(telegram, 1, GROUP)).map(({ text }) => text)).toEqual(["2"]);
-  expect((await tasksOf(service)).map(({ text }) => text).sort()).toEqual(
+  expect((await tasksOf(service)).map(({ text }) => ownWords(text)).sort()).toEqual(
     ["/ls .", "/read one", "/read three", "/read two", "/read two"].sort(),
   );
   expect(telegram.commands.map(({ command }) => command)).toEqual([
@@ -143,10 +144,10 @@ test.concurrent("after downtime only what is new enough is done, and not too muc
   const said = await answersOf(telegram, 3);
   expect(said.map(({ text }) => text).toSorted()).toEqual([
     "2",
+    expect.stringMatching(/^2 messages sent during downtime were skipped.*last 10 minutes.*at most 2/),
     "3",
-    expect.stringMatching(/2 messages were not taken.*last 10 minutes.*at most 2/),
   ]);
-  expect((await answersOf(telegram, 1, BOB))[0]?.text).toMatch(/1 message was not taken/);
+  expect((await answersOf(telegram, 1, BOB))[0]?.text).toMatch(/^1 message sent during downtime was skipped/);
   expect((await tasksOf(service)).map(({ text }) => text)).toEqual(["/read two", "/read three"]);
 });
 
@@ -156,7 +157,7 @@ test.concurrent("more than Telegram gives at once is looked at as a whole", asyn
   for (let each = 1; each <= 250; each += 1) telegram.say({ text: `/read ${each}` });
   const service = await startBot(place, telegram, { TG_PENDING_MAX_MESSAGES: "2" });
   const said = await answersOf(telegram, 3);
-  expect(said.map(({ text }) => text).join("\n")).toMatch(/248 messages were not taken/);
+  expect(said.map(({ text }) => text).join("\n")).toMatch(/248 messages sent during downtime were skipped/);
   expect((await tasksOf(service)).map(({ text }) => text)).toEqual(["/read 249", "/read 250"]);
 });
 

@@ -1,6 +1,7 @@
 import type { Command, Parameter } from "./command.ts";
 import { POLICY_COMMANDS } from "./policy-commands.ts";
 import { RECORD_COMMANDS } from "./record-commands.ts";
+import { TELEGRAM_COMMANDS } from "./telegram-commands.ts";
 import { EXAMPLE_MODELS } from "../model/example-models.ts";
 
 /** Of commands that ask a model. */
@@ -138,6 +139,7 @@ export const COMMANDS: readonly Command[] = [
     example: "autonous worker",
     load: async () => (await import("./commands/worker.ts")).worker,
   },
+  ...TELEGRAM_COMMANDS,
   ...RECORD_COMMANDS,
   {
     name: "skills",

@@ -226,12 +226,17 @@ function inWords({ bytes, pending, keepsCopy, looked }: StoreReport): string {
   ].join(", ");
 }
 
-async function checkTelegram({ configuration }: Workplace): Promise<CheckResult> {
+async function checkTelegram({ configuration, state_dir, state_problem }: Workplace): Promise<CheckResult> {
   const { telegram_token: token, telegram_api_root: api_root, telegram_allowed_users = [] } = configuration.settings;
   const check = "telegram";
   if (token === undefined) return { check, outcome: "ok", message: "off: AUTONOUS_TELEGRAM_TOKEN is not set" };
   const telegram = await import("../channels/telegram/check.ts");
-  return { check, ...(await telegram.checkTelegram({ token, api_root, allowed_users: telegram_allowed_users })) };
+  const file = databaseFile(state_dir);
+  const store = state_problem === undefined && existsSync(file) ? { file } : {};
+  return {
+    check,
+    ...(await telegram.checkTelegram({ token, api_root, allowed_users: telegram_allowed_users, ...store })),
+  };
 }
 
 function checkNotesHere({ roots, cwd, state_dir, configuration }: Workplace): CheckResult {

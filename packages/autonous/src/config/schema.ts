@@ -66,7 +66,7 @@ function kindSchema(kind: Kind): JsonSchema {
     case "hours":
       return { type: "string", pattern: "^\\s*\\d{1,2}:\\d\\d\\s*[-–]\\s*\\d{1,2}:\\d\\d(?:\\s+[\\w+/-]+)?\\s*$" };
     case "ids":
-      return { type: "array", items: { type: "integer", minimum: 1 }, minItems: 1 };
+      return { type: "array", items: { type: "integer", minimum: 1 } };
     case "secret":
     case "text":
       return { type: "string", pattern: "\\S" };

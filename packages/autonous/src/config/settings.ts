@@ -99,7 +99,7 @@ export const SETTINGS = {
   keep_megabytes:           { variable: "AUTONOUS_KEEP_MEGABYTES",           kind: { type: "number", min: 0, max: 1_000_000_000 },    default: 4096,                                project: "never",    meaning: "How much the state folder may take; beyond it the oldest goes first, but nothing of the last day; 0: any amount" },
   http_port:                { variable: "AUTONOUS_HTTP_PORT",                kind: { type: "number", min: 0, max: 65_535 },           default: 8787,                                project: "never",    meaning: "The port of the service on 127.0.0.1; 0 takes a free one" },
   telegram_token:           { variable: "AUTONOUS_TELEGRAM_TOKEN",           kind: { type: "secret" },                                default: undefined,                           project: "never",    meaning: "The token of a Telegram bot, from @BotFather. With it `serve` speaks by Telegram too. From the environment only" },
-  telegram_allowed_users:   { variable: "AUTONOUS_TELEGRAM_ALLOWED_USERS",   kind: { type: "ids" },                                   default: undefined,                           project: "never",    meaning: "Whom the bot listens to: numeric Telegram user ids, separated by commas. Nobody where it is not set" },
+  telegram_allowed_users:   { variable: "AUTONOUS_TELEGRAM_ALLOWED_USERS",   kind: { type: "ids" },                                   default: undefined,                           project: "never",    meaning: "Telegram user ids, separated by commas, that may always use the bot and let others in. Empty or not set: only people who were let in with `autonous telegram pair`" },
   telegram_groups:          { variable: "AUTONOUS_TELEGRAM_GROUPS",          kind: { type: "choice", of: ["addressed", "all"] },      default: "addressed",                         project: "never",    meaning: "Messages of allowed users that the bot reads in groups: `addressed` (mentions, replies to the bot, its own commands) or `all`" },
   telegram_api_root:        { variable: "AUTONOUS_TELEGRAM_API_ROOT",        kind: { type: "url" },                                   default: "https://api.telegram.org",          project: "never",    meaning: "Where the Bot API is: Telegram's own, a Bot API server of one's own, or an emulator" },
   telegram_quiet_hours:     { variable: "AUTONOUS_TELEGRAM_QUIET_HOURS",     kind: { type: "hours" },                                 default: undefined,                           project: "never",    meaning: "Hours in which Telegram messages are sent without a sound, questions too; nothing is delayed: `22:00-07:00`, in the time zone of the machine, or `22:00-07:00 Europe/Berlin`" },
@@ -177,10 +177,10 @@ function readSecret(text: string): { readonly value: SettingValue } | { readonly
 }
 
 function readIds(name: SettingName, text: string): ReturnType<typeof checkValue> {
-  const parts = text.split(",").map((part) => part.trim());
+  const parts = text.trim() === "" ? [] : text.split(",").map((part) => part.trim());
   const wrong = parts.find((part) => !/^\d{1,16}$/.test(part));
   if (wrong === undefined) return checkValue(name, parts.map(Number));
-  return { problem: `has to be numbers separated by commas, and ${JSON.stringify(wrong)} is none` };
+  return { problem: `has to be user ids separated by commas; not valid: ${JSON.stringify(wrong)}` };
 }
 
 /** Variables that hold a secret of the service itself: its worker, and what that starts, has no use for them. */
@@ -224,7 +224,7 @@ export function checkValue(
     case "secret":
       return { problem: `is a secret: it comes from the environment only, as ${SETTINGS[name].variable}` };
     case "ids":
-      return Array.isArray(value) && value.length > 0 && value.every((each) => Number.isSafeInteger(each) && each > 0)
+      return Array.isArray(value) && value.every((each) => Number.isSafeInteger(each) && each > 0)
         ? { value }
         : { problem: "has to be a list of whole numbers above 0" };
     case "url":

@@ -2,6 +2,8 @@ import type { UserFromGetMe } from "grammy/types";
 import type { Bell } from "../../queue/bell.ts";
 import type { Commander } from "../../queue/commander.ts";
 import type { Store } from "../../store/store.ts";
+import { Access } from "./access/allowed-users.ts";
+import { Strangers } from "./access/strangers.ts";
 import { TelegramClient } from "./api/client.ts";
 import { TelegramFailure } from "./api/failure.ts";
 import type { GroupMode } from "./incoming/addressing.ts";
@@ -19,7 +21,7 @@ import { Downloads } from "./incoming/downloads.ts";
 import type { DownloadsOptions } from "./incoming/downloads.ts";
 import type { FileLimits } from "./incoming/file-limits.ts";
 import { Gather } from "./incoming/gather.ts";
-import { Strangers, takeIncoming } from "./incoming/take.ts";
+import { takeIncoming } from "./incoming/take.ts";
 
 export interface TelegramOptions {
   readonly token: string;
@@ -76,13 +78,13 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
     ...rate,
   });
   const asked = await askForBot(client);
-  if ("problem" in asked) log(`${asked.problem}. It is tried again until it can be`);
-  const allowed: ReadonlySet<number> = new Set(options.allowed_users);
-  if (allowed.size === 0)
-    log("Nobody may write to the bot: set AUTONOUS_TELEGRAM_ALLOWED_USERS (who writes to it is told their number)");
+  if ("problem" in asked) log(`${asked.problem}. Retrying`);
+  const allowed = new Access(options.allowed_users, store);
+  await allowed.refresh();
+  if (allowed.size === 0) log("No one has access to the bot yet. Let someone in: autonous telegram pair");
   const common = { store, client, allowed, clock, onTask };
   const questions = new Questions({ ...common, onAnswer: () => bell.ring() });
-  const strangers = new Strangers(clock);
+  const strangers = new Strangers({ store, client, access: allowed, clock, log });
   const { gather, downloads } = await openGather(options, common);
   const poller = new Poller({
     ...common,

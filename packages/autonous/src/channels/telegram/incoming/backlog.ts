@@ -1,12 +1,14 @@
 import { isObject, parseKept } from "../../../store/kept-json.ts";
 import type { Store } from "../../../store/store.ts";
+import type { AllowedUsers } from "../access/allowed-users.ts";
+import { codeIn } from "../access/pairing.ts";
 import type { Incoming, Pressed, Written } from "./read-update.ts";
 
 interface BacklogOptions {
   readonly store: Store;
   readonly bot_id: number;
   readonly clock: () => number;
-  readonly allowed: ReadonlySet<number>;
+  readonly allowed: AllowedUsers;
   readonly window_ms: number;
   readonly max_messages: number;
 }
@@ -111,12 +113,14 @@ export class Backlog {
     if (oldest !== undefined) this.#leave(oldest.chat);
   }
 
-  /** Nothing but whom to tell: what they wrote is nobody's business, and what they pressed would do nothing. */
+  /** Only whom to answer, and a pairing code: what else they wrote is not kept, and what they pressed would do nothing. */
   #placeStranger(incoming: Incoming): void {
     if (incoming.kind === "pressed" || !incoming.isPrivate) return;
-    if (this.#strangers.has(incoming.chat) || this.#strangers.size >= MOST_STRANGERS) return;
-    const { kind, update_id, message_id, chat, user, isPrivate, sent_at } = incoming;
-    this.#strangers.set(chat, { kind, update_id, message_id, chat, user, isPrivate, sent_at, text: "" });
+    const { text: written, quotations: _, unread: __, ...rest } = incoming;
+    const text = codeIn(written) === undefined ? "" : written;
+    const isKnown = this.#strangers.has(incoming.chat);
+    if ((isKnown && text === "") || (!isKnown && this.#strangers.size >= MOST_STRANGERS)) return;
+    this.#strangers.set(incoming.chat, { ...rest, text });
   }
 
   #leave(chat: number): void {

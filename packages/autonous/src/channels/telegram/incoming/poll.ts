@@ -4,12 +4,15 @@ import type { Store } from "../../../store/store.ts";
 import { StoreError } from "../../../store/store-error.ts";
 import type { GroupMode } from "./addressing.ts";
 import { Backlog } from "./backlog.ts";
+import { BOT_NAME } from "../access/access-book.ts";
+import type { Access } from "../access/allowed-users.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { MENU } from "../talk/commands.ts";
 import { TelegramFailure } from "../api/failure.ts";
 import { readUpdate, WANTED_UPDATES } from "./read-update.ts";
 import type { Incoming } from "./read-update.ts";
 import { showPlain } from "../outgoing/show.ts";
+import { readWebhook, webhookProblem } from "../webhook.ts";
 
 export interface PollOptions {
   readonly client: TelegramClient;
@@ -17,7 +20,7 @@ export interface PollOptions {
   readonly clock: () => number;
   readonly log: (line: string) => void;
   readonly redact: (text: string) => string;
-  readonly allowed: ReadonlySet<number>;
+  readonly allowed: Access;
   readonly groups: GroupMode;
   /** Before it is read. */
   readonly onUpdate?: (update: Update) => Promise<void>;
@@ -84,7 +87,7 @@ export class Poller {
         waitMs = FIRST_WAIT_MS;
       } catch (error) {
         if (stopped.aborted) return;
-        this.#tell(wordsFor(error));
+        this.#tell(await wordsFor(error, this.#options.client));
         const retryMs = error instanceof TelegramFailure ? error.retryAfterMs : undefined;
         await pause(retryMs ?? waitMs, undefined, { signal: stopped }).catch(() => undefined); // stopped: the loop ends
         waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
@@ -123,7 +126,8 @@ export class Poller {
   async #introduce(stopped: AbortSignal): Promise<UserFromGetMe> {
     const { client } = this.#options;
     const bot = this.#options.bot ?? (await client.call((api, signal) => api.getMe(signal), { stopped }));
-    await greet(client, stopped);
+    await setMenu(client, stopped);
+    await this.#options.store.kv.set(BOT_NAME, bot.username); // the command line makes links of it
     return bot;
   }
 
@@ -148,6 +152,7 @@ export class Poller {
   }
 
   async #catchUp(updates: readonly Update[], { backlog, bot, isAll }: CatchingUp): Promise<void> {
+    await this.#options.allowed.refresh();
     for (const update of updates) {
       await this.#options.onUpdate?.(update);
       backlog.add(update.update_id, this.#read(update, bot));
@@ -176,43 +181,51 @@ export class Poller {
       const tries = this.#failing.update_id === update_id ? this.#failing.tries + 1 : 1;
       this.#failing = { update_id, tries };
       if (tries < MOST_TRIES) throw error;
-      this.#options.log(`Message ${update_id} could not be taken and is passed over: ${(error as Error).message}`);
+      this.#options.log(`Message ${update_id} failed and is skipped: ${(error as Error).message}`);
     }
   }
 
   #leftOut(count: number): string {
     const { window_ms, max_messages } = this.#options;
-    const messages = count === 1 ? "1 message was" : `${count} messages were`;
-    return `While the service was away ${messages} not taken: only those of the last ${Math.round(window_ms / 60_000)} minutes are, at most ${max_messages}. Send again what still counts.`;
+    const messages = count === 1 ? "1 message" : `${count} messages`;
+    const were = count === 1 ? "was" : "were";
+    return `${messages} sent during downtime ${were} skipped: only the last ${Math.round(window_ms / 60_000)} minutes are read, at most ${max_messages} messages. Please resend if still relevant.`;
   }
 
   /** When it changes, and when it is over. */
   #tell(problem: string): void {
     if (problem === this.#told) return;
-    this.#options.log(problem === "" ? "Messages come in again" : `${problem}. It is tried again`);
+    this.#options.log(problem === "" ? "Polling recovered" : `${problem}. Retrying`);
     this.#told = problem;
   }
 }
 
-/** The menu of the apps, and no webhook that would keep messages from us. Neither is needed to go on. */
-async function greet(client: TelegramClient, stopped: AbortSignal): Promise<void> {
-  for (const work of [
-    (api, signal) => api.deleteWebhook({ drop_pending_updates: false }, signal),
-    (api, signal) => api.setMyCommands(MENU, {}, signal),
-  ] as const satisfies readonly Parameters<TelegramClient["call"]>[0][]) {
-    try {
-      await client.call(work, { stopped });
-    } catch (error) {
-      if (!(error instanceof TelegramFailure) || error.kind === "unreachable") throw error;
-    }
+/** The menu of the apps. Messages come in without it. */
+async function setMenu(client: TelegramClient, stopped: AbortSignal): Promise<void> {
+  try {
+    await client.call((api, signal) => api.setMyCommands(MENU, {}, signal), { stopped });
+  } catch (error) {
+    if (!(error instanceof TelegramFailure) || error.kind === "unreachable") throw error;
   }
 }
 
-/** What whoever runs the service can do about it. */
-function wordsFor(error: unknown): string {
+/** What the person who runs the service can do about it. */
+async function wordsFor(error: unknown, client: TelegramClient): Promise<string> {
   const { message } = error as Error;
   const kind = error instanceof TelegramFailure ? error.kind : undefined;
-  if (kind === "conflict") return `Another program takes this bot's messages; stop it, or get a new token: ${message}`;
-  if (kind === "bad_token") return `Telegram does not take AUTONOUS_TELEGRAM_TOKEN any more: ${message}`;
+  if (kind === "conflict" && /webhook/i.test(message))
+    return `Cannot get messages: ${webhookProblem(await hostOf(client))}`;
+  if (kind === "conflict")
+    return `Another program polls with this bot's token; stop it, or get a new token: ${message}`;
+  if (kind === "bad_token") return `Telegram no longer accepts AUTONOUS_TELEGRAM_TOKEN: ${message}`;
   return message;
+}
+
+async function hostOf(client: TelegramClient): Promise<string> {
+  try {
+    return (await readWebhook(client)) ?? "another server";
+  } catch (error) {
+    if (error instanceof TelegramFailure) return "another server";
+    throw error;
+  }
 }

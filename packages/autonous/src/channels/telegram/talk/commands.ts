@@ -2,6 +2,7 @@ import { makeVisible } from "@autonous/runtime";
 import type { Store, Task, TaskAnswer } from "../../../store/store.ts";
 import { isOver } from "../../../store/task-states.ts";
 import type { TaskState } from "../../../store/task-states.ts";
+import type { AllowedUsers } from "../access/allowed-users.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { laneOf, personOf } from "../address.ts";
 import type { Written } from "../incoming/read-update.ts";
@@ -11,7 +12,7 @@ import { showPlain } from "../outgoing/show.ts";
 export interface CommandParts {
   readonly store: Store;
   readonly client: TelegramClient;
-  readonly allowed: ReadonlySet<number>;
+  readonly allowed: AllowedUsers;
   readonly clock: () => number;
   /** A task was taken in, stopped or put back: whoever runs tasks should look. */
   readonly onTask: () => void;

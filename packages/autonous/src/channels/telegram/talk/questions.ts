@@ -3,6 +3,7 @@ import type { Approval, ApprovalRequest } from "@autonous/runtime";
 import { InputFile } from "grammy";
 import type { Store, Task } from "../../../store/store.ts";
 import { checkOffer } from "../../check-offer.ts";
+import type { AllowedUsers } from "../access/allowed-users.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { fileMs } from "../api/client.ts";
 import { TelegramFailure } from "../api/failure.ts";
@@ -23,7 +24,7 @@ import { Reasons } from "./reasons.ts";
 export interface QuestionParts {
   readonly store: Store;
   readonly client: TelegramClient;
-  readonly allowed: ReadonlySet<number>;
+  readonly allowed: AllowedUsers;
   readonly clock: () => number;
   readonly onTask: () => void;
   /** There may be a message to be changed. */

@@ -1,0 +1,47 @@
+import { TelegramFailure } from "../../channels/telegram/api/failure.ts";
+import type { TelegramClient } from "../../channels/telegram/api/client.ts";
+import { readWebhook } from "../../channels/telegram/webhook.ts";
+import { UsageError } from "../command.ts";
+import type { CommandInput } from "../command.ts";
+import { EXIT } from "../exit-codes.ts";
+import type { ExitCode } from "../exit-codes.ts";
+import { findWorkplace } from "../open-runtime.ts";
+import { withClient } from "../telegram-client.ts";
+
+/** `autonous telegram webhook`. */
+export async function webhook(input: CommandInput): Promise<ExitCode> {
+  const { options, print } = input;
+  const { settings } = findWorkplace(input).configuration;
+  if (settings.telegram_token === undefined)
+    throw new UsageError("Cannot ask Telegram: AUTONOUS_TELEGRAM_TOKEN is not set. Set it as the service has it");
+  try {
+    const found = await withClient(settings, (client) => lookAt(client, options["delete"] === true));
+    if (print.json) print.document(found);
+    else print.text(wordsFor(found));
+    return EXIT.done;
+  } catch (error) {
+    if (!(error instanceof TelegramFailure)) throw error;
+    print.note(`Cannot read or delete the webhook: ${error.message}`);
+    return EXIT.failed;
+  }
+}
+
+interface Found {
+  /** Of the program that gets the messages. */
+  readonly host: string | null;
+  readonly deleted: boolean;
+}
+
+/** What waits at Telegram is kept: the service gets it. */
+async function lookAt(client: TelegramClient, isToBeDeleted: boolean): Promise<Found> {
+  const host = await readWebhook(client);
+  const deleted = host !== undefined && isToBeDeleted;
+  if (deleted) await client.call((api, signal) => api.deleteWebhook({ drop_pending_updates: false }, signal));
+  return { host: host ?? null, deleted };
+}
+
+function wordsFor({ host, deleted }: Found): string {
+  if (host === null) return "No webhook is set: the service gets the messages";
+  if (deleted) return `Deleted the webhook to ${host}: the service gets the messages now`;
+  return `A webhook sends the bot's messages to ${host}. Delete it: autonous telegram webhook --delete`;
+}
