@@ -73,7 +73,7 @@ test("a code made before the first start works after it, also where the service 
   expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining("No service runs on the state folder") });
   expect(link).toBe(`https://t.me/fake_bot?start=${code}`);
   telegram.say({ user: EVE, text: code });
-  telegram.fault({ kind: "hang", method: "sendMessage" });
+  telegram.fault({ kind: "server_error", method: "sendMessage", times: 20 });
   const first = await startBot(place, telegram, NOBODY);
   await telegram.until(() => telegram.calls.some(({ method }) => method === "sendMessage"), "the welcome to be sent");
   await first.stop("SIGKILL");

@@ -40,7 +40,7 @@ export async function pair(input: CommandInput): Promise<ExitCode> {
     const state = await untilUsed(store, made, signal);
     if (print.json) print.document({ state: state.state, ...(state.state === "used" ? { person: state.person } : {}) });
     print.note(ENDINGS[state.state](state));
-    return state.state === "used" ? EXIT.done : EXIT.failed;
+    return EXITS[state.state];
   });
 }
 
@@ -99,6 +99,11 @@ const ENDINGS: Readonly<Record<Ending["state"], (state: Ending) => string>> = {
   void:        () => "The code is void: too many wrong codes were sent to the bot, or too many codes are open. Run autonous telegram pair again",
   interrupted: () => `The code stays valid until it expires; "autonous telegram users" shows whether it was used`,
   open:        () => "The code is still open",
+};
+
+// oxfmt-ignore
+const EXITS: Readonly<Record<Ending["state"], ExitCode>> = {
+  used: EXIT.done, expired: EXIT.failed, void: EXIT.failed, interrupted: EXIT.interrupted, open: EXIT.failed,
 };
 
 /** As the service stored it; before its first start, as Telegram says. */
