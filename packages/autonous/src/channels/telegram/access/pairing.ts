@@ -71,10 +71,18 @@ function hashOf(code: string): string {
 /** `none`: no code is open, so it was not a code. */
 export type Redeemed = "paired" | "none" | "wrong" | "expired" | "used" | "void" | "locked" | "blocked";
 
+interface Redeeming {
+  readonly code: string;
+  readonly person: Person;
+  readonly now: number;
+  /** A text that is not a code of ours is a message then, and not a guess. */
+  readonly hasAccess?: boolean;
+}
+
 /** Whoever sends an open code is let in. Delivered again after a crash, it gives the same answer. */
 export async function redeemCode(
   store: Pick<Store, "kv">,
-  { code, person, now }: { readonly code: string; readonly person: Person; readonly now: number },
+  { code, person, now, hasAccess = false }: Redeeming,
 ): Promise<Redeemed> {
   const hash = hashOf(code);
   return await changeBook(store, (book): ReturnType<Parameters<typeof changeBook<Redeemed>>[1]> => {
@@ -83,7 +91,7 @@ export async function redeemCode(
     if (found?.used_by === person.user && contact?.state === "allowed") return { result: "paired" };
     if (contact?.state === "blocked") return { result: "blocked" };
     const isAnyOpen = book.codes.some((each) => isOpen(each, now));
-    if (found === undefined && !isAnyOpen) return { result: "none" };
+    if (found === undefined && (hasAccess || !isAnyOpen)) return { result: "none" };
     if ((book.guesses[person.user] ?? 0) >= MOST_BY_PERSON) return { result: "locked" };
     if (found === undefined) return { result: "wrong", book: withGuess(book, person.user) };
     if (found.used_by !== undefined) return { result: "used" };

@@ -85,8 +85,8 @@ export class Strangers {
     const code = codeIn(written.text);
     if (code === undefined || !written.isPrivate) return false;
     const person = personIn(written);
-    const isNew = !access.has(person.user);
-    const outcome = await redeemCode(store, { code, person, now: clock() });
+    const hasAccess = access.has(person.user);
+    const outcome = await redeemCode(store, { code, person, now: clock(), hasAccess });
     if (outcome === "none") return false;
     if (outcome === "blocked") return true;
     if (outcome !== "paired") {
@@ -96,7 +96,7 @@ export class Strangers {
     }
     await access.refresh();
     this.#welcome(person.user);
-    if (!isNew) return true;
+    if (hasAccess) return true;
     log(`Paired ${describePerson(person)}`);
     const note = `${describePerson(person)} has access now: they sent a pairing code made with "autonous telegram pair".`;
     for (const owner of access.owners) if (owner !== person.user) showPlain(client, { chat: owner }, note);
