@@ -40,7 +40,9 @@ export async function startBot(
 /** What the bot said in a chat, once it is so much: without progress, and questions about people without access. */
 export async function answersOf(telegram: FakeTelegram, count: number, chat = ADA): Promise<readonly ChatMessage[]> {
   return await telegram.until(() => {
-    const said = telegram.answers(chat).filter(({ text }) => !text.startsWith("Working") && !text.includes("Let them in?"));
+    const said = telegram
+      .answers(chat)
+      .filter(({ text }) => !text.startsWith("Working") && !text.includes("Let them in?"));
     return said.length >= count && said;
   }, `${count} answers in chat ${chat}`);
 }
