@@ -42,11 +42,13 @@ async function openApi(): Promise<{ telegram: FakeTelegram; environment: Record<
 
 test("the matrix runs by any Bot API with a token, tool by tool, and takes none of the bot's updates", async () => {
   const { telegram, environment } = await openApi();
-  const { code, stdout, stderr } = await matrix(["--tool", "background_list", "--tool", "delete_file"], environment);
+  const tools = ["background_list", "delete_file", "receive_file"].flatMap((tool) => ["--tool", tool]);
+  const { code, stdout, stderr } = await matrix(tools, environment);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toMatch(/^background_list +ok +[\d.]+ s {2}tells that there is none$/m);
   expect(stdout).toMatch(/^delete_file +ok +[\d.]+ s {2}deletes when a person agrees$/m);
-  expect(stdout).toMatch(/\n4 passed, 0 failed\n$/);
+  expect(stdout).toMatch(/^receive_file +ok +[\d.]+ s {2}puts a file that a person sends into the inbox folder/m);
+  expect(stdout).toMatch(/\n5 passed, 0 failed\n$/);
   expect(stdout + stderr).not.toContain(telegram.token);
   // What the bot said went through that API, and what a person had sent to the bot is still there for it.
   expect(telegram.answers(ADA).map((each) => each.text)).toContain("Nothing found");

@@ -31,9 +31,10 @@ afterAll(async () => {
 
 function askBy(telegram: FakeTelegram, service: Served): MatrixWorld["ask"] {
   let people = 0;
-  return async (text, { chat = FIRST_PERSON + people++, press } = {}) => {
+  return async (text, { chat = FIRST_PERSON + people++, press, file } = {}) => {
     const before = telegram.answers(chat).length;
-    telegram.say({ user: chat, text });
+    if (file === undefined) telegram.say({ user: chat, text });
+    else telegram.send({ user: chat, kind: "document", content: file.content, file_name: file.name, caption: text });
     if (press !== undefined) {
       const { message_id } = await questionIn(telegram, chat);
       await pressed(telegram, { user: chat, message_id, button: press });
@@ -42,11 +43,11 @@ function askBy(telegram: FakeTelegram, service: Served): MatrixWorld["ask"] {
     const said = telegram
       .answers(chat)
       .slice(before)
-      .map(({ text: shown, document }) =>
-        document === undefined
-          ? { text: shown }
-          : { text: shown, document: { name: document.file_name, bytes: document.content.length } },
-      );
+      .map(({ text: shown, document, photo }) => ({
+        text: shown,
+        ...(document === undefined ? {} : { document: { name: document.file_name, bytes: document.content.length } }),
+        ...(photo === undefined ? {} : { photo: true as const }),
+      }));
     return { chat, answer: said.at(-1)?.text ?? "", said, events };
   };
 }

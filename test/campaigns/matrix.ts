@@ -7,9 +7,10 @@ import { eventsOf } from "../support/telegram.ts";
 import { byHand, inEmulator, played, problemOf } from "./matrix/people.ts";
 import type { OutsideApi, Person } from "./matrix/people.ts";
 import { MATRIX } from "./matrix/run-cases.ts";
+import type { SeenMessage } from "./matrix/relay.ts";
 import type { MatrixRow } from "./matrix/run-cases.ts";
 import { servePage, setStage } from "./matrix/stage.ts";
-import type { MatrixWorld } from "./matrix/stage.ts";
+import type { MatrixWorld, SaidMessage } from "./matrix/stage.ts";
 
 const HELP = `Usage: npm run matrix -- [options]
 
@@ -82,10 +83,10 @@ async function openWorld(place: Place, person: Person): Promise<MatrixWorld> {
 
 function askBy(person: Person, service: Served): MatrixWorld["ask"] {
   const { id, relay } = person;
-  return async (text, { press } = {}) => {
+  return async (text, { press, file } = {}) => {
     const before = new Set(relay.messages(id).map(({ message_id }) => message_id));
     const fresh = () => relay.messages(id).filter(({ message_id }) => !before.has(message_id));
-    person.say(text);
+    person.say(text, file);
     if (press !== undefined) {
       const question = () => fresh().find(({ buttons }) => buttons.length > 0);
       await until(() => question() !== undefined, "a question");
@@ -98,8 +99,8 @@ function askBy(person: Person, service: Served): MatrixWorld["ask"] {
   };
 }
 
-function seen({ text, document }: ReturnType<Person["relay"]["messages"]>[number]): { text: string } {
-  return document === undefined ? { text } : Object.assign({ text }, { document });
+function seen({ message_id: _id, buttons: _buttons, ...said }: SeenMessage): SaidMessage {
+  return said;
 }
 
 const REASON_LINES = 12;

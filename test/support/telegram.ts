@@ -93,7 +93,9 @@ export async function allSent(service: Served): Promise<void> {
 export async function eventsOf(service: Served, text: string): Promise<readonly RuntimeEvent[]> {
   let task: ListedTask | undefined;
   await until(async () => {
-    task = (await tasksOf(service)).findLast((each) => each.text === text);
+    const tasks = await tasksOf(service);
+    // Files that came with it are named behind its words.
+    task = tasks.findLast((each) => each.text === text) ?? tasks.findLast((each) => each.text.startsWith(`${text}\n`));
     return task !== undefined;
   }, `the task "${text}"`);
   return (await service.follow(task?.task_id ?? "")).events;

@@ -1,16 +1,19 @@
 /** Who speaks with the bot: someone in the emulator, someone that the relay plays, or whoever reads this. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { startFakeTelegram } from "../../../tools/fake-telegram/server.ts";
 import { until } from "../../support/service.ts";
 import type { Place } from "../../support/service.ts";
 import { pressed } from "../../support/telegram.ts";
 import { Relay } from "./relay.ts";
 import type { SeenMessage } from "./relay.ts";
+import type { PersonFile } from "./stage.ts";
 
 export interface Person {
   /** The user, and the chat with the bot. */
   readonly id: number;
   readonly relay: Relay;
-  say(text: string): void;
+  say(text: string, file?: PersonFile): void;
   press(question: SeenMessage, button: string): Promise<void>;
 }
 
@@ -37,7 +40,11 @@ export async function inEmulator(place: Place): Promise<Person> {
   return {
     id: SOMEONE,
     relay,
-    say: (text) => void telegram.say({ user: SOMEONE, text }),
+    say(text, file) {
+      if (file === undefined) telegram.say({ user: SOMEONE, text });
+      else
+        telegram.send({ user: SOMEONE, kind: "document", content: file.content, file_name: file.name, caption: text });
+    },
     press: async ({ message_id }, button) => void (await pressed(telegram, { user: SOMEONE, message_id, button })),
   };
 }
@@ -47,7 +54,7 @@ export async function played(place: Place, { api_root, token, chat }: OutsideApi
   return {
     id: chat,
     relay,
-    say: (text) => relay.say(chat, text),
+    say: (text, file) => relay.say(chat, text, file),
     async press({ message_id, buttons }, button) {
       const data = buttons.find(({ text }) => text.startsWith(button))?.callback_data;
       if (data === undefined) throw new Error(`The question has no button "${button}"`);
@@ -65,7 +72,12 @@ export async function byHand(place: Place, { api_root, token, chat }: OutsideApi
   return {
     id: chat,
     relay,
-    say: (text) => void process.stdout.write(`\nSend to the bot:\n${text}\n`),
+    say(text, file) {
+      if (file === undefined) return void process.stdout.write(`\nSend to the bot:\n${text}\n`);
+      const path = join(place.path, file.name);
+      writeFileSync(path, file.content);
+      process.stdout.write(`\nSend the file ${path} to the bot, as a file, with the caption:\n${text}\n`);
+    },
     press: (_, button) => Promise.resolve(void process.stdout.write(`Press: ${button}\n`)),
   };
 }

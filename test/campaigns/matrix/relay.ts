@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
-import type { SaidMessage } from "./stage.ts";
+import type { PersonFile, SaidMessage } from "./stage.ts";
 
 export interface RelayOptions {
   /** The Bot API that calls go to. */
@@ -45,6 +45,8 @@ export class Relay {
   readonly #seen = new Map<number, SeenMessage[]>();
   readonly #updates: Json[] = [];
   readonly #answers = new Map<string, string>();
+  /** What the person that is played has sent, by `file_id`. */
+  readonly #files = new Map<string, Buffer>();
   #wake: (() => void)[] = [];
   #next = 1;
   isPolled = false;
@@ -71,15 +73,16 @@ export class Relay {
     return this.#seen.get(chat) ?? [];
   }
 
-  say(user: number, text: string): void {
-    const message = {
-      message_id: this.#next,
-      date: now(),
-      chat: { id: user, type: "private" },
-      from: person(user),
-      text,
-    };
-    this.#update({ message });
+  say(user: number, text: string, file?: PersonFile): void {
+    const said = file === undefined ? { text } : { caption: text, document: this.#keep(file) };
+    const chat = { id: user, type: "private" };
+    this.#update({ message: { message_id: this.#next, date: now(), chat, from: person(user), ...said } });
+  }
+
+  #keep({ name, content }: PersonFile): Json {
+    const file_id = `matrix-file-${this.#files.size + 1}`;
+    this.#files.set(file_id, Buffer.from(content));
+    return { file_id, file_unique_id: file_id, file_name: name, file_size: Buffer.byteLength(content) };
   }
 
   /** Gives the id of the press, for `answerTo`. */
@@ -102,13 +105,24 @@ export class Relay {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const method = /\/(\w+)(?:\?|$)/.exec(request.url ?? "")?.[1] ?? "";
+    const [, path] = /^\/file\/bot[^/]+\/(.+)$/.exec(request.url ?? "") ?? [];
     try {
+      if (path !== undefined) return await this.#give(path, response);
       const body = await buffer(request);
       const answer = await this.#answer({ method, body, type: request.headers["content-type"] ?? "" }, response);
       response.writeHead(answer.status, { "content-type": "application/json" }).end(answer.text);
     } catch {
       response.destroy(); // the API is away, or the service hung up: it sees a broken connection, as it would without us
     }
+  }
+
+  /** A file, of the person that is played or of the API. */
+  async #give(path: string, response: ServerResponse): Promise<void> {
+    const { api_root, token } = this.#options;
+    const own = this.#files.get(path);
+    if (own !== undefined) return void response.writeHead(200).end(own);
+    const answer = await fetch(`${api_root}/file/bot${token}/${path}`, { redirect: "error" });
+    response.writeHead(answer.status).end(Buffer.from(await answer.arrayBuffer()));
   }
 
   async #answer(call: Call, response: ServerResponse): Promise<{ status: number; text: string }> {
@@ -141,6 +155,9 @@ export class Relay {
   async #play(method: string, parameters: Json, response: ServerResponse): Promise<Json | undefined> {
     if (method === "getUpdates") return { ok: true, result: await this.#updatesFor(parameters, response) };
     if (ABOUT_UPDATES.has(method)) return NO_ANSWER;
+    const { file_id } = parameters;
+    if (method === "getFile" && this.#files.has(textOf(file_id)))
+      return { ok: true, result: { file_id, file_unique_id: file_id, file_path: file_id } };
     if (method !== "answerCallbackQuery") return undefined;
     this.#answers.set(textOf(parameters["callback_query_id"]), textOf(parameters["text"]));
     return NO_ANSWER;
@@ -162,7 +179,7 @@ export class Relay {
   #see(method: string, parameters: Json, result: unknown): void {
     if (method === "deleteMessage")
       return this.#forget(Number(parameters["chat_id"]), Number(parameters["message_id"]));
-    const { message_id, chat, text, caption, document, reply_markup } = Object(result) as Json;
+    const { message_id, chat, text, caption, document, photo, reply_markup } = Object(result) as Json;
     if (typeof message_id !== "number") return;
     const { file_name, file_size } = Object(document) as Json;
     const { inline_keyboard = [] } = Object(reply_markup) as {
@@ -173,6 +190,7 @@ export class Relay {
       text: textOf(text ?? caption),
       buttons: inline_keyboard.flat(),
       ...(document === undefined ? {} : { document: { name: String(file_name), bytes: Number(file_size) } }),
+      ...(photo === undefined ? {} : { photo: true as const }),
     };
     const { id } = Object(chat) as Json;
     const there = this.#seen.get(Number(id)) ?? [];

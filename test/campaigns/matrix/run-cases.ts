@@ -1,9 +1,10 @@
 /** The matrix, case by case: each throws where something is not as it has to be. Used by the tests and by `npm run matrix`. */
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ERRORS } from "@autonous/runtime";
 import type { RuntimeEvent } from "@autonous/runtime";
+import { greyPng } from "../../../tools/fake-telegram/server.ts";
 import { CASES, SECRET } from "./cases.ts";
 import type { Case } from "./cases.ts";
 import { writeFiles } from "./stage.ts";
@@ -78,6 +79,33 @@ const STORIES: readonly MatrixRow[] = [
         [{ name: "attached.txt", bytes: 7 }, undefined],
       );
       assert.match(said[1]?.text ?? "", /attached\.txt/);
+    },
+  },
+  {
+    tool: "attach",
+    title: "sends a picture as a photo",
+    async run({ root, ask }) {
+      writeFileSync(join(root, "attached.png"), greyPng(40, 30));
+      const { said } = await ask("/attach attached.png");
+      assert.deepEqual(
+        said.map(({ photo }) => photo),
+        [true, undefined],
+      );
+    },
+  },
+  {
+    tool: "receive_file",
+    title: "puts a file that a person sends into the inbox folder, where their task reads it",
+    async run({ root, ask }) {
+      const file = { name: "letter.txt", content: "two\nlines\n" };
+      const asked = await ask("/read inbox/letter.txt", { file });
+      assert.equal(asked.answer, "two\nlines");
+      assert.equal(readFileSync(join(root, "inbox/letter.txt"), "utf8"), file.content);
+      const calls = asked.events.filter(({ type }) => type === "tool_call.completed");
+      assert.deepEqual(
+        calls.map(({ payload }) => payload["tool_name"]),
+        ["receive_file", "read"],
+      );
     },
   },
   {

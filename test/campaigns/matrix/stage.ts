@@ -10,6 +10,14 @@ import type { Place } from "../../support/service.ts";
 export interface SaidMessage {
   readonly text: string;
   readonly document?: { readonly name: string; readonly bytes: number };
+  /** It is a photo. */
+  readonly photo?: true;
+}
+
+/** A file that a person sends with their words. */
+export interface PersonFile {
+  readonly name: string;
+  readonly content: string;
 }
 
 export interface Asked {
@@ -20,12 +28,18 @@ export interface Asked {
   readonly events: readonly RuntimeEvent[];
 }
 
+export interface AskOptions {
+  readonly chat?: number;
+  readonly press?: string;
+  readonly file?: PersonFile;
+}
+
 export interface MatrixWorld {
   readonly root: string;
   /** The address of a page that the service may ask for. */
   readonly page: string;
   /** Says it in a chat, of its own where there are several, and presses the button that the question offers. */
-  ask(text: string, options?: { readonly chat?: number; readonly press?: string }): Promise<Asked>;
+  ask(text: string, options?: AskOptions): Promise<Asked>;
 }
 
 export async function servePage({ onEnd }: Pick<Place, "onEnd">): Promise<string> {
