@@ -98,7 +98,7 @@ function handleParts({
   configuration,
   skills,
   registry,
-}: Made): Pick<DecidingParts, "openHandles" | "baseOf" | "findScript" | "findSkillAt" | "limitsOf"> {
+}: Made): Pick<DecidingParts, "openHandles" | "baseOf" | "findScript" | "ownSkillAround" | "findSkillAt" | "limitsOf"> {
   const { state_dir } = started;
   const { workspace } = commands;
   const allow = configuration.network?.allow ?? [];
@@ -123,6 +123,7 @@ function handleParts({
       return await baseOf(real, signal);
     },
     findScript: async (touch, signal) => await skills.findScript(touch, signal),
+    ownSkillAround: async (real) => await skills.ownAround(real),
     findSkillAt: async (real) => await skills.at(real),
     limitsOf: async (skill) => await skills.limitsOf(skill, registry.all()),
   };

@@ -1,4 +1,4 @@
-import { dirname } from "node:path";
+import { join } from "node:path";
 import type { FoundScript, RunProgram, SkillEntry, SkillIndex, ToolSkills } from "./contract/skills.ts";
 import type { ScriptTouch, Tool } from "./contract/tool.ts";
 import type { ActiveSkill } from "./gate/active-skills.ts";
@@ -61,7 +61,12 @@ export class LazySkills {
   async at(real: string): Promise<SkillEntry | undefined> {
     const { skills, shadowed } = await this.index();
     const all = [...skills, ...shadowed.map(({ skill }) => skill)];
-    return all.find(({ folder, trusted }) => trusted && folder === dirname(real));
+    return all.find(({ folder, skill_md, trusted }) => trusted && join(folder, skill_md) === real);
+  }
+
+  /** The real folder of the user's own skill that a real path lies in. */
+  async ownAround(real: string): Promise<string | undefined> {
+    return await (await this.#load()).ownAround(real);
   }
 
   /** What a skill leaves to an agent: what it lists, and what needs no permission and changes nothing, such as `display`. */
@@ -102,6 +107,7 @@ export class LazySkills {
     return {
       index: async () => await (await load()).index(),
       read: async (reference) => await (await load()).read(reference),
+      openFile: async (...given) => await (await load()).openFile(...given),
       findScript: async (...given) => await (await load()).findScript(...given),
       openScript: async (...given) => await (await load()).openScript(...given),
     };

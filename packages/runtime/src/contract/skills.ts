@@ -1,4 +1,5 @@
 import type { CommandChanges } from "./command-changes.ts";
+import type { OpenedFile } from "./context.ts";
 
 /** `user`: the person's own. `project`: it came with the workspace, or lies where tools can change it. */
 export const SKILL_SOURCES = ["user", "project"] as const;
@@ -103,6 +104,11 @@ export interface ToolSkills {
    * `ToolNotAllowed` for one that is not trusted: its text is instructions to whoever reads it.
    */
   read(reference: SkillReference): Promise<{ readonly skill: SkillEntry; readonly body: string }>;
+  /** One of its files as it is now, with the content that the skill's digest is of. Throws as `read` does; the caller closes it. */
+  openFile(
+    reference: SkillReference,
+    path: string,
+  ): Promise<{ readonly skill: SkillEntry; readonly path: string; readonly file: OpenedFile }>;
   /** A script as it is now. Throws as `read` does, `NotFound` and `InvalidArguments` for what is not a script of the skill. */
   findScript(reference: SkillReference, script: ScriptName): Promise<FoundScript>;
   /** Throws as `findScript` does. The caller closes it. */

@@ -6,7 +6,8 @@ import { draftEvent } from "./call.ts";
 import type { GateCall, GateParts } from "./call.ts";
 import { reasonOf } from "./execute.ts";
 
-const SKILL_FILE = "SKILL.md";
+/** Some publishers write it in lower case. */
+const SKILL_FILE = /^skill\.md$/i;
 
 /**
  * After a call that read a SKILL.md: what a trusted skill lists in `allowed-tools` restricts the calls that follow, and is
@@ -16,7 +17,7 @@ export async function activateSkills(call: GateCall, parts: GateParts): Promise<
   if (call.output?.failure !== undefined) return;
   const read = [...call.read_skills];
   for (const { real, access, exists } of call.touches) {
-    if (!exists || access !== "read" || basename(real) !== SKILL_FILE) continue;
+    if (!exists || access !== "read" || !SKILL_FILE.test(basename(real))) continue;
     const skill = await parts.findSkillAt(real);
     if (skill !== undefined) read.push(skill);
   }

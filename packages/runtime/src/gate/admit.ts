@@ -4,7 +4,8 @@ import type { UndoRecord } from "../contract/undo.ts";
 import type { NamedAddress, NamedCommand, ResolvedTouch } from "../policy/decide.ts";
 import type { ToolCallRequest } from "../protocol/call.ts";
 import { boundText } from "../protocol/bounds.ts";
-import { isRemovableKey } from "../policy/check-path.ts";
+import { isRemovableKey, judgePlace } from "../policy/check-path.ts";
+import { isLook } from "../policy/skill-places.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { DecidingParts, GateCall } from "./call.ts";
 import { need } from "./call.ts";
@@ -43,9 +44,13 @@ export async function resolvePaths(call: GateCall, parts: DecidingParts): Promis
   }
   const named = tool.touches(args);
   const commands = named.filter((touch) => "command" in touch);
-  const paths = [...named.filter((touch) => "path" in touch), ...commands.map(folderOf)];
   call.touches = [
-    ...paths.map((touch) => ({ show_sensitive: false, ...touch, ...parts.resolve(touch.path) })),
+    ...(await resolveTouches(
+      named.filter((touch) => "path" in touch),
+      parts,
+    )),
+    // Commands do not run in the folder of a skill.
+    ...commands.map((command) => resolveTouch(folderOf(command), parts)),
     ...touchesOf(call.undo_records, parts),
   ];
   // A tool that runs programs without naming a command needs to know what they would run in, too.
@@ -57,6 +62,22 @@ export async function resolvePaths(call: GateCall, parts: DecidingParts): Promis
   if (commands.length === 0) return;
   await parts.prepareCommands();
   call.commands = await readCommands(commands, call.touches, parts);
+}
+
+function resolveTouch(touch: Touch, { resolve }: DecidingParts): ResolvedTouch {
+  return { show_sensitive: false, ...touch, ...resolve(touch.path) };
+}
+
+/** What is looked at outside the roots may be a file of one of the user's own skills. */
+async function resolveTouches(named: readonly Touch[], parts: DecidingParts): Promise<readonly ResolvedTouch[]> {
+  const touches: ResolvedTouch[] = [];
+  for (const each of named) {
+    const touch = resolveTouch(each, parts);
+    const isOutside = isLook(touch.access) && judgePlace(touch.real, parts.workspace) !== undefined;
+    const skill_folder = isOutside ? await parts.ownSkillAround(touch.real) : undefined;
+    touches.push(skill_folder === undefined ? touch : { ...touch, skill_folder });
+  }
+  return touches;
 }
 
 async function readAddresses(touches: readonly AddressTouch[], parts: DecidingParts): Promise<NamedAddress[]> {

@@ -86,6 +86,8 @@ export interface GateParts {
   baseOf(real: string, signal: AbortSignal): Promise<string | null>;
   /** The script that a call would run, as it is now. */
   findScript(touch: ScriptTouch, signal: AbortSignal | undefined): Promise<FoundScript>;
+  /** The real folder of the user's own skill that a real path leads into; undefined where there is none. */
+  ownSkillAround(real: string): Promise<string | undefined>;
   /** The trusted skill whose SKILL.md lies at this real path, as it is now. */
   findSkillAt(real: string): Promise<SkillEntry | undefined>;
   /** What a skill leaves of the tools. */

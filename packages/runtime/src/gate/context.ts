@@ -10,6 +10,7 @@ import type {
 import type { UndoRecord } from "../contract/undo.ts";
 import type { ClosedPaths } from "../policy/closed-paths.ts";
 import { decide } from "../policy/decide.ts";
+import { skillFolderAround } from "../policy/skill-places.ts";
 import { isInForce } from "../policy/tools-in-force.ts";
 import { ToolError } from "../protocol/errors.ts";
 import type { GateCall, GateParts } from "./call.ts";
@@ -196,6 +197,11 @@ function boundSkills(skills: ToolContext["skills"], call: GateCall): ToolContext
       call.read_skills = [...call.read_skills, found.skill];
       return found;
     },
+    async openFile(reference, path) {
+      const found = await skills.openFile(reference, path);
+      call.read_skills = [...call.read_skills, found.skill];
+      return found;
+    },
   };
   if (approved === undefined) return noting;
   return {
@@ -212,7 +218,9 @@ function boundSkills(skills: ToolContext["skills"], call: GateCall): ToolContext
 /** A tool that goes down from a folder it may list asks at each one below: a rule may close it, or want it confirmed. */
 function judgeBelow(call: GateCall, { workspace, settings }: GateParts, real: string): string | undefined {
   if (settings.configuration.rules.length === 0) return undefined;
-  const touch = { path: real, real, access: "list", show_sensitive: false, exists: true } as const;
+  const skill_folder = skillFolderAround(real, call.touches);
+  const skill = skill_folder === undefined ? {} : { skill_folder };
+  const touch = { path: real, real, access: "list", show_sensitive: false, exists: true, ...skill } as const;
   const { effect, reason } = decide({ ...factsOf(call), touches: [touch] }, workspace, settings);
   const confirmed = effect === "REQUIRE_CONFIRMATION" && call.approval?.approved === true;
   return effect === "ALLOW" || confirmed ? undefined : reason;

@@ -40,6 +40,7 @@ export class Replay {
       workspace: this.#workspaceOf(record),
       redactor: { ...this.#parts.redactor, ...UNCHANGED },
       resolve: (path) => known.get(path) ?? unknownPlace(),
+      ownSkillAround: (real) => Promise.resolve(places.find((place) => place.real === real)?.skill_folder),
       trackedIn: () => undefined, // the record does not tell what git knew then
       prepareCommands: () => Promise.resolve(),
       undo: { ...this.#parts.undo, undoLog: changedAt(places) },

@@ -143,7 +143,12 @@ const MAX_PLACES = 100;
 
 function placesOf({ touches }: GateCall, redactor: Redactor): Pick<AuditRecord, "places"> {
   if (touches.length === 0) return {};
-  const places = touches.slice(0, MAX_PLACES).map(({ path, real, access }) => ({ path, real, access }));
+  const places = touches.slice(0, MAX_PLACES).map(({ path, real, access, skill_folder }) => ({
+    path,
+    real,
+    access,
+    ...(skill_folder === undefined ? {} : { skill_folder }),
+  }));
   return { places: redactor.redactValue(places).value as typeof places };
 }
 

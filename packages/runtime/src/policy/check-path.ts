@@ -50,7 +50,8 @@ export function judgeRoots(real: string, roots: readonly string[]): ClosedPlace 
 
 export function judgeSensitivity(real: string, workspace: Places): ClosedPlace | undefined {
   const { home, stateDirs } = foldedOf(workspace);
-  const folded = foldPath(real);
+  const { judged_from: from } = workspace;
+  const folded = foldPath(from !== undefined && isInside(from, real) ? `/skill${real.slice(from.length)}` : real);
   for (const stateDir of stateDirs) if (isInside(stateDir, folded)) return STATE;
   const place = sensitivePlaces.find(folded, 1, home);
   return place && { code: "SensitivePath", reason: `it is closed to every tool ("${place.path}": ${place.why})` };

@@ -25,6 +25,8 @@ export interface ResolvedTouch {
   readonly exists: boolean;
   /** Names of a pattern below `real`, where a word of a command is one. */
   readonly names?: readonly string[];
+  /** The real folder of the user's own skill that it leads into. Only of what is read or listed. */
+  readonly skill_folder?: string;
 }
 
 /** What the index of a repository has. */
@@ -108,6 +110,8 @@ export interface Places {
   readonly git_places?: GitPlaces;
   /** Real paths of the runtime's own state, out of reach of every tool. */
   readonly state_dirs: readonly string[];
+  /** Names above this folder close nothing in it: it is the folder of one of the user's own skills. */
+  readonly judged_from?: string;
   /** State folders that were named as roots. Not among `roots`; a path in one is refused as state, not as outside. */
   readonly own_roots?: readonly string[];
 }

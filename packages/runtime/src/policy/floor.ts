@@ -5,6 +5,7 @@ import type { ClosedPlace } from "./check-path.ts";
 import type { CallFacts, ResolvedTouch } from "./facts.ts";
 import { permissionsOf } from "./needed-permissions.ts";
 import { reachOfTouches } from "./profiles.ts";
+import { placesOf } from "./skill-places.ts";
 import { judge } from "./judge-rules.ts";
 import { areCommandsInForce, IN_FORCE, isInForce, isReachInForce } from "./tools-in-force.ts";
 import { deny, quote } from "./verdict.ts";
@@ -41,16 +42,18 @@ export function notRequested(call: CallFacts): readonly Permission[] {
 
 export function checkRoots({ call, workspace }: Subject): Verdict | string {
   for (const touch of call.touches) {
-    const closed = judgeInRoots(touch.real, workspace);
+    const closed = judgeInRoots(touch.real, placesOf(touch, workspace));
     if (closed !== undefined) return denyTouch(touch, closed, "floor:roots");
   }
-  return "Every path leads inside the allowed roots";
+  const skill = call.touches.find(({ skill_folder }) => skill_folder !== undefined)?.skill_folder;
+  if (skill === undefined) return "Every path leads inside the allowed roots";
+  return `Every path leads inside the allowed roots, or is read in a skill of the user's own (${quote(skill)})`;
 }
 
 export function checkSensitivity(subject: Subject): Verdict | string {
   const { call, workspace } = subject;
   for (const touch of call.touches) {
-    const closed = judgeSensitivity(touch.real, workspace);
+    const closed = judgeSensitivity(touch.real, placesOf(touch, workspace));
     if (closed !== undefined) return denyTouch(touch, closed, "floor:sensitive_places");
   }
   return checkGitContents(subject) ?? "No path leads to a closed place";

@@ -124,7 +124,8 @@ export function compilePath(given: string, effect: RuleEffect, { namesCommand = 
     if (effect === "allow" && !commands.every((each) => isCovered(each, roots))) return undefined;
     let best: number | undefined;
     for (const touch of touches) {
-      const each = closenessOf(touch, roots);
+      const { skill_folder } = touch; // its files are named from there
+      const each = closenessOf(touch, skill_folder === undefined ? roots : [...roots, skill_folder]);
       if (each === undefined && effect === "allow") return undefined;
       if (each !== undefined) best = pick(effect, best, each);
     }

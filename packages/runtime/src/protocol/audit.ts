@@ -56,7 +56,17 @@ export const auditRecord = z.strictObject({
     approved_by: z.string().nullable(),
   }),
   /** Where the paths of the call led when it was judged; with it the decision can be made again over the record. */
-  places: z.array(z.strictObject({ path: z.string(), real: z.string(), access: z.string() })).optional(),
+  places: z
+    .array(
+      z.strictObject({
+        path: z.string(),
+        real: z.string(),
+        access: z.string(),
+        /** The folder of the user's own skill that it was read in. */
+        skill_folder: z.string().optional(),
+      }),
+    )
+    .optional(),
   actor,
   /** The same as in `actor`, where rules and quotas speak of them. */
   chat: z.string().optional(),

@@ -42,7 +42,7 @@ const CONTRADICTIONS = [
   ["offset_bytes", "limit",        "one counts bytes and the other lines"],
 ] as const;
 
-const returns = () =>
+export const readReturns = () =>
   z.strictObject({
     path: z.string(),
     kind: z.enum(["text", "image", "binary"]).describe("Only text is shown; of the rest this is all"),
@@ -58,7 +58,7 @@ const returns = () =>
     valid_utf8: z.boolean().optional().describe("Of the slice"),
     bom: z.boolean().optional().describe("The file begins with a byte order mark, which is not shown"),
   });
-type Output = ToolOutput<z.input<ReturnType<typeof returns>>>;
+type Output = ToolOutput<z.input<ReturnType<typeof readReturns>>>;
 
 export const read = defineTool({
   name: "read",
@@ -66,7 +66,7 @@ export const read = defineTool({
   description:
     "Read a file, or a slice of it by lines or bytes. Images and other binary files are only named, with type and size.",
   args,
-  returns,
+  returns: readReturns,
   aliases: [{ name: "read_file", adapt: adaptReadFile }],
   required_permissions: ["fs.read"],
   side_effects: ["none"],
@@ -81,17 +81,21 @@ export const read = defineTool({
   search_hint: "read show file content lines bytes",
 
   async execute(given, context) {
-    const { path, cursor } = given;
+    const { path } = given;
     const file = await (isStorageRef(path) ? context.observations.open(path) : context.files.open(path));
-    try {
-      return await (cursor === undefined
-        ? readFirst(file, given, context)
-        : readOn(file, { ...given, cursor }, context));
-    } finally {
-      file.close();
-    }
+    return await readOpened(file, given, context);
   },
 });
+
+/** A page of an open file, which it closes. */
+export async function readOpened(file: OpenedFile, given: Args, context: ToolContext): Promise<Output> {
+  const { cursor } = given;
+  try {
+    return await (cursor === undefined ? readFirst(file, given, context) : readOn(file, { ...given, cursor }, context));
+  } finally {
+    file.close();
+  }
+}
 
 /** A file of up to so many bytes is read once and as a whole. */
 const WHOLE_BYTES = 256 * 1024;

@@ -3,6 +3,7 @@ import type { Access } from "../../contract/tool.ts";
 import type { FileFacts, Listing, ListOptions, ToolFiles } from "../../contract/context.ts";
 import { judgePlace } from "../../policy/check-path.ts";
 import type { ResolvedTouch, WorkspaceContext } from "../../policy/decide.ts";
+import { placesOf } from "../../policy/skill-places.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { leadsElsewhere } from "./changed-meanwhile.ts";
 import type { FileChanger } from "./file-changer.ts";
@@ -61,7 +62,7 @@ export function createToolFiles(options: FilesOptions): ToolFiles {
         return await listFolder(fd, {
           ...options,
           show_sensitive: options.show_sensitive === true && touch.show_sensitive,
-          workspace,
+          workspace: placesOf(touch, workspace),
           turn,
         });
       } finally {
@@ -116,7 +117,7 @@ function openVerified(touch: ResolvedTouch, options: OpenOptions): number {
     const real = realBytesOf(fd);
     if (real !== wanted) throw leadsElsewhere(path, options.doing);
     const place = Buffer.from(real, "latin1").toString("utf8");
-    const refusal = judgePlace(place, workspace);
+    const refusal = judgePlace(place, placesOf(touch, workspace));
     if (refusal !== undefined) throw new ToolError(refusal.code, `${cannot}: ${refusal.reason}`, { path });
     const closed = below.length === 0 ? undefined : judgeBelow(place);
     if (closed !== undefined) throw new ToolError("ToolNotAllowed", closed, { path });

@@ -1,6 +1,7 @@
 import { closeSync } from "node:fs";
 import type { ToolSearch } from "../../contract/search.ts";
 import type { ResolvedTouch, WorkspaceContext } from "../../policy/decide.ts";
+import { placesOf } from "../../policy/skill-places.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { fdOf, rgOf } from "./engines.ts";
 import { searchNames } from "./names.ts";
@@ -31,9 +32,11 @@ export function createToolSearch({ touches, workspace, signal, judgeBelow }: Sea
   return {
     async *text(path, query) {
       const rg = await rgOf(workspace);
-      const place = openPlace(declared(path), workspace);
+      const touch = declared(path);
+      const places = placesOf(touch, workspace);
+      const place = openPlace(touch, places);
       try {
-        yield* searchText(place, query, { rg, signal, workspace, judgeBelow });
+        yield* searchText(place, query, { rg, signal, workspace: places, judgeBelow });
       } finally {
         closeSync(place.fd);
       }
@@ -42,12 +45,14 @@ export function createToolSearch({ touches, workspace, signal, judgeBelow }: Sea
     async names(path, query) {
       const rg = await rgOf(workspace);
       const fd = query.kind === "file" ? undefined : await fdOf(workspace); // files are rg's
-      const place = openPlace(declared(path), workspace);
+      const touch = declared(path);
+      const places = placesOf(touch, workspace);
+      const place = openPlace(touch, places);
       try {
         if (place.kind === "file") {
           throw new ToolError("InvalidArguments", `Cannot look for names in "${path}": it is not a folder`, { path });
         }
-        return await searchNames(place, query, { rg, fd, signal, workspace, judgeBelow });
+        return await searchNames(place, query, { rg, fd, signal, workspace: places, judgeBelow });
       } finally {
         closeSync(place.fd);
       }

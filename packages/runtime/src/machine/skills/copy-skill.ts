@@ -57,27 +57,36 @@ interface CopyOptions extends Pick<Loaded, "judge"> {
 async function copyFile(file: SkillFile, { from, target, judge, signal }: CopyOptions): Promise<void> {
   const fd = openSync(target, "wx", file.executable ? 0o555 : 0o444);
   try {
-    const takeBytes = (bytes: number): void => {
-      if (bytes !== file.bytes) throw new UnusableFile("its size is another");
-    };
-    const copied = await readSkillFile(from, file.path, {
-      judge,
-      signal,
-      takeBytes,
-      onPiece: (piece) => writeWhole(fd, piece),
-    });
-    if (copied.sha256 !== file.sha256 || copied.executable !== file.executable)
+    await readIndexed(file, { folder: from, judge, signal, onPiece: (piece) => writeWhole(fd, piece) });
+  } finally {
+    closeSync(fd);
+  }
+}
+
+interface IndexedOptions extends Pick<Loaded, "judge"> {
+  /** Of the skill. */
+  readonly folder: string;
+  readonly signal: AbortSignal;
+  readonly onPiece: (piece: Buffer) => void;
+}
+
+/** Reads a file again, as the index has it. Throws `Stale` where it is another by now. */
+export async function readIndexed(file: SkillFile, { folder, ...options }: IndexedOptions): Promise<void> {
+  const takeBytes = (bytes: number): void => {
+    if (bytes !== file.bytes) throw new UnusableFile("its size is another");
+  };
+  try {
+    const found = await readSkillFile(folder, file.path, { ...options, takeBytes });
+    if (found.sha256 !== file.sha256 || found.executable !== file.executable)
       throw new UnusableFile("its content is another");
   } catch (error) {
     if (!(error instanceof UnusableFile)) throw error;
     throw new ToolError(
       "Stale",
       `Cannot use "${file.path}" of the skill: it changed while the call was made (${error.message})`,
-      { path: file.path, hint: "Look at the skill again, then call again." },
+      { path: file.path, hint: "Read the skill again, then retry." },
       error,
     );
-  } finally {
-    closeSync(fd);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { BrokenSkill, SkillEntry, SkillIndex, SkillReference } from "../../contract/skills.ts";
+import { isInside } from "../../paths/inside.ts";
 import type { Places } from "../../policy/facts.ts";
 import { ToolError } from "../../protocol/errors.ts";
 import { byPrecedence } from "../../skills/precedence.ts";
@@ -108,6 +109,16 @@ export async function findSkill({ name, source }: SkillReference, options: FindO
     ...unusable,
     hint: "Fix its SKILL.md.",
   });
+}
+
+/** The real folder of the person's own skill that a real path lies in. One that is broken is not a skill. */
+export async function findOwnAround(real: string, options: FindOptions): Promise<string | undefined> {
+  const places = options.places.filter(({ source }) => source === "user");
+  for await (const folder of foldersOf({ ...options, places }, [])) {
+    if ("why" in folder || folder.source !== "user" || !isInside(folder.real, real)) continue;
+    if (!("broken" in (await readNamesOf(folder, options)))) return folder.real;
+  }
+  return undefined;
 }
 
 const HINT = "Use a skill from the list: autonous skills.";

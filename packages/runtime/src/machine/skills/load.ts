@@ -33,13 +33,13 @@ export async function loadSkill(
   folder: SkillFolder,
   options: LoadOptions,
 ): Promise<Loaded | { readonly broken: BrokenSkill }> {
-  const { source, real, judge } = folder;
+  const { source, real } = folder;
   const survey = await surveySkill(folder, options);
   if ("problem" in survey) return brokenSkill(folder, [survey.problem]);
   const parsed = await parseBytes(survey.text, folder.name);
   if ("problems" in parsed) return brokenSkill(folder, parsed.problems);
   const { body, allowed_tools, warnings, ...head } = parsed.skill;
-  const { files, left_out, skill_md } = survey;
+  const { files, left_out, skill_md, judge } = survey;
   const identity: SkillIdentity = { name: head.name, source, folder: real, digest: digestOf(files) };
   const { scripts, missing } = presentScripts(survey.scripts, options.interpreters);
   const entry: SkillEntry = {

@@ -2,9 +2,10 @@ import { TRUST_HINT } from "../../contract/skills.ts";
 import type { SkillEntry, SkillIndex, ToolSkills } from "../../contract/skills.ts";
 import type { Places } from "../../policy/facts.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { findSkill, indexSkills } from "./find-skills.ts";
+import { findOwnAround, findSkill, indexSkills } from "./find-skills.ts";
 import type { IsTrusted } from "./load.ts";
 import { placesOfSkills } from "./places.ts";
+import { openSkillFile } from "./open-skill-file.ts";
 import { readyScript } from "./ready-script.ts";
 import type { ScriptCall } from "./ready-script.ts";
 import { findScript } from "./find-script.ts";
@@ -21,6 +22,8 @@ export interface SkillsOptions {
 export interface Skills {
   /** Everything that is there, read again. */
   index(signal?: AbortSignal): Promise<SkillIndex>;
+  /** The real folder of the person's own skill that a real path lies in. */
+  ownAround(real: string): Promise<string | undefined>;
   /** The handle of one call. */
   forCall(call: ScriptCall): ToolSkills;
 }
@@ -33,12 +36,18 @@ export function createSkills(given: SkillsOptions): Skills {
   const options = { workspace, isTrusted, interpreters, places: placesOfSkills({ roots, cwd, home, environment }) };
   return {
     index: (signal = new AbortController().signal) => indexSkills({ ...options, signal }),
+    ownAround: (real) => findOwnAround(real, { ...options, signal: new AbortController().signal }),
     forCall: (call) => ({
       index: () => indexSkills({ ...options, signal: call.signal }),
       async read(reference) {
         const { entry, body } = await findSkill(reference, { ...options, signal: call.signal });
         refuseUntrusted(entry, `Cannot read the skill "${entry.name}"`);
         return { skill: entry, body };
+      },
+      async openFile(reference, path) {
+        const loaded = await findSkill(reference, { ...options, signal: call.signal });
+        refuseUntrusted(loaded.entry, `Cannot read a file of the skill "${loaded.entry.name}"`);
+        return await openSkillFile(loaded, path, call.signal);
       },
       async findScript(reference, name) {
         const loaded = await findSkill(reference, { ...options, signal: call.signal });

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { SkillEntry, SkillFile } from "../../contract/skills.ts";
 import { isInside } from "../../paths/inside.ts";
 import { HEAD_BYTES, isInScripts, isPythonModule, waysToRun } from "../../skills/interpreter.ts";
@@ -9,7 +9,7 @@ import { isSystemError, reasonOf } from "../files/system-error.ts";
 import { readNames } from "./read-names.ts";
 import type { Names } from "./read-names.ts";
 import { readSkillFile, UnusableFile } from "./skill-file.ts";
-import type { ReadOptions } from "./skill-file.ts";
+import type { Judge, ReadOptions } from "./skill-file.ts";
 import type { SkillFolder } from "./skill-folders.ts";
 
 /** What one skill may have. Published ones stay far below; a folder that is over this is something else. */
@@ -43,6 +43,8 @@ export interface Survey {
   /** The paths of links that were followed. */
   readonly links: readonly string[];
   readonly left_out: SkillEntry["left_out"];
+  /** What was asked about its files, to be asked again when they are used. */
+  readonly judge: Judge;
 }
 
 interface SurveyOptions {
@@ -90,10 +92,17 @@ export async function readSkillMd(
 }
 
 async function readFiles({ paths, links, left_out }: Omit<Listed, "problem">, options: Options): Promise<Survey> {
-  const { real, judge, signal } = options;
+  const { real, signal } = options;
   const takeBytes = bytesTaker(options.budget);
   const pieces: Buffer[] = [];
-  const skill_md = await readSkillMd(options, { signal, takeBytes, onPiece: (piece) => pieces.push(piece) });
+  const home = { real: "" };
+  const noting: Judge = (each) => {
+    home.real = each;
+    return options.judge(each);
+  };
+  const folder = { ...options, judge: noting };
+  const skill_md = await readSkillMd(folder, { signal, takeBytes, onPiece: (piece) => pieces.push(piece) });
+  const judge = judgeFiles(options, home.real);
   const files = [skill_md];
   const scripts: Runnable[] = [];
   for (const path of paths) {
@@ -113,7 +122,22 @@ async function readFiles({ paths, links, left_out }: Omit<Listed, "problem">, op
   }
   const used = new Set(files.map(({ path }) => path));
   const isUsed = (link: string): boolean => used.has(link) || files.some(({ path }) => path.startsWith(`${link}/`));
-  return { skill_md, text: Buffer.concat(pieces), files, scripts, links: links.filter(isUsed), left_out };
+  return { skill_md, text: Buffer.concat(pieces), files, scripts, links: links.filter(isUsed), left_out, judge };
+}
+
+/**
+ * Links among a skill's files may lead to files of the place that it was found in, and to those beside a SKILL.md that is
+ * itself a link to a folder of the same name elsewhere, as people do who keep their own files in one repository. All else
+ * would let a skill give out any file of its user.
+ */
+function judgeFiles({ name, source, place, real: top, judge }: SkillFolder, skill_md: string): Judge {
+  if (source === "project") return judge; // it stays inside the roots, which tools read anyway
+  const beside = dirname(skill_md);
+  const folders = [top, place, ...(basename(beside) === name ? [beside] : [])];
+  return (real) => {
+    const isIn = real === skill_md || folders.some((folder) => isInside(folder, real));
+    return judge(real) ?? (isIn ? undefined : "it leads outside the folder of skills");
+  };
 }
 
 /** Keeps the beginning of a file. */
