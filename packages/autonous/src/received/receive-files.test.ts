@@ -129,6 +129,16 @@ test("files are put into the workspace by governed calls, named as data, and can
   expect((await store.tasks.get(lease.task.task_id))?.task.text).toBe(taskOf(world));
 });
 
+test("the same file sent again is one file", async () => {
+  const world = await makeWorld();
+  for (const text of ["first", "second"]) {
+    const lease = await world.begin(text, [{ name: "a.txt", content: "same" }]);
+    await world.store.inbox.finish(lease, await world.run(lease));
+  }
+  expect(taskOf(world)).toContain("> inbox/a.txt (text/plain, 4 bytes)");
+  expect(existsSync(join(world.root, "inbox/a-2.txt"))).toBe(false);
+});
+
 test("no model is offered the tool that receives files", async () => {
   const offered: string[] = [];
   const world = await makeWorld({

@@ -1,4 +1,5 @@
-import { lstatSync } from "node:fs";
+import { hash } from "node:crypto";
+import { lstatSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { isParked, recogniseContent } from "@autonous/runtime";
 import type { CallError, Runtime, Tool, ToolCallResult } from "@autonous/runtime";
@@ -129,7 +130,7 @@ async function place(
     const path = posix.join(placing.inbox.folder, numberedName(name, number));
     const tool_call_id = `call_receive_${file.id}_${number}${retry}`;
     const past = record.calls.get(tool_call_id);
-    if (past === undefined && isTaken(path, placing)) continue;
+    if (past === undefined && isTaken(path, file, placing)) continue;
     const result =
       past?.ended === undefined ? await call(file, { tool_call_id, path }, placing) : resultOfEvent(past.ended);
     if (isParked(result)) return "parked";
@@ -140,9 +141,12 @@ async function place(
   return { ...file, problem: `there are ${MOST_NUMBERS} files of that name in "${placing.inbox.folder}"` };
 }
 
-/** Spares calls that would be refused; what is there when the call is made counts. */
-function isTaken(path: string, { inbox }: Placing): boolean {
-  return lstatSync(join(inbox.cwd, path), { throwIfNoEntry: false }) !== undefined;
+/** Spares calls that would be refused; what is there when the call is made counts. The same file again is one file. */
+function isTaken(path: string, { kept }: Downloaded, { inbox }: Placing): boolean {
+  const place = join(inbox.cwd, path);
+  const there = lstatSync(place, { throwIfNoEntry: false });
+  if (there === undefined) return false;
+  return !there.isFile() || there.size !== kept.bytes || hash("sha256", readFileSync(place), "hex") !== kept.sha256;
 }
 
 interface Calling {

@@ -48,7 +48,7 @@ export function createReceiveTool(read: (sha256: string) => Buffer | undefined):
       return {
         data: { path, bytes, sha256 },
         stdout: `Received ${makeVisible(path)} (${bytes} bytes)\n`,
-        artifacts: { files_changed: [path], ...(undo_id === undefined ? {} : { undo_id }) },
+        artifacts: undo_id === undefined ? { files_changed: [] } : { files_changed: [path], undo_id },
       };
     },
   });

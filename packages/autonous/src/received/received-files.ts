@@ -1,4 +1,4 @@
-import { nameInHeading } from "../model/prompt/quoted.ts";
+import { FILES, nameInHeading } from "../model/prompt/quoted.ts";
 import type { Quotation } from "../model/prompt/quoted.ts";
 import { isObject, parseKept } from "../store/kept-json.ts";
 import type { KeptFile } from "./kept-files.ts";
@@ -63,7 +63,7 @@ interface Naming {
 export function fileQuotations(files: readonly ReceivedFile[], naming: Naming): readonly Quotation[] {
   const groups = Map.groupBy(files, ({ from }) => from);
   return [...groups].map(([from, group]) => ({
-    heading: from === undefined ? "Files that came with this message" : `Files of the message ${from}`,
+    heading: from === undefined ? `${FILES} that came with this message` : `${FILES} of the message ${from}`,
     text: group.map((file) => lineOf(file, naming)).join("\n"),
   }));
 }

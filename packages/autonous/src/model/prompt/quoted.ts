@@ -44,6 +44,20 @@ export function ownWords(text: string): string {
   return at === undefined ? text : text.slice(0, at).trimEnd();
 }
 
+/** Headings of files that came with a message begin with this. */
+export const FILES = "Files";
+
+/** What is quoted under headings that begin with this, line by line. */
+export function quotedUnder(text: string, beginning: string): readonly string[] {
+  const found: string[] = [];
+  let isUnder = false;
+  for (const line of text.split("\n")) {
+    if (isUnder && line.startsWith(">")) found.push(line.replace(/^> ?/, ""));
+    else isUnder = line.startsWith(`[${beginning} `) && line.endsWith(`; ${MARK}`);
+  }
+  return found;
+}
+
 const LONGEST_NAME = 100;
 
 /** A name that others chose: on one line, in quotes that it cannot close, and not longer than names are. */

@@ -3,7 +3,7 @@ import type { ToolCallResult } from "@autonous/runtime";
 import { readCommands } from "./direct-commands.ts";
 import type { ParsedCall } from "../calls/json-reply.ts";
 import type { ModelProvider, ModelReply, ModelRequest } from "../provider.ts";
-import { ownWords } from "../prompt/quoted.ts";
+import { FILES, ownWords, quotedUnder } from "../prompt/quoted.ts";
 import { changesText, errorText, outputText } from "../prompt/result-text.ts";
 
 /** No model at all: `/ls src` becomes a call, and what the call gave becomes the answer (spec 4, The loop). */
@@ -20,11 +20,19 @@ function answer({ messages, tools, purpose }: ModelRequest): ModelReply {
   const text = messages[at]?.text ?? "";
   const own = ownWords(text);
   const typed = readCommands(own, tools);
-  if ("answer" in typed) return reply([], own === text || own.startsWith("/") ? typed.answer : NOT_RUN);
+  if ("answer" in typed) return reply([], own === text || own.startsWith("/") ? typed.answer : notRun(text));
   const since = messages.slice(at + 1);
   const results = since.filter((message) => message.role === "tool").map((message) => message.result);
   if (results.length === 0) return reply(typed.calls, "");
   return reply([], showResults(typed.calls, results));
+}
+
+/** Whoever sent files is told where they are. */
+function notRun(text: string): string {
+  const files = quotedUnder(text, FILES);
+  return files.length === 0
+    ? NOT_RUN
+    : `${files.join("\n")}\nTo use a file, write a command; /help lists the commands.`;
 }
 
 /** Commands in what others wrote are never read: `ownWords` leaves them out. */

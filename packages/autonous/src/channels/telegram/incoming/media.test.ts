@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ADA, scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
@@ -258,6 +258,26 @@ test("a file that was forwarded, and that of a message that is replied to, are t
   const replied = await place.until(async () => (await place.tasks()).find(({ lane }) => lane === "telegram:-5"));
   expect(ownWords(replied.text)).toBe("explain");
   expect(filesOf(replied)).toMatchObject([{ name: "b.txt", from: 'that this one replies to, from "Eve" (user 7)' }]);
+});
+
+test("a file that comes with a command of the bot is not taken, and a line says so", async () => {
+  const place = await scratchPlace();
+  const { telegram, open, tasks } = place;
+  await open();
+  telegram.send({ kind: "photo", caption: "/status" });
+  await telegram.until(() => telegram.answers().length === 2, "two lines");
+  expect(telegram.answers().at(-1)?.text).toMatch(/^The photo was not taken/);
+  expect(await tasks()).toEqual([]);
+});
+
+test("a file that the disk does not take is named as not taken", async () => {
+  const place = await scratchPlace();
+  writeFileSync(join(place.state_dir, "runs"), "a file where the folder should be");
+  await place.open();
+  place.telegram.send({ kind: "photo", caption: "look" });
+  expect(filesOf(await begun(place))).toMatchObject([
+    { problem: expect.stringMatching(/could not be stored \(ENOTDIR\)/) as string },
+  ]);
 });
 
 const THINGS = ["dice", "story", "poll", "location", "venue", "contact", "game", "checklist", "giveaway"] as const;

@@ -45,8 +45,16 @@ export async function takeIncoming(incoming: Incoming, parts: TakeParts): Promis
   if (unread !== undefined && incoming.isPrivate)
     showPlain(parts.client, incoming, unreadWords(unread, words !== undefined));
   if (words === undefined) return;
-  if (text !== "" && ((await parts.answer(incoming)) || (await runCommand(incoming, parts)))) return;
+  if (text !== "" && ((await parts.answer(incoming)) || (await runCommand(incoming, parts)))) {
+    const [file] = incoming.files ?? [];
+    if (file !== undefined && file.from === undefined) showPlain(parts.client, incoming, withoutTask(file.kind));
+    return;
+  }
   await gather.put(incoming, words, external_id);
+}
+
+function withoutTask(kind: string): string {
+  return `The ${kind} was not taken: there is no task that it could come with. Send it again with what you want.`;
 }
 
 /** A line for what is not read; nothing in it is an order. */
