@@ -89,6 +89,11 @@ export function readKept(place: KeptPlace, { sha256, bytes }: KeptFile): Buffer 
   }
 }
 
+/** It is not needed any more. */
+export function dropKept(place: KeptPlace): void {
+  rmSync(keptPath(place), { force: true });
+}
+
 function keptPath({ state_dir, run_id, id }: KeptPlace): string {
   return join(runPath(state_dir, run_id), FOLDER, id);
 }

@@ -11,7 +11,7 @@ import { withQuotations } from "../model/prompt/quoted.ts";
 import type { MessageImage, ModelProvider } from "../model/provider.ts";
 import type { Lease, Store } from "../store/store.ts";
 import { numberedName, safeFileName } from "./file-name.ts";
-import { readKept } from "./kept-files.ts";
+import { dropKept, readKept } from "./kept-files.ts";
 import type { KeptFile } from "./kept-files.ts";
 import { createReceiveTool, RECEIVE_FILE } from "./receive-tool.ts";
 import { fileQuotations, notTaken, readReceived, writeReceived } from "./received-files.ts";
@@ -70,6 +70,9 @@ export async function receiveFiles(lease: Lease, options: ReceiveOptions): Promi
       files: writeReceived({ ...placed, isNamed: true }),
       ...(notice === undefined ? {} : { notice: runtime.redact(notice).text }),
     });
+    // What is shown to the model may have to be shown again; nothing else is kept twice.
+    for (const { id } of placed.files.filter((file) => !images.has(file.id)))
+      dropKept({ state_dir, run_id: task.run_id, id });
     return { text, images: [...images.values()] };
   } finally {
     await runtime.close();
