@@ -88,7 +88,9 @@ async function showOne(name: string, { index, place, input: { print } }: Shown):
     const next = meant === undefined ? "autonous skills lists them" : `did you mean ${JSON.stringify(meant)}?`;
     throw new UsageError(`There is no skill ${JSON.stringify(name)}; ${next}`);
   }
-  const documents = await Promise.all(found.map(async (skill) => ({ ...skill, ...(await moreOf(skill, place)) })));
+  const documents = await Promise.all(
+    found.map(async (skill) => ({ ...skill, ...(await moreOf(skill, { index, place })) })),
+  );
   if (print.json) {
     print.document({ skills: documents, broken });
     return EXIT.done;
@@ -115,13 +117,14 @@ interface More {
   readonly tools_left?: readonly string[];
 }
 
-async function moreOf(skill: SkillEntry, place: Workplace): Promise<More> {
+/** A name means the first skill of that name: what another one leaves is not known by it. */
+async function moreOf(skill: SkillEntry, { index, place }: Pick<Shown, "index" | "place">): Promise<More> {
   const { folder: path, files, skill_md, allowed_tools, trusted } = skill;
   const [text] = Object.values(
     readTexts({ kind: "skill", path, files: files.filter((each) => each.path === skill_md) }),
   );
   const shown = text === undefined ? null : redact(text).text;
-  if (allowed_tools === undefined || !trusted) return { text: shown };
+  if (allowed_tools === undefined || !trusted || !index.skills.includes(skill)) return { text: shown };
   const runtime = await createRuntime({ ...plainOptions(place), looking: true, skill: skill.name });
   try {
     return { text: shown, tools_left: runtime.tools().map((tool) => tool.name) };

@@ -10,7 +10,7 @@ import { readNoteFile } from "./note-file.ts";
 import type { JudgeNote, NoteFile } from "./note-file.ts";
 
 /** All notes together: they are sent with every request. */
-export const NOTES_BYTES = 32_768;
+const NOTES_BYTES = 32_768;
 /** More files than this are not read, imports included. */
 const MAX_FILES = 50;
 const MAX_SKIPPED = 50;
