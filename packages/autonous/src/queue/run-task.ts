@@ -9,7 +9,7 @@ import type { Message, ModelProvider } from "../model/provider.ts";
 import type { Finish, Lease, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { backoffMs } from "./backoff.ts";
-import { receiveFiles } from "../received/receive-files.ts";
+import { hideImages, receiveFiles } from "../received/receive-files.ts";
 import type { InboxFolder, ReceivedTask } from "../received/receive-files.ts";
 
 export interface TaskLimits extends AgentLimits {
@@ -37,7 +37,10 @@ export async function runTask(lease: Lease, signal: AbortSignal, options: RunTas
     if (received === "parked") return { outcome: "parked" };
     if (received === "cancelled")
       return { outcome: "cancelled", error: "Cancelled: stopped while files were received" };
-    return finishFor(await askAgent(lease, { ...options, received, signal }), lease, options);
+    const outcome = await askAgent(lease, { ...options, received, signal });
+    if (received.images.length > 0 && outcome.error?.reason === "bad_request" && outcome.turns <= 1)
+      return await withoutImages(lease, outcome, options);
+    return finishFor(outcome, lease, options);
   } catch (error) {
     if (error instanceof StoreError && error.code !== "DamagedRow") throw error;
     if (error instanceof StoreError) return { outcome: "failed", error: error.message, reply: error.message };
@@ -47,6 +50,12 @@ export async function runTask(lease: Lease, signal: AbortSignal, options: RunTas
     const message = redact(`${code}: ${reason}`, { known: secretsOf(process.env) }).text;
     return { outcome: "failed", error: message, reply: message };
   }
+}
+
+/** A picture that is damaged, or larger than a provider takes, may not cost the task. Done once: then there are none. */
+async function withoutImages(lease: Lease, { error }: AgentOutcome, options: RunTaskOptions): Promise<Finish> {
+  await hideImages(lease, options);
+  return { outcome: "retry", error: error?.message ?? "the model did not take the images", retry_at: options.clock() };
 }
 
 interface Asking extends RunTaskOptions {

@@ -14,7 +14,7 @@ import { numberedName, safeFileName } from "./file-name.ts";
 import { dropKept, readKept } from "./kept-files.ts";
 import type { KeptFile } from "./kept-files.ts";
 import { createReceiveTool, RECEIVE_FILE } from "./receive-tool.ts";
-import { fileQuotations, notTaken, readReceived, writeReceived } from "./received-files.ts";
+import { fileQuotations, notTaken, readReceived, withoutImages, writeReceived } from "./received-files.ts";
 import type { ReceivedFile, ReceivedFiles } from "./received-files.ts";
 
 export interface ReceiveOptions {
@@ -37,6 +37,8 @@ export interface InboxFolder {
 /** The task as the model gets it. `parked`: a person has to allow a file first. */
 export type ReceivedTask = { readonly text: string; readonly images: readonly MessageImage[] } | "parked" | "cancelled";
 
+/** Of all images of a task: with Base64 a third more, and requests of 20 MB are refused by some. */
+const MOST_SHOWN_BYTES = 14_000_000;
 /** Names that are tried where there are files of the same name. */
 const MOST_NUMBERS = 1000;
 
@@ -45,7 +47,8 @@ const MOST_NUMBERS = 1000;
  * done before a kill is not done twice. A file that is refused is named with the reason, and the task goes on.
  */
 export async function receiveFiles(lease: Lease, options: ReceiveOptions): Promise<ReceivedTask> {
-  const { task } = lease;
+  if (lease.task.files === null) return { text: lease.task.text, images: [] };
+  const task = (await options.store.tasks.get(lease.task.task_id))?.task ?? lease.task; // this lease may be done again
   const received = task.files === null ? undefined : readReceived(task.files);
   if (received === undefined || received.files.length === 0) return { text: task.text, images: [] };
   const runtime = await options.openRuntime(lease, [createReceiveTool((sha256) => readBySha256(sha256))]);
@@ -59,8 +62,8 @@ export async function receiveFiles(lease: Lease, options: ReceiveOptions): Promi
   try {
     const placed = received.isNamed === true ? received : await placeAll(received, { lease, runtime, ...options });
     if (typeof placed === "string") return placed;
-    const images =
-      options.provider.takes_images === true ? imagesOf(placed.files, readFile) : new Map<string, MessageImage>();
+    const mayShow = options.provider.takes_images === true && placed.areHidden !== true;
+    const images = mayShow ? imagesOf(placed.files, readFile) : new Map<string, MessageImage>();
     if (received.isNamed === true) return { text: task.text, images: [...images.values()] };
     const text = nameFiles(task.text, placed.files, new Set(images.keys()));
     const before = new Set(received.files.filter(({ problem }) => problem !== undefined).map(({ id }) => id));
@@ -79,6 +82,15 @@ export async function receiveFiles(lease: Lease, options: ReceiveOptions): Promi
   }
 }
 
+/** The model's provider refused the request, and the images may be why: from now on the task does without them. */
+export async function hideImages(lease: Lease, { store }: Pick<ReceiveOptions, "store">): Promise<void> {
+  const task = (await store.tasks.get(lease.task.task_id))?.task ?? lease.task;
+  const received = readReceived(task.files ?? "") ?? { files: [] };
+  const files = writeReceived({ ...received, areHidden: true });
+  const notice = "The model did not take the images. The task is tried again without them";
+  await store.revisions.receive(lease, { text: withoutImages(task.text), files, notice });
+}
+
 function nameFiles(text: string, files: readonly ReceivedFile[], shown: ReadonlySet<string>): string {
   const isImage = ({ media_type }: ReceivedFile): boolean => media_type?.startsWith("image/") === true;
   return withQuotations(text, fileQuotations(files, { shown, isImage }));
@@ -89,9 +101,11 @@ type ReadFile = (id: string, kept: KeptFile) => Buffer | undefined;
 /** Read from what was downloaded, so that a resumed task shows the same bytes. */
 function imagesOf(files: readonly ReceivedFile[], readFile: ReadFile): ReadonlyMap<string, MessageImage> {
   const images = new Map<string, MessageImage>();
+  let left = MOST_SHOWN_BYTES;
   for (const { id, kept, path, media_type = "" } of files) {
     if (path === undefined || kept === undefined) continue;
-    if (!IMAGE_TYPES.has(media_type) || kept.bytes > MOST_IMAGE_BYTES) continue;
+    if (!IMAGE_TYPES.has(media_type) || kept.bytes > Math.min(MOST_IMAGE_BYTES, left)) continue;
+    left -= kept.bytes;
     const data = readFile(id, kept)?.toString("base64");
     if (data !== undefined) images.set(id, { media_type, data });
   }

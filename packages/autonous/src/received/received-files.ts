@@ -1,4 +1,4 @@
-import { FILES, nameInHeading } from "../model/prompt/quoted.ts";
+import { FILES, nameInHeading, ownWords } from "../model/prompt/quoted.ts";
 import type { Quotation } from "../model/prompt/quoted.ts";
 import { isObject, parseKept } from "../store/kept-json.ts";
 import type { KeptFile } from "./kept-files.ts";
@@ -31,6 +31,8 @@ export interface ReceivedFiles {
   readonly files: readonly ReceivedFile[];
   /** All are in the workspace, or are not; the text of the task names them. */
   readonly isNamed?: true;
+  /** The model's provider did not take the images. */
+  readonly areHidden?: true;
 }
 
 export function writeReceived(received: ReceivedFiles): string {
@@ -68,14 +70,23 @@ export function fileQuotations(files: readonly ReceivedFile[], naming: Naming): 
   }));
 }
 
+const SHOWN = "the image is shown with this message only";
+const UNSEEN = "an image that you cannot see";
+
+/** The text of a task whose images are not shown after all. */
+export function withoutImages(text: string): string {
+  const own = ownWords(text).length;
+  return `${text.slice(0, own)}${text.slice(own).replaceAll(SHOWN, UNSEEN)}`;
+}
+
 function lineOf(file: ReceivedFile, { shown, isImage }: Naming): string {
   const { id, name, path, kind, kept, media_type = "unknown type" } = file;
   if (path === undefined)
     return `not taken: ${nameInHeading(name)} (${kind}): ${file.problem ?? "it was not downloaded"}`;
   const facts = [media_type, `${kept?.bytes ?? 0} bytes`];
   if (!path.endsWith(`/${name}`)) facts.push(`sent as ${nameInHeading(name)}`);
-  if (shown.has(id)) facts.push("the image is shown with this message only");
-  else if (isImage(file)) facts.push("an image that you cannot see");
+  if (shown.has(id)) facts.push(SHOWN);
+  else if (isImage(file)) facts.push(UNSEEN);
   return `${path} (${facts.join(", ")})`;
 }
 

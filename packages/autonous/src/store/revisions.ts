@@ -6,7 +6,7 @@ import { putRow } from "./put-outgoing.ts";
 import type { Lease, Task } from "./store.ts";
 
 /** What a message that came later, or a download that has ended, makes of a task. What is left out stays as it is. */
-export interface Revision {
+interface Revision {
   readonly text?: string;
   readonly files?: string;
   readonly origin?: string;
@@ -19,7 +19,7 @@ export interface Revision {
 }
 
 /** `known`: that message was taken before. `begun`: a worker has it, or it is over; nothing was changed. */
-export type Revised = "revised" | "known" | "begun";
+type Revised = "revised" | "known" | "begun";
 
 /** Changes to tasks that have not begun, and the one that a worker makes when it begins. */
 export interface Revisions {
