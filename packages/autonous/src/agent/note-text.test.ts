@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import type { ProjectNote } from "@autonous/runtime";
+import type { ModelProvider } from "../model/provider.ts";
 import { writeInstructions } from "./instructions.ts";
 import { noteLines } from "./note-text.ts";
+import { measureRequest } from "./window/request.ts";
 
 const note = (path: string, text: string, more: Partial<ProjectNote> = {}): ProjectNote => ({
   path,
@@ -76,3 +78,18 @@ test("a host gives one note of its own", () => {
   expect(lines.slice(1)).toEqual(['["RULES.md"]', "| Use tabs."]);
   expect(noteLines({ instructions: " \n" })).toEqual([]);
 });
+
+test("how much is sent of long notes follows the window of the model, and is all of them in a large one", () => {
+  const project = { notes: { notes: [note("AGENTS.md", "top line\n".repeat(3000))], skipped: [] } };
+  const bytesFor = (more: { context_tokens?: number }): number => {
+    const provider: ModelProvider = { name: "test:m", protocol: "native", complete: neverAsked, ...more };
+    return measureRequest({ provider, runtime: { tools: () => [] }, project }).bytes;
+  };
+  expect(bytesFor({ context_tokens: 8000 })).toBeLessThan(12_000);
+  expect(bytesFor({ context_tokens: 200_000 })).toBe(bytesFor({}));
+  expect(bytesFor({})).toBeGreaterThan(27_000);
+});
+
+function neverAsked(): never {
+  throw new Error("the model is not asked in this test");
+}
