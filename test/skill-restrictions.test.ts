@@ -127,3 +127,45 @@ test("a task's skill restricts it over HTTP; by Telegram the chat is told", asyn
   expect(answer?.text).toBe("Filled.");
   await allSent(bot);
 });
+
+const SPELLINGS = [
+  'allowed-tools: Read, "Bash(git status:*)", Edit(src/**), WebFetch(domain:example.com), Task',
+  "allowed_tools: [read_file, 'Bash(git status)', WebSearch]",
+  "allowed-tools:\n  - Read\n  - Bash(git status:*, git log:*)",
+  "allowed-tools: Read Bash(git status:*) mcp__none__x",
+];
+
+test("published spellings restrict a run, a chat and a task of the service, and approve nothing", async () => {
+  const refused = calls(
+    write("a1"),
+    ["edit", { path: "a.txt", find: "a", replace: "b" }],
+    ["bash", { cmd: "git status && touch a2" }],
+    ["bash", { cmd: "ls" }],
+    ["network_request", { url: "https://example.com/" }],
+  );
+  for (const line of SPELLINGS) {
+    const made = await workspace({
+      "config/autonous/skills/pdf/SKILL.md": `---\nname: PDF\ndescription: x\n${line}\n---\nFill it.\n`,
+    });
+    const model = `script:${join(made.path, "model.json")}`;
+    const steps = [calls(["read_skill", { name: "PDF" }]), refused, answers("Done.")];
+    await made.make({ "model.json": JSON.stringify(steps) });
+    const ran = await made.run("run", "--model", model, "fill", "--json");
+    expect(messagesOf(ran.stdout), line).toHaveLength(5);
+    for (const message of messagesOf(ran.stdout)) expect(message, line).toMatch(/the active skill "pdf"/);
+    const said = await autonous(["chat", "--model", model], { cwd: made.root, env: made.env, input: "fill\n" });
+    expect(said.stderr.split('the active skill "pdf"'), line).toHaveLength(6);
+    expect(await made.run("call", "ls", "{}")).toMatchObject({ stdout: "a.txt\n" });
+  }
+  const place = scratchPlace();
+  const config = join(place.path, "config/autonous/skills/pdf");
+  mkdirSync(config, { recursive: true });
+  writeFileSync(
+    join(config, "skill.md"),
+    `---\nname: PDF\ndescription: Use when: asked\n${SPELLINGS[0]}\n---\nFill it.\n`,
+  );
+  const service = await startService(place, { environment: { XDG_CONFIG_HOME: join(place.path, "config") } });
+  const task = await service.ask({ text: '/edit {"path":"a.txt","find":"a","replace":"b"}', skill: "pdf" });
+  expect(task.reply?.text).toMatch(/There is no command \/edit/);
+  await service.stop();
+}, 120_000);

@@ -1,4 +1,5 @@
 import { isInside } from "../paths/inside.ts";
+import { judgeSensitivity } from "./check-path.ts";
 import type { Places, ResolvedTouch } from "./facts.ts";
 
 /** Remembered, not state: folded forms are kept per object, so one place is made once. */
@@ -19,7 +20,9 @@ export function placesOf<T extends Places>(
   let view = views.get(skill_folder) as T | undefined;
   if (view === undefined) {
     const state_dirs = workspace.state_dirs.filter((folder) => !isInside(folder, skill_folder));
-    view = { ...workspace, roots: [skill_folder], judged_from: skill_folder, state_dirs, own_roots: undefined };
+    // Only a folder that is closed for where it lies is judged from itself: in others, names from the top count.
+    const from = judgeSensitivity(skill_folder, workspace) === undefined ? {} : { judged_from: skill_folder };
+    view = { ...workspace, ...from, roots: [skill_folder], state_dirs, own_roots: undefined };
     views.set(skill_folder, view);
   }
   return view;

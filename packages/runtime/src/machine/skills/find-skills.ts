@@ -116,6 +116,7 @@ export async function findOwnAround(real: string, options: FindOptions): Promise
   const places = options.places.filter(({ source }) => source === "user");
   for await (const folder of foldersOf({ ...options, places }, [])) {
     if ("why" in folder || folder.source !== "user" || !isInside(folder.real, real)) continue;
+    if (isInside(folder.real, options.workspace.home)) continue; // that is more than a skill
     if (!("broken" in (await readNamesOf(folder, options)))) return folder.real;
   }
   return undefined;

@@ -174,6 +174,22 @@ test("links that stay among the skills are followed once, and those that lead ou
   expect((await handle().read({ name: "docx" })).skill.digest).toBe(docx?.digest);
 });
 
+test("a link in a collection of skills leads to no folder outside it; a person's own link may", async () => {
+  const { skills } = await house({
+    "dotfiles/mine/SKILL.md": skillText("mine"),
+    "secret/SKILL.md": skillText("secret"),
+    "home/.claude/skills/mine": "-> ../../../dotfiles/mine",
+    "home/.claude/skills/pack/real/SKILL.md": skillText("real"),
+    "home/.claude/skills/pack/out": "-> ../../../../secret",
+    "home/.claude/skills/pack/again": "-> real",
+  });
+
+  const { skills: found, broken } = await skills.index();
+
+  expect(found.map(({ folder }) => folder.split("/").at(-1))).toEqual(["mine", "real"]);
+  expect(broken).toMatchObject([{ problems: ["it is a link that leads outside the folder of skills"] }]);
+});
+
 test("ten thousand folders, pipes and links in circles are bounded, and hide no skill of the person's", async () => {
   const { skills, path } = await house({
     "home/.claude/skills/mine/SKILL.md": skillText("mine"),

@@ -63,7 +63,7 @@ export async function* findFolders(
     const open: Below[] = [{ real: place.real, depth: 0, names: listed(place.real, place.folder, options.problems) }];
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
       const deeper: Below[] = [];
-      for (const { name } of foldersAmong(next.names)) {
+      for (const { name, kind } of foldersAmong(next.names)) {
         options.signal.throwIfAborted();
         if (left-- === 0) {
           options.problems.push(
@@ -72,7 +72,8 @@ export async function* findFolders(
           return;
         }
         if (left % 100 === 0) await new Promise((resolve) => setImmediate(resolve)); // others get their turn
-        const found = lookInto(join(next.real, name), { name, place, options });
+        const within = kind === "link" && next.depth > 0 ? [place.real, next.real] : undefined;
+        const found = lookInto(join(next.real, name), { name, place, within, options });
         if (found === undefined || seen.has(found.real)) continue;
         seen.add(found.real);
         if (!("names" in found)) yield found;
@@ -98,13 +99,15 @@ function foldersAmong(names: Names): Names {
 interface LookOptions {
   readonly name: string;
   readonly place: OpenPlace;
+  /** It has to lead into one of these: a link in a collection of skills was made by whoever published that. */
+  readonly within: readonly string[] | undefined;
   readonly options: WalkOptions;
 }
 
 /** Undefined where there is no folder. With `names`: it is no skill, and skills may be below. */
 function lookInto(
   path: string,
-  { name, place, options: { workspace, problems } }: LookOptions,
+  { name, place, within, options: { workspace, problems } }: LookOptions,
 ): SkillFolder | ClosedFolder | Pick<Below, "real" | "names"> | undefined {
   const folder = realFolderOf(path);
   if (folder === undefined) return undefined;
@@ -114,7 +117,8 @@ function lookInto(
   if ("problem" in folder) return { ...about, why: folder.problem };
   const judge: Judge =
     source === "project" ? (real) => judgePlace(real, workspace)?.reason : (real) => judgeOwn(real, place, workspace);
-  const closed = judge(folder.real);
+  const isOut = within?.every((each) => !isInside(each, folder.real)) === true;
+  const closed = judge(folder.real) ?? (isOut ? "it is a link that leads outside the folder of skills" : undefined);
   if (closed !== undefined) return { ...about, why: closed };
   const names = listed(folder.real, path, problems);
   const skill_md = findSkillMd(names);
