@@ -2,6 +2,7 @@ import { HttpError } from "grammy";
 import type { TelegramClient } from "./client.ts";
 import { fileMs } from "./client.ts";
 import { TelegramFailure } from "./failure.ts";
+import { openFetch } from "./open-fetch.ts";
 
 export interface DownloadOptions {
   readonly limit_bytes: number;
@@ -41,7 +42,7 @@ export async function downloadFile(client: TelegramClient, file_id: string, opti
 /** What goes wrong on the way is told without the address, which has the token in it. */
 async function* fetchPieces(url: string, signal: AbortSignal): AsyncIterable<Uint8Array> {
   const body = await onTheWay(async () => {
-    const response = await fetch(url, { redirect: "error", signal });
+    const response = await openFetch(url, { signal });
     if (response.status === 404) throw new NoSuchFileError();
     if (!response.ok || response.body === null) {
       await response.body?.cancel();

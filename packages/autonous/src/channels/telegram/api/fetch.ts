@@ -1,4 +1,6 @@
 import type { ApiClientOptions } from "grammy";
+import { openFetch } from "./open-fetch.ts";
+import type { FetchOptions } from "./open-fetch.ts";
 
 type Fetch = NonNullable<ApiClientOptions["fetch"]>;
 type Given = NonNullable<Parameters<Fetch>[1]>;
@@ -17,11 +19,7 @@ export const nodeFetch = (async (url: Parameters<Fetch>[0], given: Given = {}) =
   signal?.addEventListener("abort", end);
   if (signal?.aborted === true) end();
   try {
-    const response = await fetch(url, {
-      ...(rest as RequestInit),
-      redirect: "error",
-      signal: ending.signal,
-    });
+    const response = await openFetch(String(url), { ...(rest as Partial<FetchOptions>), signal: ending.signal });
     const text = await response.text(); // while the signal is still listened to
     if (!isAnswer(text)) throw new NotTelegram();
     return new Response(text, { status: response.status, statusText: response.statusText });
