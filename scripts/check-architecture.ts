@@ -59,7 +59,7 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     supervisor: { ours: ["config", "model"],                                                outside: [...MACHINE, "@autonous/runtime"] },
     telemetry:  { ours: ["model", "store"],                                                 outside: [...PURE, ...OPENTELEMETRY, "@autonous/runtime"] },
     upkeep:     { ours: ["queue", "store"],                                                 outside: [...PURE, ...FILES, "@autonous/runtime"] },
-    channels:   { ours: ["model", "queue", "received", "store", "telemetry"],               outside: [...MACHINE, "grammy", "grammy/types", "node:timers/promises", "node:readline", "node:tty", "node:util", "marked", "hono", "hono/body-limit", "hono/secure-headers", "hono/streaming", "@hono/node-server", "zod", "@autonous/runtime"] },
+    channels:   { ours: ["model", "queue", "received", "store", "telemetry"],               outside: [...MACHINE, "grammy", "grammy/types", "node:https", "node:timers/promises", "node:readline", "node:tty", "node:util", "marked", "hono", "hono/body-limit", "hono/secure-headers", "hono/streaming", "@hono/node-server", "zod", "@autonous/runtime"] },
     service:    { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels", "telemetry", "upkeep"], outside: [...PURE, ...FILES, "@autonous/runtime"] },
     cli:        { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels", "telemetry", "upkeep", "service", "(src root)"], outside: [...MACHINE, "node:module", "node:tty", "node:string_decoder", "node:stream/promises", "zod", "@autonous/runtime"] },
   },

@@ -111,7 +111,7 @@ function handleParts({
       }),
       search: createLazySearch({ ...handles, workspace }),
       processes: commands.forCall(handles),
-      network: createLazyNetwork({ signal: handles.signal, allow }),
+      network: createLazyNetwork({ signal: handles.signal, allow, environment: process.env }),
       skills: skills.forCall({
         run_folder: runPath(state_dir, handles.run_id),
         signal: handles.signal,

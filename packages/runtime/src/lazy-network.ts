@@ -3,6 +3,8 @@ import type { ToolNetwork } from "./contract/network.ts";
 interface LazyOptions {
   readonly allow: readonly string[];
   readonly signal: AbortSignal;
+  /** Where proxies are named. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /** The network, loaded when somebody reaches out: most processes do not, and start faster without. */

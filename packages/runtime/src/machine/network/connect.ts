@@ -31,9 +31,8 @@ const THIS_MACHINE = ["127.0.0.1", "::1"] as const;
  * looked at, and only these are tried. So what a name leads to a moment later does not matter. The caller ends it.
  */
 export async function connectChecked(target: Target, options: ConnectOptions): Promise<Socket> {
-  const { signal, resolve = resolveBySystem, dial } = options;
-  const addresses = await abortable(checkedAddresses(target, resolve), signal);
-  signal.throwIfAborted();
+  const { signal, dial } = options;
+  const addresses = await checkAddresses(target, options);
   const socket = (dial ?? dialChecked)(addresses, target.port);
   socket.on("error", () => {}); // told by whoever waits for it; after that nobody has to
   await untilEvent(socket, "connect", { signal, target });
@@ -42,6 +41,14 @@ export async function connectChecked(target: Target, options: ConnectOptions): P
     throw new ToolError("NetworkDenied", `Cannot reach "${target.host}": it was not reached at the address checked`);
   }
   return socket;
+}
+
+/** Where the target leads to. Throws `NetworkDenied` where that is a place that is never reached. */
+export async function checkAddresses(target: Target, options: ConnectOptions): Promise<readonly string[]> {
+  const { signal, resolve = resolveBySystem } = options;
+  const addresses = await abortable(checkedAddresses(target, resolve), signal);
+  signal.throwIfAborted();
+  return addresses;
 }
 
 function dialChecked(addresses: readonly string[], port: number): Socket {

@@ -4,8 +4,11 @@ import type { NetworkRequest, NetworkResponse, ToolNetwork } from "../../contrac
 import { judgeAddress, showAddress } from "../../policy/check-address.ts";
 import type { Target } from "../../policy/check-address.ts";
 import { ToolError } from "../../protocol/errors.ts";
-import { connectChecked, secure } from "./connect.ts";
+import { connectByProxy, proxyHeaders } from "./by-proxy.ts";
+import { checkAddresses, connectChecked, secure } from "./connect.ts";
 import type { ConnectOptions } from "./connect.ts";
+import { proxyFor } from "./environment-proxy.ts";
+import type { EnvironmentProxy } from "./environment-proxy.ts";
 import { checkHeaders, shownHeaders } from "./headers.ts";
 import { asNetworkError } from "./network-error.ts";
 import { ACCEPTED_ENCODINGS, readBody } from "./read-body.ts";
@@ -18,6 +21,8 @@ interface NetworkOptions extends ConnectOptions {
   readonly allow: readonly string[];
   /** Ends every request of this handle. */
   readonly signal: AbortSignal;
+  /** Where proxies are named. Left out: none is used. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Told of every address that is asked for, also those that a redirect leads to. */
   readonly onRequest?: (asked: AskedAddress) => void;
 }
@@ -29,8 +34,8 @@ interface AskedAddress {
 }
 
 /**
- * The network for one call. Proxy variables are not looked at, connections are used once, certificates are always
- * checked, nothing is kept between two requests.
+ * The network for one call. Connections are used once, certificates are always checked, nothing is kept between two
+ * requests. A proxy of the environment is used for targets that were judged as without one.
  */
 export function createToolNetwork(options: NetworkOptions): ToolNetwork {
   return {
@@ -95,9 +100,10 @@ interface Exchange {
 async function exchange(outgoing: Outgoing, { options, max_bytes }: Exchange): Promise<Answer> {
   const { target, method } = outgoing;
   options.onRequest?.({ host: target.host, port: target.port, method });
-  const socket = await openSocket(target, options);
+  const proxy = proxyFor(new URL(target.href), options.environment ?? {});
+  const socket = await openSocket(target, options, proxy);
   try {
-    const message = await send(outgoing, socket, options.signal);
+    const message = await send(outgoing, socket, { signal: options.signal, proxy });
     const location = locationOf(message, target);
     const status = message.statusCode ?? 0;
     if (location !== undefined) return { status, location };
@@ -114,8 +120,8 @@ async function exchange(outgoing: Outgoing, { options, max_bytes }: Exchange): P
   }
 }
 
-async function openSocket(target: Target, options: ConnectOptions): Promise<Socket> {
-  const socket = await connectChecked(target, options);
+async function openSocket(target: Target, options: ConnectOptions, proxy?: EnvironmentProxy): Promise<Socket> {
+  const socket = await (proxy === undefined ? connectChecked(target, options) : throughProxy(target, options, proxy));
   if (target.scheme === "http") return socket;
   try {
     return await secure(socket, target, options);
@@ -125,8 +131,23 @@ async function openSocket(target: Target, options: ConnectOptions): Promise<Sock
   }
 }
 
-async function send(outgoing: Outgoing, socket: Socket, signal: AbortSignal): Promise<IncomingMessage> {
+/**
+ * The name is resolved here first, and refused where it leads to a private address, as without a proxy. The proxy resolves
+ * it once more: what it reaches is up to it, so it has to be one that the user trusts with that.
+ */
+async function throughProxy(target: Target, options: ConnectOptions, proxy: EnvironmentProxy): Promise<Socket> {
+  await checkAddresses(target, options);
+  return await connectByProxy(target, proxy, options.signal);
+}
+
+interface Sending {
+  readonly signal: AbortSignal;
+  readonly proxy: EnvironmentProxy | undefined;
+}
+
+async function send(outgoing: Outgoing, socket: Socket, { signal, proxy }: Sending): Promise<IncomingMessage> {
   const { target, method, headers, body } = outgoing;
+  const isPlainlyProxied = proxy !== undefined && target.scheme === "http";
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = requestOver(socket, target, {
     method,
@@ -136,7 +157,9 @@ async function send(outgoing: Outgoing, socket: Socket, signal: AbortSignal): Pr
       ...headers,
       "accept-encoding": ACCEPTED_ENCODINGS,
       ...(body === undefined ? {} : { "content-length": body.length }),
+      ...(isPlainlyProxied ? proxyHeaders(proxy) : {}),
     },
+    absolute: isPlainlyProxied,
     signal,
   });
   request.once("response", resolve);

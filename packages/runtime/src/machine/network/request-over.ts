@@ -10,18 +10,21 @@ interface Outgoing {
   readonly method: string;
   readonly headers: OutgoingHttpHeaders;
   readonly signal?: AbortSignal;
+  /** To a proxy, which has to know the whole address. */
+  readonly absolute?: boolean;
 }
 
 /**
  * A request on a connection that is there already, and on no other. The host that was judged is the one that is named.
  * The caller ends the request and the connection.
  */
-export function requestOver(socket: Socket, target: Target, { method, headers, signal }: Outgoing): ClientRequest {
+export function requestOver(socket: Socket, target: Target, outgoing: Outgoing): ClientRequest {
+  const { method, headers, signal, absolute = false } = outgoing;
   const { pathname, search, host } = new URL(target.href);
   // No agent, not even `false`: that would be one which opens connections of its own, unchecked.
   const request = openRequest({
     method,
-    path: pathname + search,
+    path: absolute ? target.href : pathname + search,
     headers: { ...headers, host, connection: "close" },
     setHost: false,
     createConnection: () => socket,
