@@ -202,7 +202,7 @@ test.concurrent("what is no text is not taken, and an edit changes nothing", asy
   const telegram = await openTelegram(place);
   const service = await startBot(place, telegram);
   telegram.say({ content: { sticker: { file_id: "s", emoji: "👍" } } });
-  expect((await answersOf(telegram, 1))[0]?.text).toContain("the sticker was not taken");
+  expect((await answersOf(telegram, 1))[0]?.text).toContain("A sticker is not read here");
   const { message_id } = telegram.say({ text: "/ls ." });
   await answersOf(telegram, 2);
   telegram.edit({ message_id, text: "/delete_file a.txt" });
