@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { FakeTelegram } from "../tools/fake-telegram/server.ts";
+import { autonous } from "./support/cli.ts";
 import { scratchPlace, startService, until, workerOf } from "./support/service.ts";
 import type { Place } from "./support/service.ts";
 import { ADA, allSent, answersOf, BOB, openTelegram, startBot, tasksOf, variablesFor } from "./support/telegram.ts";
@@ -141,7 +142,15 @@ test.concurrent("a chat that was shut holds up no other, and what comes after it
   await telegram.until(() => telegram.calls.some(({ status }) => status === 403), "the refusal");
   telegram.unblock(ADA);
   telegram.say({ text: "/read two" });
-  expect((await answersOf(telegram, 1)).map(({ text }) => text)).toEqual(["two"]);
+  const [notice, answer] = await answersOf(telegram, 2);
+  expect(notice?.text).toMatch(/^1 answer or file was not delivered here/);
+  expect(answer?.text).toBe("two");
+
+  const [missed] = (await tasksOf(service)).filter(({ text }) => text === "/read one");
+  const resend = ["tasks", "resend", missed?.task_id ?? "", "--state-dir", place.state_dir];
+  expect(await autonous(resend, { cwd: place.path })).toMatchObject({ code: 0 });
+  expect((await answersOf(telegram, 3)).at(-1)?.text).toBe("one");
+  expect((await autonous(resend, { cwd: place.path })).code).toBe(1);
 });
 
 test.concurrent("another program that asks for the same bot's messages is told of, and waited out", async ({

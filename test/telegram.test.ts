@@ -295,11 +295,11 @@ test.concurrent("how far a long task is stands in one message, which goes when t
     {
       reply: { tool_calls: [{ name: "display", arguments: { content: "half way", level: "warning", title: "Walk" } }] },
     },
-    { delay_ms: 7000, reply: { final_answer: "there" } },
+    { delay_ms: 7000, reply: { final_answer: "**there**" } },
   ]);
   const telegram = await openTelegram(place);
   await startBot(place, telegram, { AUTONOUS_MODEL: model });
-  telegram.say({ text: "walk" });
+  const asked = telegram.say({ text: "walk" });
   const shown = await telegram.until(() => telegram.answers().length === 2 && telegram.answers(), "the progress");
   expect(shown.map(({ text, is_silent }) => ({ text, is_silent }))).toEqual(
     expect.arrayContaining([
@@ -313,6 +313,7 @@ test.concurrent("how far a long task is stands in one message, which goes when t
     "only what was shown and the answer to be left",
   );
   expect(said.map(({ text }) => text)).toEqual(["Warning: Walk\nhalf way", "there"]);
+  expect(said[1]).toMatchObject({ entities: [{ type: "bold", offset: 0, length: 5 }], reply_to: asked.message_id });
   expect(telegram.calls.some(({ method }) => method === "sendChatAction")).toBe(true);
 });
 

@@ -80,7 +80,7 @@ async function sentOf({ row, to, parts, memory }: Sending): Promise<Sent> {
   return { row: row.id, count: before !== null && Number(before[1]) === row.id ? Number(before[2]) : 0 };
 }
 
-export async function sendOne(part: RichText, sending: Sending): Promise<string> {
+async function sendOne(part: RichText, sending: Sending): Promise<string> {
   const { to, parts } = sending;
   const { message_id } = await parts.client.send(to.chat, (api, signal) =>
     sendPart(api, { to, part, ...optionsOf(sending) }, signal),
