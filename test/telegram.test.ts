@@ -224,7 +224,7 @@ test.concurrent("/help, /tools, /tasks, /status, /cancel and /retry answer for t
     telegram.say({ user, text });
     return (await answersOf(telegram, count, user))[count - 1]?.text ?? "";
   };
-  expect(await ask("/help")).toMatch(/\/status.*\n\/tasks.*\n\/cancel.*\n\/retry.*\n\/tools.*\n\/help/);
+  expect(await ask("/help")).toMatch(/\/status.*\n\/tasks.*\n\/cancel.*\n\/retry.*\n\/resend.*\n\/tools.*\n\/help/);
   expect(await ask("/tools", BOB)).toMatch(/ls[^]*grep[^]*bash/);
   expect(await ask("/tasks")).toBe("There are no tasks in this chat yet.");
   expect(await ask("/status", BOB)).toBe("Nothing is going on in this chat.");

@@ -45,8 +45,8 @@ function oneLine({ text, media }: ChatMessage): string {
   return text === "" ? (media?.kind ?? "…") : text.replaceAll(/\s+/g, " ");
 }
 
-function mediaLine({ media, document }: ChatMessage): readonly string[] {
-  if (media === undefined) return [];
+function mediaLine({ media, document, text }: ChatMessage): readonly string[] {
+  if (media === undefined) return text === "" ? ["▨ no text"] : [];
   return [media.kind === "document" ? `⎘ ${document?.file_name ?? ""}` : `▨ ${media.kind}`];
 }
 

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeId, runPath } from "@autonous/runtime";
 import type { ApprovalRequest, EventDraft, EventType } from "@autonous/runtime";
+import { makeCode } from "../../packages/autonous/src/channels/telegram/access/pairing.ts";
 import type { Lease } from "../../packages/autonous/src/store/store.ts";
 import { greyPng } from "../../tools/fake-telegram/media/images.ts";
 import type { ChatMessage } from "../../tools/fake-telegram/server.ts";
@@ -121,6 +122,18 @@ const TABLE = "| file | lines |\n|---|---:|\n| a.ts | 120 |\n| 文件.ts | 7 |";
 const WIDE =
   "| tool | what it does |\n|---|---|\n| ls | lists the files of a folder, with their sizes |\n| bash | runs a command |";
 
+/** Somebody who may not use the bot, at first. */
+const EVE = { id: 7, first_name: "Eve", username: "eve" };
+
+async function until(
+  { telegram }: Place,
+  look: (texts: readonly string[]) => boolean,
+  chat = ADA,
+): Promise<readonly ChatMessage[]> {
+  await telegram.until(() => look(telegram.answers(chat).map(({ text }) => text)), "the message");
+  return telegram.messages(chat);
+}
+
 export const CASES: readonly Rendering[] = [
   { title: "an answer in Markdown", play: (place) => answered(place, "what is left to do?", ANSWER) },
   { title: "code", play: (place) => answered(place, "how do I test it?", CODE) },
@@ -181,6 +194,79 @@ export const CASES: readonly Rendering[] = [
       const messages = await seen(place, 4);
       const isAnswer = ({ text }: ChatMessage): number => Number(text === "Two tests.");
       return messages.toSorted((one, other) => isAnswer(one) - isAnswer(other)); // either may be first
+    },
+  },
+  {
+    title: "an answer that is too long for messages",
+    play: (place) => answered(place, "list everything", "a line of a long answer\n".repeat(4000)),
+    mask: (text) =>
+      text.replaceAll(/(│ a line of a long answer +│\n){3,}/g, "$1│ …                                          │\n"),
+  },
+  {
+    title: "a task that failed",
+    async play(place) {
+      const lease = await asked(place, "deploy it");
+      const error = "Cannot reach the model: the key was refused (401)";
+      await place.store.inbox.finish(lease, { outcome: "failed", error, reply: error });
+      place.bell.ring();
+      return await seen(place, 1);
+    },
+  },
+  {
+    title: "a call that was denied with a reason",
+    async play(place) {
+      const { message_id } = await question(place, COMMAND);
+      place.telegram.say({ text: "not before the release", reply_to: message_id });
+      await until(place, (texts) => texts.some((text) => text.includes("gets your reason")));
+      await place.telegram.until(() => place.telegram.answers()[0]?.buttons.length === 0, "the outcome");
+      return place.telegram.messages();
+    },
+  },
+  {
+    title: "what the bot does not read",
+    async play(place) {
+      await place.open();
+      place.telegram.say({ content: { dice: { emoji: "🎲", value: 3 } } });
+      return await seen(place, 1);
+    },
+  },
+  {
+    title: "messages that came while the service was down",
+    async play(place) {
+      for (let i = 1; i <= 3; i++) place.telegram.say({ text: `message ${i}` });
+      await place.open({ pending_max_messages: 1 });
+      return await seen(place, 1);
+    },
+  },
+  {
+    title: "a stranger, to the owner",
+    async play(place) {
+      place.telegram.say({ text: "/status" });
+      await place.open();
+      await seen(place, 1);
+      place.telegram.say({ user: EVE, text: "hello" });
+      const messages = await until(place, (texts) => texts.some((text) => text.includes("Let them in?")));
+      return messages.slice(2);
+    },
+  },
+  {
+    title: "a stranger with a pairing code",
+    async play(place) {
+      await place.open({ allowed_users: [] });
+      place.telegram.say({ user: EVE, text: "hello" });
+      await until(place, (texts) => texts.length === 1, EVE.id);
+      const { code } = await makeCode(place.store, { by: "me", now: Date.now() });
+      place.telegram.say({ user: EVE, text: code });
+      return await until(place, (texts) => texts.length === 2, EVE.id);
+    },
+    mask: (text) => text.replaceAll(/\b\w{4}-\w{4}-\w{4}\b/g, "K7QM-3XTD-9WFP"),
+  },
+  {
+    title: "`/help`",
+    async play(place) {
+      await place.open();
+      place.telegram.say({ text: "/help" });
+      return await seen(place, 1);
     },
   },
 ];

@@ -7,6 +7,8 @@ export interface AnsweredTask {
   readonly message_id?: number;
   /** A model wrote the answer. Output of programs and messages of our own are shown as they are. */
   readonly isMarkdown: boolean;
+  /** There is no model: what it says was typed by the person. */
+  readonly isDirect: boolean;
 }
 
 /** So many of the last events of a task hold the reply that became its answer. */
@@ -15,20 +17,17 @@ const LAST_EVENTS = 50;
 /** `movedAt`: when the chat got another number, and its messages with it. */
 export async function answeredTask(store: Store, { task_id }: OutboxRow, movedAt = 0): Promise<AnsweredTask> {
   const task = (await store.tasks.get(task_id))?.task;
-  if (task === undefined) return { isMarkdown: false };
+  if (task === undefined) return { isMarkdown: false, isDirect: false };
   const message_id = task.created_at < movedAt ? undefined : originOf(task)?.message_id;
   const isAnswer = task.state === "done" || task.state === "reply_sent";
-  const isMarkdown = isAnswer && isOfModel(await lastProvider(store, task_id));
-  return { isMarkdown, ...(message_id === undefined ? {} : { message_id }) };
+  const provider = await lastProvider(store, task_id);
+  const isDirect = provider === "direct";
+  const isMarkdown = isAnswer && typeof provider === "string" && !isDirect;
+  return { isMarkdown, isDirect, ...(message_id === undefined ? {} : { message_id }) };
 }
 
 async function lastProvider(store: Store, task_id: string): Promise<unknown> {
   const rows = await store.events.lastRows({ task_id, limit: LAST_EVENTS });
   const events = rows.flatMap(({ event }) => ("unreadable" in event ? [] : [event]));
   return events.findLast(({ type }) => type === "model.completed")?.payload["provider"];
-}
-
-/** `direct` answers with what a tool gave. */
-function isOfModel(provider: unknown): boolean {
-  return typeof provider === "string" && provider !== "direct";
 }

@@ -53,7 +53,7 @@ export async function sendFile(sending: FileSending): Promise<Receipt> {
   if (bytes === 0) return await insteadOf(sending, "is empty");
   const late = memory.late.get(row.id) ?? 0;
   if (late >= MOST_LATE) return await insteadOf(sending, "could not be sent: the line is too slow for it");
-  const caption = cutRich(markdownRich(content.caption ?? ""), CAPTION_LIMIT);
+  const caption = cutRich(captionOf(sending), CAPTION_LIMIT);
   const upload = (kind: "photo" | "document"): Promise<{ readonly message_id: number }> => {
     const work = sendingFile({ ...sending, kind }, new InputFile(path, content.name), caption);
     return parts.client.send(to.chat, work, parts.fileMs(bytes));
@@ -109,10 +109,14 @@ function sendingFile(
     );
 }
 
+function captionOf({ content: { caption = "" }, task }: FileSending): RichText {
+  return (task.isDirect ? asItIs : markdownRich)(caption);
+}
+
 async function insteadOf(sending: FileSending, why: string): Promise<Receipt> {
   const { content, memory, row } = sending;
-  const caption = content.caption ?? "";
-  const parts = [plainText(`The file "${content.name}" ${why}.`), ...(caption === "" ? [] : [markdownRich(caption)])];
+  const caption = captionOf(sending);
+  const parts = [plainText(`The file "${content.name}" ${why}.`), ...(caption.text === "" ? [] : [caption])];
   const sent = await sendParts(splitText(joinRich(parts, " ")), sending);
   memory.late.delete(row.id);
   return sent;

@@ -46,8 +46,8 @@ async function sendTo(sending: Sending): Promise<Receipt> {
     return await sendContent(sending);
   } catch (error) {
     if (!(error instanceof TelegramFailure) || to.thread === undefined || !NO_TOPIC.test(error.message)) throw error;
-    const { isMarkdown } = sending.task; // not a reply: that would lead back to the topic
-    return await sendContent({ ...sending, to: { chat: to.chat }, task: { isMarkdown } });
+    const { message_id: _, ...task } = sending.task; // not a reply: that would lead back to the topic
+    return await sendContent({ ...sending, to: { chat: to.chat }, task });
   }
 }
 
