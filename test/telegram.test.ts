@@ -60,6 +60,7 @@ test.concurrent("with a list, a stranger's message is no task, and those on it g
     "tasks",
     "cancel",
     "retry",
+    "resend",
     "tools",
     "help",
   ]);
@@ -362,5 +363,5 @@ test.concurrent("a token that Telegram does not know stops the start, and is not
     environment: { ...variablesFor(telegram), AUTONOUS_STATE_DIR: place.state_dir },
   });
   expect((await checked.ended).code).toBe(0);
-  expect(checked.stdout()).toMatch(/@fake_bot, for 2 users/);
+  expect(checked.stdout()).toMatch(/@fake_bot, 2 users/);
 });
