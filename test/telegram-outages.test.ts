@@ -146,7 +146,7 @@ test("a chat that was shut holds up no other, and what comes after it was opened
   expect(notice?.text).toMatch(/^1 answer or file was not delivered here/);
   expect(answer?.text).toBe("two");
 
-  const [missed] = (await tasksOf(service)).filter(({ text }) => text === "/read one");
+  const missed = (await tasksOf(service)).find(({ text }) => text === "/read one");
   const resend = ["tasks", "resend", missed?.task_id ?? "", "--state-dir", place.state_dir];
   expect(await autonous(resend, { cwd: place.path })).toMatchObject({ code: 0 });
   expect((await answersOf(telegram, 3)).at(-1)?.text).toBe("one");
