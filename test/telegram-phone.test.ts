@@ -1,61 +1,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { startFakeModel } from "../tools/fake-model/server.ts";
-import type { FakeModel, FakeModelOptions } from "../tools/fake-model/server.ts";
 import { greyPng } from "../tools/fake-telegram/server.ts";
-import type { ChatMessage, FakeTelegram } from "../tools/fake-telegram/server.ts";
-import { scratchPlace } from "./support/service.ts";
-import type { Place, Served } from "./support/service.ts";
-import { ADA, answersOf, BOB, openTelegram, pressed, questionIn, startBot, tasksOf } from "./support/telegram.ts";
+import type { ChatMessage } from "../tools/fake-telegram/server.ts";
+import { lastAsked, startPhone, toolCall } from "./support/phone.ts";
+import type { Phone } from "./support/phone.ts";
+import { ADA, answersOf, BOB, pressed, questionIn, tasksOf } from "./support/telegram.ts";
 
 /** What a person with a phone does, against the service as it is run, a model that follows a script, and the emulator. */
-
-type Responder = Exclude<NonNullable<FakeModelOptions["script"]>, { rounds: unknown }>;
-type Round = NonNullable<Awaited<ReturnType<Responder>>>;
-
-interface Phone {
-  readonly place: Place;
-  readonly telegram: FakeTelegram;
-  readonly model: FakeModel;
-  readonly service: Served;
-}
-
-/** By the beginning of what was said: what the model does, round by round. Whatever else is said is echoed. */
-type Script = Readonly<Record<string, readonly Round[]>>;
-
-async function startPhone(
-  onEnd: (close: () => Promise<void> | void) => void,
-  script: Script = {},
-  environment: Readonly<Record<string, string>> = {},
-): Promise<Phone> {
-  const place = scratchPlace(onEnd);
-  const respond: Responder = ({ messages }) => {
-    const last = messages.findLastIndex(({ role }) => role === "user");
-    const said = messages[last]?.text ?? "";
-    const round = messages.slice(last + 1).filter(({ role }) => role === "assistant").length;
-    const rounds = Object.entries(script).find(([start]) => said.startsWith(start))?.[1] ?? [];
-    return rounds[Math.min(round, rounds.length - 1)] ?? { text: `You said: ${said}` };
-  };
-  const model = await startFakeModel({ key: null, script: respond });
-  onEnd(() => model.close());
-  const telegram = await openTelegram(place);
-  const settings = {
-    AUTONOUS_MODEL: "anthropic:claude-x",
-    ANTHROPIC_API_KEY: "sk-test",
-    ANTHROPIC_BASE_URL: `${model.url}/v1`,
-    ...environment,
-  };
-  const service = await startBot(place, telegram, settings);
-  return { place, telegram, model, service };
-}
-
-const call = (name: string, args: object): Round => ({ calls: [{ name, arguments: args as Record<string, unknown> }] });
-
-/** The last thing that was said to the model, as it got it. */
-function lastAsked({ model }: Phone): string {
-  return JSON.stringify((model.requests.at(-1)?.body as { messages?: unknown } | undefined)?.messages ?? []);
-}
 
 function typesIn({ text, entities }: ChatMessage): readonly string[] {
   return entities.map(({ type, offset, length }) => `${type} ${text.slice(offset, offset + length)}`);
@@ -75,7 +27,7 @@ test.concurrent("answers in Markdown are entities, reply to their question, and 
   onTestFinished,
 }) => {
   const display = { content: "half **way**", level: "warning", title: "Walk" };
-  const phone = await startPhone(onTestFinished, { format: [call("display", display), { text: MARKDOWN }] });
+  const phone = await startPhone(onTestFinished, { format: [toolCall("display", display), { text: MARKDOWN }] });
   const { telegram } = phone;
   const { message_id } = telegram.say({ text: "format it" });
   const [shown, answer] = await answersOf(telegram, 2);
@@ -153,7 +105,7 @@ test.concurrent("a pasted text is one task; a reply carries what it replies to; 
   expect(readFileSync(join(phone.place.root, "a.txt"), "utf8")).toBe("a");
 });
 
-const DELETE = [call("delete_file", { path: "a.txt" }), { text: "as you say" }];
+const DELETE = [toolCall("delete_file", { path: "a.txt" }), { text: "as you say" }];
 
 test.concurrent("a question is readable on a phone, and is denied with a reason that the model gets", async ({
   onTestFinished,
@@ -221,7 +173,7 @@ function quietNow(): string {
 }
 
 test.concurrent("pictures are sent as photos, in quiet hours without a sound", async ({ onTestFinished }) => {
-  const script = { plan: [call("attach", { path: "plan.png", caption: "The **plan**" }), { text: "sent" }] };
+  const script = { plan: [toolCall("attach", { path: "plan.png", caption: "The **plan**" }), { text: "sent" }] };
   const phone = await startPhone(onTestFinished, script, { AUTONOUS_TELEGRAM_QUIET_HOURS: quietNow() });
   writeFileSync(join(phone.place.root, "plan.png"), greyPng(50, 50));
   phone.telegram.say({ text: "plan" });

@@ -28,7 +28,7 @@ export interface Asked {
   readonly events: readonly RuntimeEvent[];
 }
 
-export interface AskOptions {
+interface AskOptions {
   readonly chat?: number;
   readonly press?: string;
   readonly file?: PersonFile;

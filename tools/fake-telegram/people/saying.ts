@@ -38,7 +38,7 @@ export interface Saying extends Where {
   readonly content?: object;
 }
 
-export interface MediaItem extends Partial<Omit<MediaContent, "content">> {
+interface MediaItem extends Partial<Omit<MediaContent, "content">> {
   readonly kind: MediaKind;
   /** Not said: a small one of its kind. */
   readonly content?: Buffer | string;
