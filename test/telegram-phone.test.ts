@@ -5,6 +5,7 @@ import { greyPng } from "../tools/fake-telegram/server.ts";
 import type { ChatMessage } from "../tools/fake-telegram/server.ts";
 import { lastAsked, startPhone, toolCall } from "./support/phone.ts";
 import type { Phone } from "./support/phone.ts";
+import { until } from "./support/service.ts";
 import { ADA, answersOf, BOB, pressed, questionIn, tasksOf } from "./support/telegram.ts";
 
 /** What a person with a phone does, against the service as it is run, a model that follows a script, and the emulator. */
@@ -193,4 +194,14 @@ test.concurrent("an answer that a blocked chat did not get can be sent again", a
   await telegram.until(() => telegram.answers().some(({ text }) => text.includes("/resend")), "the notice");
   telegram.say({ text: "/resend" });
   await telegram.until(() => telegram.answers().some(({ text }) => text === "done"), "the answer");
+});
+
+test.concurrent("a webhook that another program set is not deleted without a word", async ({ onTestFinished }) => {
+  const { telegram, service } = await startPhone(onTestFinished, { list: [{ text: "nothing" }] });
+  telegram.setWebhook("https://bots.example/hook");
+  await until(() => /webhook/i.test(service.stderr()), "the log to name it");
+  expect(telegram.calls.map(({ method }) => method)).not.toContain("deleteWebhook");
+  telegram.setWebhook("");
+  telegram.say({ text: "list" });
+  expect((await answersOf(telegram, 1))[0]?.text).toBe("nothing");
 });
