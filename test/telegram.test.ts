@@ -225,19 +225,21 @@ test.concurrent("/help, /tools, /tasks, /status, /cancel and /retry answer for t
     telegram.say({ user, text });
     return (await answersOf(telegram, count, user))[count - 1]?.text ?? "";
   };
-  expect(await ask("/help")).toMatch(/\/status.*\n\/tasks.*\n\/cancel.*\n\/retry.*\n\/resend.*\n\/tools.*\n\/help/);
+  expect(await ask("/help")).toMatch(
+    /\/status.*\n\/tasks.*\n\/stop.*\n\/retry.*\n\/resend.*\n\/undo.*\n\/new.*\n\/tools.*\n\/help[^]*No model is configured[^]*\n\/ls: /,
+  );
   expect(await ask("/tools", BOB)).toMatch(/ls[^]*grep[^]*bash/);
-  expect(await ask("/tasks")).toBe("There are no tasks in this chat yet.");
-  expect(await ask("/status", BOB)).toBe("Nothing is going on in this chat.");
-  expect(await ask("/cancel", BOB)).toBe("Nothing is going on in this chat.");
-  expect(await ask("/retry")).toMatch(/No task of this chat/);
+  expect(await ask("/tasks")).toBe("No tasks in this chat yet.");
+  expect(await ask("/status", BOB)).toBe("No task is running or queued.");
+  expect(await ask("/cancel", BOB)).toBe("No task is running or queued.");
+  expect(await ask("/retry")).toMatch(/No failed or stopped task/);
   expect(await ask("/delete_file a.txt")).toContain("The agent wants to delete a.txt");
   telegram.say({ text: "/ls ." });
   await until(async () => (await tasksOf(service)).length === 2, "the task behind");
-  expect(await ask("/status")).toMatch(/waits for you · \/delete_file a\.txt[^]*Waiting in this chat: 1\./);
-  expect(await ask("/status", BOB)).toBe("Nothing is going on in this chat.");
+  expect(await ask("/status")).toMatch(/waiting for your answer · \/delete_file a\.txt[^]*Queued: 1/);
+  expect(await ask("/status", BOB)).toBe("No task is running or queued.");
   const waiting = (await tasksOf(service))[0]?.task_id ?? "";
-  expect(await ask(`/cancel ${waiting}`, BOB)).toContain("There is no task");
+  expect(await ask(`/cancel ${waiting}`, BOB)).toContain("No task");
   expect(await ask(`/cancel ${waiting.slice(-6)}`)).toMatch(/delete_file/);
   await until(async () => (await tasksOf(service))[0]?.state === "cancelled", "the task to be cancelled");
   await until(async () => (await tasksOf(service))[1]?.state === "done", "the task behind to be done");
@@ -277,6 +279,13 @@ test.concurrent("/cancel stops the command that runs, and the next task begins",
   await until(() => existsSync(join(place.root, "begun")), "the command to run");
   telegram.say({ text: "/cancel" });
   await telegram.until(() => telegram.answers().some(({ text }) => text === "a"), "the next answer");
+  await telegram.until(
+    () =>
+      telegram
+        .answers()
+        .some(({ text }) => /^Stopped\. (?:Changed files: .*begun.* To undo: \/undo \w{6}|No files)/.test(text)),
+    "the message that it has ended",
+  );
   await until(async () => (await tasksOf(service)).every(({ state }) => state !== "tool_round"), "the tasks to end");
   expect((await tasksOf(service)).map(({ state }) => state)).toEqual(["cancelled", "done"]);
   expect(
@@ -284,7 +293,7 @@ test.concurrent("/cancel stops the command that runs, and the next task begins",
       .answers()
       .map(({ text }) => text)
       .join("\n"),
-  ).toMatch(/stopped: .*touch begun/);
+  ).toMatch(/Stopping: .*touch begun/);
   expect(existsSync(join(place.root, "ended"))).toBe(false);
 });
 

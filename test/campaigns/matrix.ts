@@ -94,7 +94,7 @@ function askBy(person: Person, service: Served): MatrixWorld["ask"] {
       if (asked !== undefined) await person.press(asked, press);
     }
     const events = await eventsOf(service, text);
-    const said = fresh().filter((each) => !each.text.startsWith("Working"));
+    const said = fresh().filter((each) => !/^(?:Working|Queued)/.test(each.text));
     return { chat: id, answer: said.at(-1)?.text ?? "", said: said.map(seen), events };
   };
 }

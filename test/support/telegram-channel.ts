@@ -8,6 +8,7 @@ import { onTestFinished } from "vitest";
 import { openTelegram } from "../../packages/autonous/src/channels/telegram/channel.ts";
 import type { Telegram, TelegramOptions } from "../../packages/autonous/src/channels/telegram/channel.ts";
 import { RateLimit } from "../../packages/autonous/src/channels/telegram/api/rate-limit.ts";
+import { OutputFeed } from "../../packages/autonous/src/queue/output-feed.ts";
 import { Bell } from "../../packages/autonous/src/queue/bell.ts";
 import { deliver } from "../../packages/autonous/src/queue/deliver.ts";
 import { openStore } from "../../packages/autonous/src/store/open-store.ts";
@@ -65,6 +66,9 @@ export async function scratchPlace(options: FakeTelegramOptions = {}): Promise<P
       state_dir,
       store,
       bell,
+      outputs: new OutputFeed(),
+      isDirect: false,
+      readChanges: (work) => work(() => Promise.resolve([])),
       onTask: () => woken++,
       redact: (text) => redact(text).text,
       listTools: () => Promise.resolve(["ls: Lists a folder."]),

@@ -42,7 +42,7 @@ export async function answersOf(telegram: FakeTelegram, count: number, chat = AD
   return await telegram.until(() => {
     const said = telegram
       .answers(chat)
-      .filter(({ text }) => !text.startsWith("Working") && !text.includes("Let them in?"));
+      .filter(({ text }) => !/^(?:Working|Queued)/.test(text) && !text.includes("Let them in?"));
     return said.length >= count && said;
   }, `${count} answers in chat ${chat}`);
 }

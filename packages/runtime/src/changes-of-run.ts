@@ -14,16 +14,22 @@ interface Sources {
 /** The net change of a run: what its files were before, compared with what they are now. Writes nothing. */
 export async function changesOfRun(
   { undo, redactor }: Sources,
-  { run_id, undo_ids, signal = new AbortController().signal }: ChangesFilter & { readonly run_id: string },
+  {
+    run_id,
+    undo_ids,
+    undone = false,
+    signal = new AbortController().signal,
+  }: ChangesFilter & { readonly run_id: string },
 ): Promise<readonly FileDiff[]> {
   const wanted = undo_ids === undefined ? undefined : new Set(undo_ids);
   const records = (await recordsOf(undo, run_id)).filter(({ undo_id }) => wanted?.has(undo_id) ?? true);
   const items = netOf(records);
   if (items.length === 0) return [];
   const planned: PlannedFile[] = [];
-  // Planned as if everything were to be undone, whatever others did since: what undo would remove is what was added.
-  const request = { run_id, tool_call_id: "", signal, recorded: () => Promise.resolve(), force: true };
+  // For what was done: as if everything were to be undone, whatever others did since. What undo would remove was added.
+  const request = { run_id, tool_call_id: "", signal, recorded: () => Promise.resolve(), force: !undone };
   await undo.restore({ ...request, onPlanned: (files) => planned.push(...files) }, items);
+  if (undone) return await describeChanges(planned, redactor);
   const made = planned.map(({ path, before, after }): PlannedFile => ({ path, before: after, after: before }));
   return await describeChanges(made, redactor);
 }

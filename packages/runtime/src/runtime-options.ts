@@ -115,6 +115,8 @@ export interface ChangesFilter {
   readonly run_id?: string;
   /** Only these changes, by the `undo_id` of each. */
   readonly undo_ids?: readonly string[];
+  /** What undoing them would change instead. Throws what the undo would throw: `Stale` where others changed a file since. */
+  readonly undone?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -126,6 +128,13 @@ export interface FileDiff {
   /** The diff is longer than is returned. */
   readonly truncated: boolean;
 }
+
+/** Options of `Runtime.undo`. The ids are those of the call that it makes. */
+export type UndoOptions = CallOptions &
+  Pick<ToolCallInput, "tool_call_id" | "task_id" | "trace_id"> & {
+    /** Restores over what others changed since. */
+    readonly force?: boolean;
+  };
 
 /** A decision, with what would change it. */
 export interface Explanation extends Decision {
@@ -150,7 +159,7 @@ export interface Runtime {
   /** What the policy of this runtime would have said of a recorded call. Looks at nothing but the record. */
   decideAgain(record: RecordedCall): Promise<Redecided>;
   /** Takes back the change of that `undo_id`, or all changes of that run: a governed call of `undo`. Never throws. */
-  undo(id: string, options?: CallOptions & { readonly force?: boolean }): Promise<ToolCallResult>;
+  undo(id: string, options?: UndoOptions): Promise<ToolCallResult>;
   /** What the changes of a run amount to: its files as they were before, compared with now. Changes and records nothing. */
   changes(filter?: ChangesFilter): Promise<readonly FileDiff[]>;
   /** What a call of this run changed whose process was killed, as far as it is on record. */

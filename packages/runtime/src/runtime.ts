@@ -32,7 +32,7 @@ import { lazyJournal, leftTexts, telling, tellLeft } from "./run-journals.ts";
 import { Runs } from "./runs.ts";
 import type { Run } from "./runs.ts";
 import { useSkill } from "./use-skill.ts";
-import type { Explanation, Runtime, RuntimeOptions } from "./runtime-options.ts";
+import type { Explanation, Runtime, RuntimeOptions, UndoOptions } from "./runtime-options.ts";
 import { secretsOf } from "./secrets.ts";
 import { prepareStart } from "./start.ts";
 import { BUILT_IN } from "./tools/all.ts";
@@ -82,7 +82,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       }),
     explain: async (request, callOptions = {}) => explain(open(request), callOptions, { ...shared, active }),
     decideAgain: decidingAgain(shared),
-    undo: (id, { force = false, ...callOptions } = {}) => call(undoCall(id, force), callOptions, { byPerson: true }),
+    undo: (id, options = {}) => undo(call, id, options),
     useSkill: async (name, { task_id = null } = {}) => {
       await useSkill(name, { ...first, registry, runs, run_id, task_id, active, looking: options.looking === true });
     },
@@ -212,9 +212,12 @@ async function openCommands(
   return commands;
 }
 
-function undoCall(id: string, force: boolean): ToolCallInput {
+function undo(call: ReturnType<typeof makeCaller>, id: string, options: UndoOptions): Promise<ToolCallResult> {
+  const { force = false, tool_call_id, task_id, trace_id, ...callOptions } = options;
   const target = id.startsWith("undo_") ? { undo_id: id } : { run_id: id };
-  return { name: "undo", args: { ...target, force } };
+  const ids = { tool_call_id, task_id, trace_id };
+  const given = Object.fromEntries(Object.entries(ids).filter(([, value]) => value !== undefined));
+  return call({ name: "undo", args: { ...target, force }, ...given }, callOptions, { byPerson: true });
 }
 
 /** Where the record of the runtime's own run may have something to go on from. */

@@ -16,6 +16,7 @@ export interface WorkerParts extends Omit<WorkerOptions, "runTask"> {
   readonly tools?: readonly Tool[];
   readonly limits: TaskLimits;
   readonly readAsking?: RunTaskOptions["readAsking"];
+  readonly onOutput?: RunTaskOptions["onOutput"];
   /** The folder, relative to the working folder, that files go into which come with tasks. Default: "inbox". */
   readonly inbox_folder?: string;
 }
@@ -27,6 +28,7 @@ export function createWorker({
   tools = [],
   limits,
   readAsking,
+  onOutput,
   inbox_folder = "inbox",
   ...parts
 }: WorkerParts): Worker {
@@ -39,6 +41,7 @@ export function createWorker({
         provider,
         limits,
         ...(readAsking === undefined ? {} : { readAsking }),
+        ...(onOutput === undefined ? {} : { onOutput }),
         inbox: { cwd: options.cwd ?? options.roots[0] ?? "/", folder: inbox_folder },
         clock: Date.now,
         openRuntime: async ({ task }, more = []) => {

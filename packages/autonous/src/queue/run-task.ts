@@ -1,4 +1,4 @@
-import { redact, secretsOf, ToolError } from "@autonous/runtime";
+import { makeVisible, redact, secretsOf, ToolError } from "@autonous/runtime";
 import type { Runtime, Tool } from "@autonous/runtime";
 import { runAgent } from "../agent/loop.ts";
 import type { AgentLimits } from "../agent/usage/limits.ts";
@@ -6,9 +6,12 @@ import type { AgentOptions, AgentOutcome } from "../agent/run.ts";
 import { REASONS } from "../model/failures/failure.ts";
 import type { FailureReason } from "../model/failures/failure.ts";
 import type { Message, ModelProvider } from "../model/provider.ts";
-import type { Finish, Lease, Store } from "../store/store.ts";
+import type { Finish, Lease, Store, Task } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { backoffMs } from "./backoff.ts";
+import { undoChanges } from "./undo-task.ts";
+import { OutputTails } from "./output-feed.ts";
+import type { OutputLine } from "../store/outgoing.ts";
 import { hideImages, receiveFiles } from "../received/receive-files.ts";
 import type { InboxFolder, ReceivedTask } from "../received/receive-files.ts";
 
@@ -28,11 +31,14 @@ export interface RunTaskOptions {
   /** Where files that come with tasks go. */
   readonly inbox: InboxFolder;
   readonly clock: () => number;
+  /** Told what running commands print, now and then. */
+  readonly onOutput?: (output: OutputLine) => void;
 }
 
 /** Does one task with the agent and says how it is to be finished. Throws when the record cannot be written. */
 export async function runTask(lease: Lease, signal: AbortSignal, options: RunTaskOptions): Promise<Finish> {
   try {
+    if (lease.task.undoes !== null) return await undoChanges(lease, { ...options, signal });
     const received = await receiveFiles(lease, { ...options, signal });
     if (received === "parked") return { outcome: "parked" };
     if (received === "cancelled")
@@ -67,10 +73,11 @@ async function askAgent(lease: Lease, options: Asking): Promise<AgentOutcome> {
   const { store, provider, limits, clock, received, signal } = options;
   const { task } = lease;
   const runtime = await options.openRuntime(lease);
+  const tails = new OutputTails((output) => options.onOutput?.({ task_id: task.task_id, ...output }));
   try {
     const asking = await options.readAsking?.();
     if (task.skill !== null) await runtime.useSkill(task.skill, { task_id: task.task_id });
-    return await runAgent({
+    const outcome = await runAgent({
       runtime,
       provider,
       task: {
@@ -89,12 +96,30 @@ async function askAgent(lease: Lease, options: Asking): Promise<AgentOutcome> {
       ...(task.skill === null ? {} : { project: { ...asking?.project, skill: task.skill } }),
       signal,
       storedResult: (tool_call_id) => store.calls.result({ run_id: task.run_id, tool_call_id }),
+      onProgress: (progress) => tails.push(progress),
       onState: (state) => store.inbox.setState(lease, state),
       clock,
     });
+    return outcome.outcome === "cancelled" ? { ...outcome, answer: await stoppedWords(lease, runtime) } : outcome;
   } finally {
+    tails.close();
     await runtime.close();
   }
+}
+
+/** How a person undoes what a task changed, by the channel that it came by. */
+const UNDO_HINTS: Readonly<Record<string, (task: Task) => string>> = {
+  telegram: ({ task_id }) => ` To undo: /undo ${task_id.slice(-6)}`,
+};
+const MOST_NAMED = 5;
+
+/** What the person who stopped a task is told once it has ended. */
+async function stoppedWords({ task }: Lease, runtime: Runtime): Promise<string> {
+  const changes = await runtime.changes();
+  if (changes.length === 0) return "Stopped. No files changed.";
+  const names = changes.slice(0, MOST_NAMED).map(({ path }) => makeVisible(path));
+  const more = changes.length > MOST_NAMED ? ` and ${changes.length - MOST_NAMED} more` : "";
+  return `Stopped. Changed files: ${names.join(", ")}${more}.${UNDO_HINTS[task.source]?.(task) ?? ""}`;
 }
 
 function agentLimits({ max_attempts: _attempts, retry_base_ms: _base, ...limits }: TaskLimits): AgentLimits {
@@ -132,7 +157,7 @@ function finishFor({ outcome, answer, error }: AgentOutcome, lease: Lease, optio
   if (outcome === "parked") return { outcome: "parked" };
   if (outcome === "completed") return { outcome: "done", reply: answer };
   const message = `${error?.code ?? "InternalError"}: ${error?.message ?? "the agent gave no reason"}`;
-  if (outcome === "cancelled") return { outcome: "cancelled", error: message };
+  if (outcome === "cancelled") return { outcome: "cancelled", error: message, reply: answer };
   if (error?.code !== "ModelFailed" || !mayHelp(error.reason))
     return { outcome: "failed", error: message, reply: message };
   // A model that did not answer may answer later; nothing else is mended by trying again.

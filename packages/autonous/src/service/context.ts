@@ -1,5 +1,6 @@
 import type { Settings } from "../config/settings.ts";
 import type { Bell } from "../queue/bell.ts";
+import type { OutputFeed } from "../queue/output-feed.ts";
 import type { Store } from "../store/store.ts";
 import type { Logger } from "../supervisor/logger.ts";
 import type { WorkerStatus } from "../supervisor/supervisor.ts";
@@ -29,6 +30,8 @@ export interface ServiceContext {
   readonly store: Store;
   /** Rings whenever something was recorded. */
   readonly bell: Bell;
+  /** What running commands print. */
+  readonly outputs: OutputFeed;
   /** `logger.part("telegram")` gives a part its own. */
   readonly logger: Logger;
   /** A task was taken in, or may go on: the worker looks. */

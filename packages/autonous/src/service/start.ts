@@ -3,6 +3,7 @@ import { headsFolder, openState, redact, secretsOf } from "@autonous/runtime";
 import { httpCommander } from "../channels/console/commander.ts";
 import { Bell } from "../queue/bell.ts";
 import type { Commander } from "../queue/commander.ts";
+import { OutputFeed } from "../queue/output-feed.ts";
 import { followRecord } from "../queue/follow.ts";
 import { Mirror } from "../queue/mirror.ts";
 import { databaseFile, openStore } from "../store/open-store.ts";
@@ -62,7 +63,8 @@ export async function startService(place: ServicePlace): Promise<RunningService>
   await store.inbox.recover(EVERYBODY);
   const telemetry = await openTelemetry({ store, state_dir, environment: place.environment, logger });
   opened.defer(() => telemetry.close());
-  const base = { ...place, state_dir, store, bell: new Bell(), logger, telemetry, redact: redactText };
+  const news = { bell: new Bell(), outputs: new OutputFeed() };
+  const base = { ...place, ...news, state_dir, store, logger, telemetry, redact: redactText };
   const supervisor = createSupervisor(base);
   const context: ServiceContext = {
     ...base,

@@ -1,4 +1,5 @@
 import { createRuntime, splitRootsOf } from "@autonous/runtime";
+import type { Runtime } from "@autonous/runtime";
 import type { TelegramOptions } from "../channels/telegram/channel.ts";
 import { readHours } from "../config/hours.ts";
 import { loadConfiguration } from "../config/load.ts";
@@ -12,7 +13,7 @@ const MEGABYTE = 1_000_000;
 
 /** Telegram, where a token is set. */
 export async function openTelegramChannel(context: ServiceContext): Promise<OpenChannel | undefined> {
-  const { settings, store, bell, onTask, redact, state_dir, logger } = context;
+  const { settings, store, bell, outputs, onTask, redact, state_dir, logger } = context;
   const { telegram_token: token, telegram_api_root: api_root, telegram_allowed_users: allowed_users = [] } = settings;
   if (token === undefined) return undefined;
   const { BadToken, openTelegram } = await import("../channels/telegram/channel.ts");
@@ -32,9 +33,12 @@ export async function openTelegramChannel(context: ServiceContext): Promise<Open
       state_dir,
       store,
       bell,
+      outputs,
       onTask,
       redact,
       listTools: () => listTools(context),
+      readChanges: (work) => looking(context, ({ changes }) => work(changes)),
+      isDirect: settings.model === "direct",
       log: logger.part("telegram").warn,
     });
   } catch (error) {
@@ -48,7 +52,17 @@ function quietHours(text: string | undefined): Pick<TelegramOptions, "quiet_hour
 }
 
 /** What a task is offered, as it would be now. */
-async function listTools({ roots, state_dir, environment, store }: ServiceContext): Promise<readonly string[]> {
+async function listTools(context: ServiceContext): Promise<readonly string[]> {
+  return await looking(context, async (runtime) =>
+    runtime.tools().map(({ name, description }) => `${name}: ${firstSentence(description)}`),
+  );
+}
+
+/** A runtime as a task would have it now, that changes and records nothing. */
+async function looking<Result>(
+  { roots, state_dir, environment, store }: ServiceContext,
+  look: (runtime: Runtime) => Promise<Result>,
+): Promise<Result> {
   const own = loadConfiguration(environment);
   const { open } = splitRootsOf(state_dir, roots);
   const { configuration, roots: narrowed } = withProject(own, { roots: open, cwd: open[0] ?? "/", environment });
@@ -63,7 +77,7 @@ async function listTools({ roots, state_dir, environment, store }: ServiceContex
     ...(policy.projects === undefined ? {} : { projects: policy.projects }),
   });
   try {
-    return runtime.tools().map(({ name, description }) => `${name}: ${firstSentence(description)}`);
+    return await look(runtime);
   } finally {
     await runtime.close();
   }

@@ -1,7 +1,7 @@
 import type { Queries } from "./database.ts";
 import type { Task } from "./store.ts";
 
-export const TASK_COLUMNS = `task_id, run_id, trace_id, source, external_id, lane, "user", text, state, skill, origin, files, attempts, crashes, retries,
+export const TASK_COLUMNS = `task_id, run_id, trace_id, source, external_id, lane, "user", text, state, skill, origin, files, undoes, attempts, crashes, retries,
   error, cancel_by, run_at, created_at, started_at, finished_at`;
 
 const BY_ID = `select ${TASK_COLUMNS} from inbox where task_id = ?`;

@@ -24,8 +24,8 @@ import { KNOWN } from "./revisions.ts";
 import { parkTask } from "./waiting.ts";
 
 const INSERT = `insert into inbox
-  (task_id, run_id, trace_id, source, external_id, lane, "user", text, skill, origin, files, state, run_at, created_at, previous)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, (${NEWEST_OF})) returning position`;
+  (task_id, run_id, trace_id, source, external_id, lane, "user", text, skill, origin, files, undoes, state, run_at, created_at, previous)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, (${NEWEST_OF})) returning position`;
 
 export function createInbox(database: Database, clock: () => number): Inbox {
   return {
@@ -55,7 +55,7 @@ export function createInbox(database: Database, clock: () => number): Inbox {
 
 async function ingest(queries: Queries, message: Message, now: number): Promise<Ingested> {
   const { source, external_id = null, lane, text, user = null, skill = null } = message;
-  const { origin = null, files = null, run_at = now } = message;
+  const { origin = null, files = null, undoes, run_at = now } = message;
   if (external_id !== null) {
     const known = await queries.one<{ task_id: string; run_id: string }>(KNOWN, [source, external_id]);
     if (known !== undefined) return { task_id: known.task_id, run_id: known.run_id, duplicate: true };
@@ -64,12 +64,23 @@ async function ingest(queries: Queries, message: Message, now: number): Promise<
   const run_id = makeId("run", now);
   const trace_id = makeTraceId();
   await markReady(queries, lane, run_at);
-  const about = [source, external_id, lane, user, text, skill, origin, files];
+  const about = [
+    source,
+    external_id,
+    lane,
+    user,
+    text,
+    skill,
+    origin,
+    files,
+    undoes === undefined ? null : JSON.stringify(undoes),
+  ];
   const values = [task_id, run_id, trace_id, ...about, run_at, now, lane];
   const put = await queries.one<{ readonly position: number }>(INSERT, values);
   if (put !== undefined) await setNewest(queries, lane, put.position);
   // The text stays out of the record: what people write has not been through the redactor.
-  const payload = { source, lane, external_id, user, ...(skill === null ? {} : { skill }) };
+  const more = { ...(skill === null ? {} : { skill }), ...(undoes === undefined ? {} : { undoes: undoes.run_id }) };
+  const payload = { source, lane, external_id, user, ...more };
   await appendTaskEvent(queries, { task_id, run_id, trace_id }, { type: "task.queued", payload, now });
   return { task_id, run_id, duplicate: false };
 }
@@ -114,8 +125,10 @@ async function finish(
   const task = await heldTask(queries, lease, doing);
   if (end.events !== undefined) await appendEvents(queries, { run_id: task.run_id, drafts: end.events });
   // Stopped is stopped, whatever came of it in the meantime.
-  if (task.cancel_by !== null) await endStopped(queries, task, { by: task.cancel_by, now });
-  else if (end.outcome === "parked") {
+  if (task.cancel_by !== null) {
+    const reply = end.outcome === "cancelled" ? end.reply : undefined;
+    await endStopped(queries, task, { by: task.cancel_by, reply, token: lease.token, now });
+  } else if (end.outcome === "parked") {
     await parkTask(queries, task, now);
   } else if (end.outcome === "retry") {
     await putBack(queries, task, { error: end.error, retry_at: end.retry_at, now });

@@ -44,7 +44,7 @@ test("the tables of the specification are there after the first start", async ()
   await migrate(database, { migrations: MIGRATIONS, clock });
   // oxfmt-ignore
   expect(await tablesOf(database)).toEqual([
-    "approvals", "events", "forgotten_runs", "grants", "history", "inbox", "inbox_parts", "kv", "lanes", "memory", "migrations", "outbox", "quota_use", "task_audit", "tool_calls", "workers",
+    "approvals", "conversations", "events", "forgotten_runs", "grants", "history", "inbox", "inbox_parts", "kv", "lanes", "memory", "migrations", "outbox", "quota_use", "task_audit", "tool_calls", "workers",
   ]);
 });
 

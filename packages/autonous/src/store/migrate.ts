@@ -9,6 +9,7 @@ import { CALLS } from "./migrations/0006-calls.ts";
 import { SKILL } from "./migrations/0007-skill.ts";
 import { ORIGIN } from "./migrations/0008-origin.ts";
 import { FILES } from "./migrations/0009-files.ts";
+import { TALK } from "./migrations/0010-talk.ts";
 import { StoreError } from "./store-error.ts";
 
 export interface Migration {
@@ -35,6 +36,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 8, name: "origin", sql: ORIGIN },
   // An older version would do a task without the files that came with it.
   { version: 9, name: "files", sql: FILES, breaking: true },
+  // An older version would give the words of an undo to the model.
+  { version: 10, name: "talk", sql: TALK, breaking: true },
 ];
 
 const CREATE = `create table if not exists migrations (

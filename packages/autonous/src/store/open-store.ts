@@ -70,7 +70,7 @@ function storeOn(database: Database, clock: () => number): Store {
     tasks: createTasks(database, clock),
     events: createEvents(database),
     calls: createCalls(database),
-    history: createHistory(database),
+    history: createHistory(database, clock),
     approvals: createApprovals(database, clock),
     quotas: createQuotas(database),
     memory: createMemory(database, clock),

@@ -52,3 +52,10 @@ export interface Outbox {
   /** What the channel gave for the question of this approval. */
   receiptOf(approval_id: string): Promise<{ readonly chat: string; readonly receipt: string } | undefined>;
 }
+
+/** The last line that a running call has printed. Redacted; on no record. */
+export interface OutputLine {
+  readonly task_id: string;
+  readonly tool_call_id: string;
+  readonly line: string;
+}

@@ -2,6 +2,7 @@ import { appendTaskEvent } from "./append-events.ts";
 import { withdrawAll } from "./approvals.ts";
 import type { Queries } from "./database.ts";
 import { endTask, requireMove } from "./end-task.ts";
+import type { Ending } from "./end-task.ts";
 import { dueAt, findTask, headOf } from "./find-task.ts";
 import { moveToEnd } from "./lane-chain.ts";
 import { isHeld, markReady, restLane } from "./lanes.ts";
@@ -38,10 +39,10 @@ export async function cancelTask(queries: Queries, { task_id, by, now }: Asked):
 export async function endStopped(
   queries: Queries,
   task: Task,
-  { by, now }: { readonly by: string; readonly now: number },
+  { by, now, ...said }: { readonly by: string; readonly now: number } & Pick<Ending, "reply" | "token">,
 ): Promise<void> {
   await withdrawAll(queries, task.run_id, now);
-  await endTask(queries, task, { outcome: "cancelled", error: `stopped by ${by}`, details: { by }, now });
+  await endTask(queries, task, { outcome: "cancelled", error: `stopped by ${by}`, details: { by }, now, ...said });
 }
 
 const FORGOTTEN = "select forgotten_at from inbox where task_id = ?";

@@ -10,12 +10,14 @@ import type {
 } from "@autonous/runtime";
 import type { AuditFilter, AuditPage } from "./audit-filter.ts";
 import type { Upkeep } from "./kept-runs.ts";
+import type { History } from "./conversation.ts";
 import type { RecordedRow } from "./events.ts";
 import type { Outbox, Outgoing } from "./outgoing.ts";
 import type { RecordChecks } from "./record-checks.ts";
 import type { Revisions } from "./revisions.ts";
 import type { TaskState, WorkingState } from "./task-states.ts";
 
+export type { History, HistoryRow } from "./conversation.ts";
 export type { ForgottenRun, OldRun, Upkeep } from "./kept-runs.ts";
 export type { GivenUpAnswer, Outbox, OutboxRow, Outgoing, ShownMessage } from "./outgoing.ts";
 
@@ -73,6 +75,8 @@ export interface Task {
   readonly origin: string | null;
   /** What came with the message beside text: `ReceivedFile[]` as JSON. */
   readonly files: string | null;
+  /** Instead of asking the model: the changes that are undone, as JSON of `UndoWish`. */
+  readonly undoes: string | null;
   readonly state: TaskState;
   /** Since it was put in, or since a person put it back. */
   readonly attempts: number;
@@ -103,8 +107,17 @@ export interface Message {
   readonly origin?: string;
   /** Files that came with it, as JSON. */
   readonly files?: string;
+  /** Undo these changes instead of asking the model. */
+  readonly undoes?: UndoWish;
   /** Not before this time. What is behind it in the lane waits too. */
   readonly run_at?: number;
+}
+
+/** The changes of a run as a person was shown them. */
+export interface UndoWish {
+  readonly run_id: string;
+  /** Of what was shown: the changes are not undone where they have become others. */
+  readonly digest: string;
 }
 
 export interface Ingested {
@@ -261,18 +274,6 @@ export interface Events {
 export interface Calls {
   /** What a finished call gave back, so that it need not run again after a crash. */
   result(call: { readonly run_id: string; readonly tool_call_id: string }): Promise<ToolCallResult | undefined>;
-}
-
-export interface HistoryRow {
-  readonly task_id: string;
-  readonly role: "user" | "assistant";
-  readonly text: string;
-  readonly created_at: number;
-}
-
-export interface History {
-  /** The last `limit` things that were said in a chat before this task, oldest first. */
-  before(task_id: string, limit: number): Promise<readonly HistoryRow[]>;
 }
 
 export interface KeyValues {

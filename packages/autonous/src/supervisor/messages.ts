@@ -1,5 +1,12 @@
 import type { BreakerState } from "../model/failures/circuit-breaker.ts";
 
+/** The last line that a running call has printed. Redacted; on no record. */
+export interface PrintedLine {
+  readonly task_id: string;
+  readonly tool_call_id: string;
+  readonly line: string;
+}
+
 /** What the worker tells its supervisor. */
 export type FromWorker =
   /** Its loop turns and the store answers it: it does not hang. */
@@ -9,7 +16,9 @@ export type FromWorker =
   /** A task was done, however it ended: this worker works. */
   | { readonly type: "finished" }
   /** A circuit breaker of its opened, closed, or lets one call through on trial. */
-  | { readonly type: "breaker"; readonly breaker: BreakerState };
+  | { readonly type: "breaker"; readonly breaker: BreakerState }
+  /** What a command of its printed last. */
+  | { readonly type: "output"; readonly output: PrintedLine };
 
 /** What the supervisor tells its worker. */
 export type ToWorker =

@@ -2,7 +2,7 @@ import type { BreakerState } from "../model/failures/circuit-breaker.ts";
 import { startChild } from "./child.ts";
 import type { Child, ChildProgram } from "./child.ts";
 import type { Logger } from "./logger.ts";
-import type { FromWorker } from "./messages.ts";
+import type { FromWorker, PrintedLine } from "./messages.ts";
 import { GIVEN_UP_WAIT_MS, MAX_ENDS, waitBefore } from "./restarts.ts";
 
 export interface SupervisorOptions extends ChildProgram {
@@ -14,6 +14,8 @@ export interface SupervisorOptions extends ChildProgram {
   readonly onWorkerEnd: (worker: string, options: { readonly blameless: boolean }) => Promise<void>;
   /** A circuit breaker of the worker changed. Those of a worker that ended are gone with it. */
   readonly onBreaker?: (breaker: BreakerState) => void;
+  /** A command of the worker printed something. */
+  readonly onOutput?: (output: PrintedLine) => void;
   readonly logger: Logger;
   /** How long a worker that is replaced may finish what it has in hand. */
   readonly drainMs: number;
@@ -163,6 +165,7 @@ export class Supervisor {
     if (this.#state === "starting") this.#state = "working";
     if (type === "finished") this.#prove();
     if (type === "breaker") this.#options.onBreaker?.(message.breaker);
+    else if (type === "output") this.#options.onOutput?.(message.output);
     else if (type !== "alive") this.#options.onRecorded();
   }
 

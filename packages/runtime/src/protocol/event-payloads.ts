@@ -58,6 +58,7 @@ export const EVENT_PAYLOADS = {
     user: "who asked, or null",
     "skill?": "the skill that the task names",
     "by?": "who put the task back, where a person did",
+    "undoes?": "the run whose changes the task undoes, instead of asking the model",
   },
   "task.started": TAKEN,
   "task.resumed": TAKEN,

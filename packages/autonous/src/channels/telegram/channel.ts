@@ -1,6 +1,7 @@
 import type { UserFromGetMe } from "grammy/types";
 import type { Bell } from "../../queue/bell.ts";
 import type { Commander } from "../../queue/commander.ts";
+import type { OutputFeed } from "../../queue/output-feed.ts";
 import type { Store } from "../../store/store.ts";
 import { Access } from "./access/allowed-users.ts";
 import { Strangers } from "./access/strangers.ts";
@@ -11,6 +12,10 @@ import { followEvents } from "./follow.ts";
 import { Poller } from "./incoming/poll.ts";
 import { Progress } from "./talk/progress.ts";
 import { Questions } from "./talk/questions.ts";
+import type { QuestionParts } from "./talk/questions.ts";
+import { Undos } from "./talk/undos.ts";
+import type { UndoParts } from "./talk/undos.ts";
+import { QueuedNotice } from "./talk/queued-notice.ts";
 import { monotonic } from "./api/rate-limit.ts";
 import type { RateLimit } from "./api/rate-limit.ts";
 import { MovedChats } from "./moved-chats.ts";
@@ -41,9 +46,15 @@ export interface TelegramOptions {
   readonly store: Store;
   /** Rings whenever something was recorded. */
   readonly bell: Bell;
+  /** What running commands print. */
+  readonly outputs: OutputFeed;
   readonly onTask: () => void;
   readonly redact: (text: string) => string;
   readonly listTools: () => Promise<readonly string[]>;
+  /** Gives what runs changed, and what undoing them would change. */
+  readonly readChanges: UndoParts["readChanges"];
+  /** No model answers: each message is a call. */
+  readonly isDirect: boolean;
   readonly log: (line: string) => void;
   readonly clock?: () => number;
   /** Default: Telegram's own limits. */
@@ -64,26 +75,16 @@ const LAST_WORDS_MS = 3000;
 /** Speaks with people by Telegram until it is closed. Throws `BadToken`; a network that is down is waited for. */
 export async function openTelegram(options: TelegramOptions): Promise<Telegram> {
   const { store, bell, onTask, redact, listTools, log, clock = Date.now } = options;
-  const rate = options.rate === undefined ? {} : { rate: options.rate };
   const moved = new MovedChats(store, clock);
   await moved.load();
-  const { quiet_hours } = options;
-  const quiet = quiet_hours === undefined ? {} : { isQuiet: () => isQuietAt(quiet_hours, clock()) };
-  const client = new TelegramClient({
-    token: options.token,
-    api_root: options.api_root,
-    log,
-    moved,
-    ...quiet,
-    ...rate,
-  });
+  const client = openClient(options, moved);
   const asked = await askForBot(client);
   if ("problem" in asked) log(`${asked.problem}. Retrying`);
   const allowed = new Access(options.allowed_users, store);
   await allowed.refresh();
   if (allowed.size === 0) log("No one has access to the bot yet. Let someone in: autonous telegram pair");
   const common = { store, client, allowed, clock, onTask };
-  const questions = new Questions({ ...common, onAnswer: () => bell.ring() });
+  const { questions, progress, queued, undos } = openTalk(options, common);
   const strangers = new Strangers({ store, client, access: allowed, clock, log });
   const { gather, downloads } = await openGather(options, common);
   const poller = new Poller({
@@ -102,13 +103,19 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
         strangers,
         gather,
         listTools,
-        press: (pressed) => questions.press(pressed),
+        isDirect: options.isDirect,
+        activityIn: (lane) => progress.activityIn(lane),
+        onQueued: (written) => queued.note(written),
+        previewUndo: (written, rest) => undos.preview(written, rest),
+        press: (pressed) => (undos.isMine(pressed) ? undos : questions).press(pressed),
         answer: (written) => questions.reply(written),
       }),
   });
   const stopped = new AbortController();
-  const progress = new Progress({ store, client, clock: monotonic });
-  const running = [poller.run(stopped.signal), followEvents(stopped.signal, { store, bell, progress, questions, log })];
+  const running = [
+    poller.run(stopped.signal),
+    followEvents(stopped.signal, { store, bell, progress, questions, queued, log }),
+  ];
   return {
     commander: createCommander({ store, client, moved, questions, state_dir: options.state_dir }),
     async close() {
@@ -134,6 +141,31 @@ async function openGather(
   const downloads = new Downloads({ ...common, log, state_dir, limits, inLine: (work) => gather.inLine(work) });
   await downloads.open();
   return { gather, downloads };
+}
+
+/** What is said beside answers: questions, how far tasks are, how many wait. */
+function openTalk({ store, bell, outputs, readChanges }: TelegramOptions, common: Omit<QuestionParts, "onAnswer">) {
+  const { client } = common;
+  const progress = new Progress({ store, client, clock: monotonic });
+  outputs.listen((output) => progress.print(output));
+  return {
+    progress,
+    undos: new Undos({ ...common, readChanges }),
+    questions: new Questions({ ...common, onAnswer: () => bell.ring() }),
+    queued: new QueuedNotice({ store, client, clock: monotonic }),
+  };
+}
+
+function openClient(options: TelegramOptions, moved: MovedChats): TelegramClient {
+  const { token, api_root, log, rate, quiet_hours, clock = Date.now } = options;
+  return new TelegramClient({
+    token,
+    api_root,
+    log,
+    moved,
+    ...(quiet_hours === undefined ? {} : { isQuiet: () => isQuietAt(quiet_hours, clock()) }),
+    ...(rate === undefined ? {} : { rate }),
+  });
 }
 
 const ASK_MS = 5000;

@@ -88,6 +88,7 @@ async function prepareWorker({ name, place, store, note, drain }: WorkParts): Pr
     },
     onBeat: () => tell({ type: "alive" }),
     onRecorded: tellRecorded,
+    onOutput: (output) => tell({ type: "output", output }),
     onFinished: () => tell({ type: "finished" }),
     onProblem: (problem) => note(problem.message),
     drain,

@@ -245,9 +245,11 @@ test("the menu of the apps has the commands", async () => {
   expect(telegram.commands.map(({ command }) => command)).toEqual([
     "status",
     "tasks",
-    "cancel",
+    "stop",
     "retry",
     "resend",
+    "undo",
+    "new",
     "tools",
     "help",
   ]);

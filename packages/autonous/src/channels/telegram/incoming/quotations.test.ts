@@ -116,7 +116,7 @@ test("a command of the user's own that replies to others' words runs, and takes 
     telegram.say({ text: "/ls src", beside: { reply_to_message: { from: EVE, text: "x\n; rm -rf ." } } });
   });
   expect(texts.map(ownWords)).toEqual(["/ls src"]);
-  expect(place.telegram.answers().map(({ text }) => text)).toEqual(["Nothing is going on in this chat."]);
+  expect(place.telegram.answers().map(({ text }) => text)).toEqual(["No task is running or queued."]);
 });
 
 test("a secret in a forwarded message is redacted before it is kept, also one over several lines", async () => {

@@ -20,6 +20,8 @@ export interface TakeParts extends CommandParts {
   /** Puts messages into the queue, those that belong together as one. */
   readonly gather: Gather;
   readonly press: (pressed: Pressed) => Promise<void>;
+  /** The message became a task. */
+  readonly onQueued: (written: Written) => void;
   /** Whether the message answers a question: it is the reason for a no. */
   readonly answer: (written: Written) => Promise<boolean>;
 }
@@ -51,6 +53,7 @@ export async function takeIncoming(incoming: Incoming, parts: TakeParts): Promis
     return;
   }
   await gather.put(incoming, words, external_id);
+  parts.onQueued(incoming);
 }
 
 function withoutTask(kind: string): string {

@@ -1,10 +1,12 @@
-import { makeId } from "@autonous/runtime";
+import { join } from "node:path";
+import { createRuntime, makeId } from "@autonous/runtime";
 import type { EventType } from "@autonous/runtime";
 import { expect, test } from "vitest";
 import { ADA, scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
 import type { Place } from "../../../../../../test/support/telegram-channel.ts";
 import type { Lease } from "../../../store/store.ts";
 import { TelegramClient } from "../api/client.ts";
+import { activityOf } from "../../call-words.ts";
 import { Progress } from "./progress.ts";
 import { RateLimit } from "../api/rate-limit.ts";
 
@@ -24,8 +26,7 @@ async function record({ store, bell }: Place, { task }: Lease, type: EventType, 
 }
 
 interface Watched {
-  readonly place: Place;
-  readonly lease: Lease;
+  readonly place: Place & { readonly lease: Lease };
   readonly progress: Progress;
   /** Hears an event of the task and shows what there is to show. */
   readonly hear: (type: EventType, payload?: object) => Promise<void>;
@@ -51,8 +52,7 @@ async function watch(): Promise<Watched> {
   });
   const progress = new Progress({ store, client, clock });
   return {
-    place,
-    lease,
+    place: { ...place, lease },
     progress,
     pass: (ms) => void (now += ms),
     async hear(type, payload = {}) {
@@ -64,36 +64,71 @@ async function watch(): Promise<Watched> {
   };
 }
 
-test("a task that takes its time has one message, changed now and then, and removed when it is over", async () => {
+test("a task that takes its time has one message in words, changed now and then, and removed when it is over", async () => {
   const { place, progress, hear, pass } = await watch();
   const { telegram } = place;
+  const shown = (): string | undefined => telegram.answers()[0]?.text;
   await hear("task.started");
   expect(telegram.answers()).toEqual([]);
   expect(telegram.calls.map(({ method }) => method)).toEqual(["sendChatAction"]);
   await hear("turn.started", { turn: 1 });
   pass(2000);
-  await hear("tool_call.started", { tool_name: "bash", arguments: { cmd: "npm test" } });
+  await hear("tool_call.started", { tool_call_id: "c1", tool_name: "bash", arguments: { cmd: "npm test" } });
   expect(telegram.answers().map(({ text, is_silent }) => [text, is_silent])).toEqual([
-    ['Working\nbash {"cmd":"npm test"}', true],
+    ["Working · 2 s\nRunning: npm test · 0 s", true],
   ]);
-  await hear("tool_call.completed");
   await hear("display", { content: "half of it is done" }); // a message of its own
+  pass(3000);
+  await progress.show();
   expect(telegram.answers()[0]?.before).toEqual([]); // too soon
-  pass(3000);
+  progress.print({ task_id: "another", tool_call_id: "c1", line: "not this one" });
+  progress.print({ task_id: place.lease.task.task_id, tool_call_id: "c1", line: "12 passed\u0007" });
+  pass(70_000);
   await progress.show();
-  await hear("turn.started", { turn: 2 });
+  expect(shown()).toBe("Working · 1 min 15 s\nRunning: npm test · 1 min 13 s\n12 passed\\u{7}");
+  expect(progress.activityIn(`telegram:${ADA}`)).toBe("Running: npm test · 1 min 13 s\n12 passed\\u{7}");
+  await hear("tool_call.completed", { tool_call_id: "c1" });
+  pass(9000);
   await progress.show();
-  expect(telegram.answers()[0]?.text).toBe("Working");
-  pass(3000);
+  expect(shown()).toContain("Running"); // the older the task, the longer between two changes
+  pass(1000);
   await progress.show();
-  expect(telegram.answers()[0]?.text).toContain("Working, turn 2");
-  const edits = telegram.calls.filter(({ method }) => method === "editMessageText").length;
-  pass(3000);
+  expect(shown()).toBe("Working · 1 min 25 s");
+  pass(7_200_000);
   await progress.show();
-  expect(telegram.calls.filter(({ method }) => method === "editMessageText")).toHaveLength(edits); // nothing has changed
+  expect(shown()).toBe("Working · 2 h 1 min");
   await hear("task.completed");
   expect(telegram.answers()).toEqual([]);
   expect(await place.store.kv.get("telegram:progress")).toBe("{}");
+});
+
+// oxfmt-ignore
+const CALLS = [
+  { tool_name: "read",            arguments: { path: "src/app.ts" },                 says: "Reading src/app.ts" },
+  { tool_name: "grep",            arguments: { pattern: "a\u202eb", path: "src" },   says: 'Searching for "a\\u{202e}b" in src' },
+  { tool_name: "ls",              arguments: { path: "." },                          says: "Listing the workspace" },
+  { tool_name: "bash",            arguments: { cmd: "cd a &&\n  npm test" },         says: "Running: cd a && npm test" },
+  { tool_name: "network_request", arguments: { url: "https://example.com/a?b=c" },   says: "Requesting example.com" },
+  { tool_name: "weather",         arguments: { city: "Graz" },                       says: 'Using weather city="Graz"' },
+  { tool_name: "constructor",     arguments: {},                                     says: "Using constructor" },
+  { tool_name: "read",            arguments: { path: 7 },                            says: "Reading " },
+] as const;
+
+for (const { says, ...payload } of CALLS) {
+  test(`a call in words: ${says}`, () => {
+    expect(activityOf(payload)).toBe(says);
+  });
+}
+
+test("every built-in tool has words of its own", async () => {
+  const place = await scratchPlace();
+  const runtime = await createRuntime({
+    roots: [place.state_dir],
+    state_dir: join(place.state_dir, "s"),
+    looking: true,
+  });
+  for (const { name } of runtime.tools()) expect(activityOf({ tool_name: name, arguments: {} })).not.toMatch(/^Using/);
+  await runtime.close();
 });
 
 test("the message says how far the running call is, and of no other call", async () => {
@@ -105,17 +140,17 @@ test("the message says how far the running call is, and of no other call", async
   await hear("progress", { tool_call_id: "c0", fraction: 0.99, detail: "late" });
   pass(2000);
   await progress.show();
-  expect(telegram.answers()[0]?.text).toMatch(/^Working\nattach \{"path":"a\.iso"\}\n42 % copying/);
+  expect(telegram.answers()[0]?.text).toMatch(/^Working · 2 s\nSending a\.iso · 2 s\n42 % copying/);
   expect(telegram.answers()[0]?.text).not.toMatch(/[\u202e\u0007]|late/);
   await hear("progress", { tool_call_id: "c1", fraction: null, detail: "" });
-  pass(3000);
+  pass(4000);
   await progress.show();
-  expect(telegram.answers()[0]?.text).toBe('Working\nattach {"path":"a.iso"}');
+  expect(telegram.answers()[0]?.text).toBe("Working · 6 s\nSending a.iso · 6 s");
   await hear("tool_call.completed", { tool_call_id: "c1" });
   await hear("progress", { tool_call_id: "c1", fraction: 1, detail: "over" });
-  pass(3000);
+  pass(4000);
   await progress.show();
-  expect(telegram.answers()[0]?.text).toBe("Working");
+  expect(telegram.answers()[0]?.text).toBe("Working · 10 s");
 });
 
 test("trouble with the message is nobody's trouble", async () => {
@@ -194,7 +229,7 @@ test("the channel follows what is recorded, and nothing of other channels' tasks
   const lease = await place.claim();
   await record(place, other, "turn.started", { turn: 1 });
   await record(place, lease, "turn.started", { turn: 7 });
-  await place.telegram.until(() => place.telegram.answers()[0]?.text === "Working, turn 7", "the message");
+  await place.telegram.until(() => place.telegram.answers()[0]?.text.startsWith("Working · "), "the message");
   await place.store.inbox.finish(lease, { outcome: "done", reply: "Done." });
   place.bell.ring();
   await place.telegram.until(

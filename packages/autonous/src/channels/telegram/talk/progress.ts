@@ -3,10 +3,13 @@ import type { EventType, RuntimeEvent } from "@autonous/runtime";
 import { isObject, parseKept } from "../../../store/kept-json.ts";
 import type { Store } from "../../../store/store.ts";
 import { switchWords } from "../../../store/switch-words.ts";
-import { callText, farText } from "../../terminal/event-words.ts";
+import type { OutputLine } from "../../../store/outgoing.ts";
+import { activityOf } from "../../call-words.ts";
+import { farText } from "../../terminal/event-words.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { addressOf, inTopic } from "../address.ts";
 import type { Address } from "../address.ts";
+import { elapsedText } from "./task-line.ts";
 
 export interface ProgressOptions {
   readonly store: Store;
@@ -14,12 +17,16 @@ export interface ProgressOptions {
   readonly clock: () => number;
   /** How long a task is at work before it is worth a message. */
   readonly firstMs?: number;
-  /** Between two changes of it. */
-  readonly everyMs?: number;
 }
 
 const FIRST_MS = 2000;
-const EVERY_MS = 3000;
+/** Between two changes of the message, by the age of the task: the elapsed time alone changes it. */
+// oxfmt-ignore
+const INTERVALS = [
+  { beforeMs: 60_000,                   everyMs: 4000 },
+  { beforeMs: 600_000,                  everyMs: 10_000 },
+  { beforeMs: Number.POSITIVE_INFINITY, everyMs: 30_000 },
+] as const;
 /** Telegram's "typing…" lasts five seconds. */
 const TYPING_MS = 4500;
 const CALL_LENGTH = 200;
@@ -30,12 +37,12 @@ interface Shown {
   readonly to: Address;
   readonly task_id: string;
   readonly since: number;
-  turn: number;
   /** That another model is asked, and why. */
   fallback: string;
   call: string;
   call_id: unknown;
-  /** How far the call says it is. */
+  callSince: number;
+  /** How far the call says it is, or the last line that it printed. */
   far: string;
   message_id?: number;
   text: string;
@@ -48,25 +55,37 @@ interface Left {
   readonly message_id: number;
 }
 
-type Change = (shown: Shown, payload: RuntimeEvent["payload"]) => void;
+type Change = (shown: Shown, payload: RuntimeEvent["payload"], now: number) => void;
 
 /** What the events of a task change in what is shown of it. */
 // oxfmt-ignore
 const CHANGES: Readonly<Partial<Record<EventType, Change>>> = {
   "task.started":        () => undefined,
   "task.resumed":        () => undefined,
-  "turn.started":        (shown, { turn }) => { shown.turn = Number(turn); },
+  "turn.started":        () => undefined,
   "model.switched":      (shown, payload) => { shown.fallback = short(switchWords(payload), CALL_LENGTH); },
-  "tool_call.started":   (shown, payload) => showCall(shown, payload["tool_call_id"], short(callText(payload), CALL_LENGTH)),
+  "tool_call.started":   (shown, payload, now) => showCall(shown, { id: payload["tool_call_id"], text: short(activityOf(payload), CALL_LENGTH), now }),
   "progress":            (shown, payload) => { if (payload["tool_call_id"] === shown.call_id) shown.far = short(farText(payload), CALL_LENGTH); },
-  "tool_call.completed": (shown) => showCall(shown, undefined, ""),
-  "tool_call.failed":    (shown) => showCall(shown, undefined, ""),
+  "tool_call.completed": (shown, payload) => endCall(shown, payload["tool_call_id"]),
+  "tool_call.failed":    (shown, payload) => endCall(shown, payload["tool_call_id"]),
 };
 
-function showCall(shown: Shown, call_id: unknown, text: string): void {
-  shown.call_id = call_id;
+interface ShownCall {
+  readonly id: unknown;
+  readonly text: string;
+  readonly now: number;
+}
+
+function showCall(shown: Shown, { id, text, now }: ShownCall): void {
+  shown.call_id = id;
   shown.call = text;
+  shown.callSince = now;
   shown.far = "";
+}
+
+/** Of several calls at a time the one that began last is shown. */
+function endCall(shown: Shown, id: unknown): void {
+  if (id === shown.call_id) showCall(shown, { id: undefined, text: "", now: 0 });
 }
 
 /** After these nothing of the task goes on, for a while or for good. Its answer or a question follows. */
@@ -89,7 +108,7 @@ export class Progress {
   readonly #lanes = new Map<string, string | null>();
 
   constructor(options: ProgressOptions) {
-    this.#options = { firstMs: FIRST_MS, everyMs: EVERY_MS, ...options };
+    this.#options = { firstMs: FIRST_MS, ...options };
   }
 
   /** Removes what an earlier process left standing. */
@@ -110,7 +129,20 @@ export class Progress {
     const to = lane === null ? undefined : addressOf(lane);
     if (lane === null || to === undefined) return;
     if (change === undefined) return await this.#end(lane, task_id);
-    change(this.#begin(lane, task_id, to), payload);
+    change(this.#begin(lane, task_id, to), payload, this.#options.clock());
+  }
+
+  /** The last line that a running call has printed. */
+  print({ task_id, tool_call_id, line }: OutputLine): void {
+    for (const shown of this.#shown.values())
+      if (shown.task_id === task_id && shown.call_id === tool_call_id) shown.far = short(line, CALL_LENGTH);
+  }
+
+  /** What the task of a chat does now: its call, and how far that is. */
+  activityIn(lane: string): string | undefined {
+    const shown = this.#shown.get(lane);
+    const lines = shown === undefined ? [] : callLines(shown, this.#options.clock());
+    return lines.length === 0 ? undefined : lines.join("\n");
   }
 
   /** Shows what has changed where it is time to. */
@@ -120,9 +152,9 @@ export class Progress {
     for (const shown of this.#shown.values()) {
       await this.#type(shown, now);
       if (now < shown.nextAt || now < shown.since + this.#options.firstMs) continue;
-      const text = textOf(shown);
+      const text = textOf(shown, now);
       if (text === shown.text) continue;
-      shown.nextAt = now + this.#options.everyMs;
+      shown.nextAt = now + everyMsAt(now - shown.since);
       await this.#write(shown, text);
     }
   }
@@ -130,7 +162,8 @@ export class Progress {
   #begin(lane: string, task_id: string, to: Address): Shown {
     const known = this.#shown.get(lane);
     if (known?.task_id === task_id) return known;
-    const fresh = { turn: 0, fallback: "", call: "", call_id: undefined, far: "", text: "", nextAt: 0, typingAt: 0 };
+    const call = { call: "", call_id: undefined, callSince: 0, far: "" };
+    const fresh = { fallback: "", ...call, text: "", nextAt: 0, typingAt: 0 };
     const shown = { to, task_id, since: this.#options.clock(), ...fresh };
     this.#shown.set(lane, known?.message_id === undefined ? shown : { ...shown, message_id: known.message_id });
     return this.#shown.get(lane) ?? shown;
@@ -211,9 +244,18 @@ export class Progress {
   }
 }
 
-function textOf({ turn, fallback, call, far }: Shown): string {
-  const head = turn > 1 ? `Working, turn ${turn}` : "Working";
-  return [head, fallback, call, far].filter((part) => part !== "").join("\n");
+function everyMsAt(ageMs: number): number {
+  return INTERVALS.find(({ beforeMs }) => ageMs < beforeMs)?.everyMs ?? INTERVALS[2].everyMs;
+}
+
+function textOf(shown: Shown, now: number): string {
+  const head = `Working · ${elapsedText(now - shown.since)}`;
+  return [head, shown.fallback, ...callLines(shown, now)].filter((part) => part !== "").join("\n");
+}
+
+function callLines({ call, callSince, far }: Shown, now: number): readonly string[] {
+  if (call === "") return [];
+  return [`${call} · ${elapsedText(now - callSince)}`, ...(far === "" ? [] : [far])];
 }
 
 function short(text: string, length: number): string {

@@ -19,6 +19,8 @@ import type { OpenQuestion } from "./open-questions.ts";
 import { answerOf, isBoundTo, makeKeyboard, readButton } from "./question-buttons.ts";
 import type { PressedButton } from "./question-buttons.ts";
 import { makeQuestion, outcomeOf } from "./question.ts";
+import { tellPressed } from "./press.ts";
+import type { Told } from "./press.ts";
 import { Reasons } from "./reasons.ts";
 
 export interface QuestionParts {
@@ -31,16 +33,6 @@ export interface QuestionParts {
   readonly onAnswer: () => void;
 }
 
-/** What the person who pressed a button is shown. */
-interface Told {
-  readonly text: string;
-  readonly isAlert: boolean;
-}
-
-/** What Telegram shows of it. */
-const TELLING_LIMIT = 200;
-/** What is said next in the chat waits for it, and Telegram does not take it much later. */
-const TELLING_WAIT_MS = 10_000;
 /** What an answer takes of a reason. */
 const MOST_REASON = 2000;
 const NOT_YOURS = "Only the person who gave the task can answer";
@@ -145,7 +137,7 @@ export class Questions {
 
   /** Somebody pressed a button. Whoever it was is told what came of it. */
   async press(pressed: Pressed): Promise<void> {
-    await this.#tell(pressed, await this.#answer(pressed));
+    await tellPressed(pressed, await this.#answer(pressed), this.#parts);
     this.#parts.onAnswer();
   }
 
@@ -162,23 +154,6 @@ export class Questions {
     }
     if (settled.size > 0) await this.#open.keep((await this.#open.list()).filter((each) => !settled.has(each)));
     await this.#reasons.settle(async (id) => (await this.#parts.store.approvals.get(id))?.state === "pending");
-  }
-
-  async #tell({ query_id, on, user }: Pressed, { text, isAlert }: Told): Promise<void> {
-    const { client, allowed } = this.#parts;
-    const told = { text: text.slice(0, TELLING_LIMIT), show_alert: isAlert };
-    const work: Parameters<TelegramClient["call"]>[0] = (api, signal) =>
-      api.answerCallbackQuery(query_id, told, signal);
-    try {
-      await client.call(work);
-    } catch (error) {
-      if (!(error instanceof TelegramFailure)) throw error;
-      // One that is too old cannot be answered any more; what it did stands in the message.
-      const isSoon = (error.retryAfterMs ?? 0) <= TELLING_WAIT_MS;
-      const mayHelp = isSoon && (error.kind === "busy" || error.kind === "unreachable");
-      // Whoever is not on the list may not keep others in the chat waiting.
-      if (mayHelp && allowed.has(user)) client.say(on?.chat ?? user, "The answer to a button", work);
-    }
   }
 
   async #answer(pressed: Pressed): Promise<Told> {

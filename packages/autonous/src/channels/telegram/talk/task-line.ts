@@ -1,0 +1,43 @@
+import { makeVisible } from "@autonous/runtime";
+import type { Task } from "../../../store/store.ts";
+import { isOver } from "../../../store/task-states.ts";
+import type { TaskState } from "../../../store/task-states.ts";
+
+const TEXT_LENGTH = 60;
+/** The end of an id tells it from the others of a chat. */
+export const SHORT_ID = 6;
+
+/** What the states are called for people who do not run the service. */
+// oxfmt-ignore
+const WORDS: Readonly<Partial<Record<TaskState, string>>> = {
+  in_progress: "running", model_round: "running", tool_round: "running", reply_sent: "done",
+  waiting_approval: "waiting for your answer", dead_letter: "failed, no more retries",
+};
+
+/** A task on one line: id, state, text, and why it failed. */
+export function taskLine({ task_id, state, text, error }: Task): string {
+  const why = isOver(state) && error !== null ? ` (${oneLine(error)})` : "";
+  return `${shortId(task_id)} · ${WORDS[state] ?? state} · ${oneLine(text)}${why}`;
+}
+
+export function shortId(task_id: string): string {
+  return task_id.slice(-SHORT_ID);
+}
+
+export function oneLine(text: string): string {
+  const line = makeVisible(text.replaceAll(/\s+/g, " ").trim());
+  return line.length <= TEXT_LENGTH ? line : `${line.slice(0, TEXT_LENGTH).toWellFormed()}…`;
+}
+
+/** `12 s`, `1 min 12 s`, `2 h 5 min`. */
+export function elapsedText(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3600)];
+  if (minutes === 0) return `${seconds} s`;
+  return hours === 0 ? `${minutes} min ${seconds % 60} s` : `${hours} h ${minutes % 60} min`;
+}
+
+/** `1 file`, `2 files`. */
+export function countOf(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,13 @@
+export interface HistoryRow {
+  readonly task_id: string;
+  readonly role: "user" | "assistant";
+  readonly text: string;
+  readonly created_at: number;
+}
+
+export interface History {
+  /** The last `limit` things that were said in a conversation before this task, oldest first. */
+  before(task_id: string, limit: number): Promise<readonly HistoryRow[]>;
+  /** Tasks that are put into the lane from now on know nothing of those before. The same `external_id` counts once. */
+  startFresh(start: { readonly lane: string; readonly external_id: string; readonly by: string }): Promise<void>;
+}
