@@ -31,7 +31,7 @@ test("what was kept survives a kill, and what is given again after it is not cou
   const next = await Backlog.open(options);
   for (let id = 1; id <= 7; id++) next.add(id, written(id));
   expect(next.incoming.map(({ update_id }) => update_id)).toEqual([4, 5, 7]);
-  expect(next.left).toEqual([[ADA, 4]]);
+  expect(next.left).toEqual([[{ chat: ADA }, 4]]);
   await next.clear();
   expect((await Backlog.open(options)).incoming).toEqual([]);
 });

@@ -1,5 +1,7 @@
 import { isObject, parseKept } from "../../../store/kept-json.ts";
 import type { Store } from "../../../store/store.ts";
+import { addressOf, laneOf } from "../address.ts";
+import type { Address } from "../address.ts";
 import type { AllowedUsers } from "../access/allowed-users.ts";
 import { codeIn } from "../access/pairing.ts";
 import type { Incoming, Pressed, Written } from "./read-update.ts";
@@ -18,7 +20,7 @@ interface Kept {
   /** The last that was looked at. */
   readonly last: number;
   readonly incoming: readonly Incoming[];
-  /** How many of each chat are not taken. */
+  /** How many of each chat or topic, by its lane, are not taken. */
   readonly left: Readonly<Record<string, number>>;
 }
 
@@ -40,7 +42,7 @@ export class Backlog {
   #pressed: Pressed[] = [];
   /** By chat, so that each is told once that they are not on the list. */
   readonly #strangers = new Map<number, Written>();
-  readonly #left = new Map<number, number>();
+  readonly #left = new Map<string, number>();
   #isStored = false;
 
   private constructor(options: BacklogOptions) {
@@ -54,7 +56,8 @@ export class Backlog {
     const kept = text === undefined || text === "" ? undefined : parseKept(text, isKept);
     if (kept !== undefined) {
       const { last, incoming, left } = kept;
-      for (const [chat, count] of Object.entries(left)) backlog.#left.set(Number(chat), count);
+      for (const [chat, count] of Object.entries(left))
+        backlog.#left.set(/^-?\d+$/.test(chat) ? laneOf({ chat: Number(chat) }) : chat, count); // an older version had chats
       for (const each of incoming) backlog.#place(each);
       backlog.#last = last;
       backlog.#isStored = true;
@@ -68,9 +71,12 @@ export class Backlog {
     return all.toSorted((one, other) => one.update_id - other.update_id);
   }
 
-  /** Chats with messages that are not taken, and how many. */
-  get left(): readonly (readonly [chat: number, count: number])[] {
-    return [...this.#left];
+  /** Chats and topics with messages that are not taken, and how many. */
+  get left(): readonly (readonly [to: Address, count: number])[] {
+    return [...this.#left].flatMap(([lane, count]) => {
+      const to = addressOf(lane);
+      return to === undefined ? [] : [[to, count] as const];
+    });
   }
 
   add(update_id: number, incoming: Incoming | undefined): void {
@@ -80,7 +86,7 @@ export class Backlog {
     const { clock, window_ms, allowed } = this.#options;
     const isTooOld = incoming.kind === "written" && incoming.sent_at < clock() - window_ms;
     if (!isTooOld) this.#place(incoming);
-    else if (allowed.has(incoming.user)) this.#leave(incoming.chat);
+    else if (allowed.has(incoming.user)) this.#leave(incoming);
   }
 
   /** Puts it on record: what it came from may be forgotten. */
@@ -110,7 +116,7 @@ export class Backlog {
     }
     this.#written.push(incoming);
     const oldest = this.#written.length > max_messages ? this.#written.shift() : undefined;
-    if (oldest !== undefined) this.#leave(oldest.chat);
+    if (oldest !== undefined) this.#leave(oldest);
   }
 
   /** Only whom to answer, and a pairing code: what else they wrote is not kept, and what they pressed would do nothing. */
@@ -123,8 +129,10 @@ export class Backlog {
     this.#strangers.set(incoming.chat, { ...rest, text });
   }
 
-  #leave(chat: number): void {
-    this.#left.set(chat, (this.#left.get(chat) ?? 0) + 1);
+  #leave(written: Written): void {
+    if (written.isUnaddressed === true) return;
+    const lane = laneOf(written);
+    this.#left.set(lane, (this.#left.get(lane) ?? 0) + 1);
   }
 
   get #key(): string {

@@ -160,7 +160,7 @@ export class Poller {
     if (!isAll) await backlog.keep();
     else {
       for (const incoming of backlog.incoming) await this.#take(incoming.update_id, incoming, bot);
-      for (const [chat, count] of backlog.left) showPlain(this.#options.client, { chat }, this.#leftOut(count));
+      for (const [to, count] of backlog.left) showPlain(this.#options.client, to, this.#leftOut(count));
       await backlog.clear();
       this.#backlog = undefined;
     }
