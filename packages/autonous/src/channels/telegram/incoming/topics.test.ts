@@ -29,12 +29,8 @@ test("each topic is a chat of its own: its tasks, answers, command answers and n
   for (const text of ["answer 1", "answer 2", "answer 3"]) await answer(text);
   telegram.say({ chat: FORUM, thread: two, text: "/tasks" });
   const said = await telegram.until(() => telegram.answers(FORUM).length === 5 && telegram.answers(FORUM), "all");
-  expect(
-    said
-      .slice(1, 4)
-      .map(({ thread }) => thread)
-      .toSorted(),
-  ).toEqual([one, two, undefined].toSorted());
+  const threads = new Set(said.slice(1, 4).map(({ thread }) => thread));
+  expect(threads).toEqual(new Set([one, two, undefined]));
   expect(said[4]).toMatchObject({ thread: two, text: expect.stringContaining("second") as string });
   expect(said[4]?.text).not.toContain("first");
 });
