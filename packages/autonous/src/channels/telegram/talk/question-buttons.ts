@@ -51,7 +51,7 @@ function labelOf({ pattern, offer }: Offer): string {
   }
 }
 
-export const DENY_WITH_REASON = "Deny with a reason…";
+const DENY_WITH_REASON = "Deny with a reason…";
 
 /** What a button carries: the choice, what was made up for this message alone, the beginning of the digest, the request. */
 export function makeKeyboard(request: ApprovalRequest, nonce: string): InlineKeyboardMarkup {
