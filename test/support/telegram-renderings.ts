@@ -150,6 +150,18 @@ export const CASES: readonly Rendering[] = [
         ["error", "Deploy", "refused by the server"],
       ]),
   },
+  {
+    title: "how far a task is, removed at its end",
+    async play(place) {
+      const lease = await asked(place, "run the tests");
+      await record(place, lease, "task.started", {});
+      await record(place, lease, "turn.started", { turn: 1 });
+      const call = { tool_call_id: "call_1", tool_name: "bash", arguments: { cmd: "npm test" } };
+      await record(place, lease, "tool_call.started", call);
+      return await seen(place, 1);
+    },
+    mask: (text) => text.replaceAll(/\b\d s\b/g, "2 s"),
+  },
   { title: "a file", play: (place) => attached(place, "report.csv", Buffer.from("a,b\n"), "The **numbers** of May") },
   { title: "a picture", play: (place) => attached(place, "plan.png", greyPng(40, 30), "The plan") },
   {
