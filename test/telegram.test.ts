@@ -58,9 +58,11 @@ test.concurrent("with a list, a stranger's message is no task, and those on it g
   expect(telegram.commands.map(({ command }) => command)).toEqual([
     "status",
     "tasks",
-    "cancel",
+    "stop",
     "retry",
     "resend",
+    "undo",
+    "new",
     "tools",
     "help",
   ]);
