@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BUILT_IN } from "../packages/runtime/src/tools/all.ts";
 import type { FakeTelegram } from "../tools/fake-telegram/server.ts";
-import { CASES } from "./campaigns/matrix/cases.ts";
 import { MATRIX } from "./campaigns/matrix/run-cases.ts";
 import { servePage, setStage } from "./campaigns/matrix/stage.ts";
 import type { MatrixWorld } from "./campaigns/matrix/stage.ts";
@@ -57,6 +56,6 @@ describe.concurrent("a message in the chat", () => {
 });
 
 test("every tool that there is has a case", () => {
-  const named = new Set(CASES.map(({ tool }) => tool));
+  const named = new Set(MATRIX.map(({ tool }) => tool));
   expect(BUILT_IN.map(({ name }) => name).filter((name) => !named.has(name))).toEqual([]);
 });

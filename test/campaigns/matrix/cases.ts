@@ -114,6 +114,4 @@ export const CASES: readonly Case[] = [
 
   { tool: "tool_search", title: "is no command: there is no model that it could spare anything", text: "/tool_search run a command", answer: /^There is no command \/tool_search/, calls: 0 },
 
-  { tool: "undo", title: "of a change that is none",      text: "/undo undo_none", answer: /^NotFound: /, code: "NotFound", refused: true },
-  { tool: "undo", title: "of nothing",                    text: "/undo {}", answer: /^InvalidArguments: /, code: "InvalidArguments", refused: true },
 ];

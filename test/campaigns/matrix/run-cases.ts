@@ -66,6 +66,16 @@ function checkPayloads({ tool, code, calls = 1, completed = {} }: Case, asked: A
   assert.equal(typeof payload["redacted"], "boolean");
 }
 
+function lastCall({ events }: Asked): Pick<RuntimeEvent, "type" | "payload"> {
+  const last = events.findLast(({ type }) => type === "tool_call.completed" || type === "tool_call.failed");
+  return last ?? assert.fail("no call on record");
+}
+
+/** Behind another call: alone, `/undo` is a command of the chat, which undoes tasks. */
+function undoCall(args: string): string {
+  return `/ls .\n/undo ${args}`;
+}
+
 /** What takes more than one message. */
 const STORIES: readonly MatrixRow[] = [
   {
@@ -135,15 +145,27 @@ const STORIES: readonly MatrixRow[] = [
       const content = (): string => readFileSync(join(root, "undone.txt"), "utf8");
       const written = await ask('/write {"path":"undone.txt","content":"new"}');
       const undoOf = (asked: Asked): string =>
-        /"undo_id":"([^"]+)"/.exec(JSON.stringify(payloadOf(asked, "tool_call.completed")))?.[1] ?? "";
+        /"undo_id":"([^"]+)"/.exec(JSON.stringify(lastCall(asked).payload))?.[1] ?? "";
       assert.equal(content(), "new");
-      const undone = await ask(`/undo ${undoOf(written)}`, { chat: written.chat });
+      const undone = await ask(undoCall(undoOf(written)), { chat: written.chat });
       assert.equal(content(), "old");
       assert.match(undone.answer, /undone\.txt/);
-      await ask(`/undo ${undoOf(undone)}`, { chat: written.chat });
+      await ask(undoCall(undoOf(undone)), { chat: written.chat });
       assert.equal(content(), "new");
     },
   },
+  ...(["undo_none", "{}"] as const).map((args) => ({
+    tool: "undo",
+    title: `fails: with ${args}`,
+    async run({ ask }: MatrixWorld) {
+      const { type, payload } = lastCall(await ask(undoCall(args)));
+      const code = args === "{}" ? "InvalidArguments" : "NotFound";
+      assert.partialDeepStrictEqual(
+        { type, payload },
+        { type: "tool_call.failed", payload: { tool_name: "undo", error: { code } } },
+      );
+    },
+  })),
   {
     tool: "background_output",
     title: "a command in the background is listed, read, and stopped by later messages",
