@@ -1,7 +1,8 @@
 /** Each kind of message that the Telegram channel sends, played on the channel itself: docs/telegram.md shows them. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { makeId, runPath } from "@autonous/runtime";
+import { createRuntime, makeId, runPath } from "@autonous/runtime";
 import type { ApprovalRequest, EventDraft, EventType } from "@autonous/runtime";
 import { makeCode } from "../../packages/autonous/src/channels/telegram/access/pairing.ts";
 import type { Lease } from "../../packages/autonous/src/store/store.ts";
@@ -87,6 +88,7 @@ async function question(place: Place, given: Partial<ApprovalRequest>): Promise<
     "the question",
   );
   await place.until(async () => (await place.store.outbox.receiptOf("apr_1")) !== undefined);
+  await place.store.inbox.finish(lease, { outcome: "parked" }); // as the worker does while it waits for the answer
   return message;
 }
 
@@ -134,6 +136,18 @@ async function until(
   return telegram.messages(chat);
 }
 
+/** However long it took. */
+function maskSeconds(text: string): string {
+  return text.replaceAll(/^│ (.*?)\b\d+ s\b(.*?) *│$/gm, (line, before: string, after: string) => {
+    return `│ ${before}2 s${after}`.padEnd(line.length - 1).concat("│");
+  });
+}
+
+async function queuedNotice(place: Place): Promise<readonly ChatMessage[]> {
+  const messages = await until(place, (texts) => texts.some((text) => text.startsWith("Queued")));
+  return messages.filter(({ text }) => text.startsWith("Queued"));
+}
+
 export const CASES: readonly Rendering[] = [
   { title: "an answer in Markdown", play: (place) => answered(place, "what is left to do?", ANSWER) },
   { title: "code", play: (place) => answered(place, "how do I test it?", CODE) },
@@ -158,9 +172,9 @@ export const CASES: readonly Rendering[] = [
       await record(place, lease, "turn.started", { turn: 1 });
       const call = { tool_call_id: "call_1", tool_name: "bash", arguments: { cmd: "npm test" } };
       await record(place, lease, "tool_call.started", call);
-      return await seen(place, 1);
+      return await until(place, (texts) => texts.some((text) => text.includes("npm test")));
     },
-    mask: (text) => text.replaceAll(/\b\d s\b/g, "2 s"),
+    mask: maskSeconds,
   },
   { title: "a file", play: (place) => attached(place, "report.csv", Buffer.from("a,b\n"), "The **numbers** of May") },
   { title: "a picture", play: (place) => attached(place, "plan.png", greyPng(40, 30), "The plan") },
@@ -232,6 +246,68 @@ export const CASES: readonly Rendering[] = [
       await until(place, (texts) => texts.some((text) => text.includes("gets your reason")));
       await place.telegram.until(() => place.telegram.answers()[0]?.buttons.length === 0, "the outcome");
       return place.telegram.messages();
+    },
+  },
+  {
+    title: "words behind a running task",
+    async play(place) {
+      await asked(place, "run the tests");
+      place.telegram.say({ text: "and then deploy" });
+      return await queuedNotice(place);
+    },
+  },
+  {
+    title: "words behind a question",
+    async play(place) {
+      await question(place, COMMAND);
+      place.telegram.say({ text: "what does it delete?" });
+      return await queuedNotice(place);
+    },
+  },
+  {
+    title: "`/status` while a task runs",
+    async play(place) {
+      const lease = await asked(place, "run the tests");
+      await record(place, lease, "tool_call.started", {
+        tool_call_id: "call_1",
+        tool_name: "bash",
+        arguments: { cmd: "npm test" },
+      });
+      place.telegram.say({ text: "/status" });
+      const messages = await until(place, (texts) => texts.some((text) => text.includes("run the tests")));
+      return messages.slice(-2);
+    },
+    mask: (text) => maskSeconds(text).replaceAll(/\b[0-9a-z]{6} ·/g, "7k2m9x ·"),
+  },
+  {
+    title: "what `/undo` would change",
+    async play(place) {
+      const root = mkdtempSync(join(tmpdir(), "autonous-undo-"));
+      writeFileSync(join(root, "notes.txt"), "one\n");
+      place.telegram.say({ text: "write the notes" });
+      const runtime = await createRuntime({ roots: [root], state_dir: `${root}-state` });
+      await place.open({ readChanges: (work) => work((options) => runtime.changes(options)) });
+      const lease = await place.claim();
+      const { run_id } = lease.task;
+      await runtime.call({ name: "write", args: { path: "notes.txt", content: "one\ntwo\n" }, run_id });
+      await place.store.inbox.finish(lease, { outcome: "done", reply: "Done." });
+      place.bell.ring();
+      await seen(place, 1);
+      place.telegram.say({ text: "/undo" });
+      const messages = await until(place, (texts) => texts.some((text) => text.startsWith("Undo task")));
+      await runtime.close();
+      rmSync(root, { recursive: true });
+      rmSync(`${root}-state`, { recursive: true });
+      return messages.slice(2);
+    },
+    mask: (text) => text.replaceAll(/Undo task \w{6}/g, "Undo task 7k2m9x"),
+  },
+  {
+    title: "`/new`",
+    async play(place) {
+      await place.open();
+      place.telegram.say({ text: "/new" });
+      return await seen(place, 1);
     },
   },
   {

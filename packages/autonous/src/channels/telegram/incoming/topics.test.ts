@@ -1,4 +1,9 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { makeId, runPath } from "@autonous/runtime";
+import type { EventType } from "@autonous/runtime";
 import { expect, test } from "vitest";
+import { makeRequest } from "../../../../../../test/support/approval-request.ts";
 import { ADA, scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
 import { ownWords } from "../../../model/prompt/quoted.ts";
 
@@ -33,4 +38,40 @@ test("each topic is a chat of its own: its tasks, answers, command answers and n
   expect(threads).toEqual(new Set([one, two, undefined]));
   expect(said[4]).toMatchObject({ thread: two, text: expect.stringContaining("second") as string });
   expect(said[4]?.text).not.toContain("first");
+});
+
+test("files, questions, their presses and outcomes, displays and progress stay in the topic", async () => {
+  const place = await scratchPlace();
+  const { telegram, open, claim, store, bell, until } = place;
+  const thread = telegram.createTopic({ chat: FORUM, name: "One" });
+  await open();
+  telegram.say({ chat: FORUM, thread, text: "@fake_bot clean up" });
+  const lease = await claim();
+  const { task_id, run_id, trace_id, lane, user } = lease.task;
+  const record = async (type: EventType, payload: object): Promise<void> => {
+    const ids = { event_id: makeId("evt", Date.now()), ts: new Date().toISOString(), parent_id: null };
+    await store.journal(run_id).append([{ ...ids, type, trace_id, task_id, run_id, payload: { ...payload } }]);
+    bell.ring();
+  };
+  await record("task.started", {});
+  await record("display", { tool_call_id: "call_1", level: "info", title: "", content: "half is done" });
+  const artifact = "artifacts/a.txt";
+  mkdirSync(join(runPath(place.state_dir, run_id), "artifacts"), { recursive: true });
+  writeFileSync(join(runPath(place.state_dir, run_id), artifact), "text");
+  const file = { artifact, name: "a.txt", media_type: "text/plain", bytes: 4, sha256: "" };
+  await record("tool_call.completed", { tool_call_id: "call_2", tool_name: "attach", attachments: [file] });
+  await telegram.until(() => telegram.answers(FORUM).some(({ text }) => text.startsWith("Working")), "the progress");
+  await store.approvals.open(makeRequest({ now: Date.now(), task_id, run_id, chat: lane, user }));
+  bell.ring();
+  const question = await telegram.until(
+    () => telegram.answers(FORUM).find(({ buttons }) => buttons.length > 0),
+    "the question",
+  );
+  await until(async () => (await store.outbox.receiptOf("apr_1")) !== undefined);
+  const seen = telegram.answers(FORUM);
+  expect(new Set(seen.map((message) => message.thread))).toEqual(new Set([thread]));
+  expect(seen.some(({ document }) => document !== undefined)).toBe(true);
+  expect(seen.some(({ text }) => text.includes("half is done"))).toBe(true);
+  telegram.press({ chat: FORUM, message_id: question.message_id, button: "Allow once" });
+  await until(async () => (await store.approvals.get("apr_1"))?.state === "granted");
 });
