@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import type { RuntimeOptions } from "@autonous/runtime";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -46,8 +46,16 @@ function plainTranscript(): Transcript {
   };
 }
 
+interface KitOptions {
+  readonly run?: RunProgram;
+  readonly script_timeout_ms?: number;
+  /** The PATH, by the scratch folder. */
+  readonly path?: (folder: string) => string;
+}
+
 /** A person's skill "kit" with these scripts; those that begin with "#!" are executable. */
-async function kit(scripts: Readonly<Record<string, string>>, run: RunProgram = runBare, script_timeout_ms = 60_000) {
+async function kit(scripts: Readonly<Record<string, string>>, options: KitOptions = {}) {
+  const { run = runBare, script_timeout_ms = 60_000, path: pathOf = () => process.env["PATH"] ?? "" } = options;
   const folder = await scratchFolder();
   const { path } = folder;
   const base = "home/.agents/skills/kit";
@@ -60,7 +68,7 @@ async function kit(scripts: Readonly<Record<string, string>>, run: RunProgram = 
   });
   for (const [name, text] of files) if (text.startsWith("#!")) await chmod(join(path, name), 0o755);
   const workspace = { roots: [join(path, "root")], home: join(path, "home"), state_dirs: [join(path, "state")] };
-  const skills = createSkills({ workspace, cwd: join(path, "root"), environment: { PATH: process.env["PATH"] } });
+  const skills = createSkills({ workspace, cwd: join(path, "root"), environment: { PATH: pathOf(path) } });
   const call = { run_folder: join(path, "state/run"), signal: new AbortController().signal, run };
   const context = {
     skills: skills.forCall(call),
@@ -169,7 +177,7 @@ for (const { title, text, exit_code, code, says } of FAILED) {
 }
 
 test("a script may take as long as the host says where the call does not say", async () => {
-  const { call } = await kit({ "scripts/a.sh": "exec sleep 600" }, runBare, 1000);
+  const { call } = await kit({ "scripts/a.sh": "exec sleep 600" }, { script_timeout_ms: 1000 });
 
   const { failure } = await call({ relative_path: "scripts/a.sh" });
 
@@ -182,7 +190,7 @@ test("a script may take as long as the host says where the call does not say", a
 
 test("nothing is left of the copy where the script could not be started", async () => {
   const cannotStart: RunProgram = () => Promise.reject(new Error("ENOENT"));
-  const { call, path } = await kit({ "scripts/a.sh": "echo" }, cannotStart);
+  const { call, path } = await kit({ "scripts/a.sh": "echo" }, { run: cannotStart });
 
   await expect(call({ relative_path: "scripts/a.sh" })).rejects.toThrow(/ENOENT/);
   expect(await readdir(join(path, "state/run/skills"))).toEqual([]);
@@ -238,6 +246,31 @@ test.skipIf(!hasPython)(
     await expect(call({ module: "http.server" })).rejects.toMatchObject({ code: "NotFound" });
   },
 );
+
+test.skipIf(!hasPython)("a module of the workspace is not run in the place of the skill's", async () => {
+  const { call, make } = await kit({ "scripts/report.py": 'import json\nprint("skill", __name__)\n' });
+  const hostile = { "scripts/__init__.py": "", "scripts/report.py": 'print("other")', "json.py": 'print("other")' };
+  for (const folder of ["root", "state/run/sandbox"])
+    await make(Object.fromEntries(Object.entries(hostile).map(([name, text]) => [`${folder}/${name}`, text])));
+
+  for (const workdir of ["workspace", "sandbox", "skill"])
+    expect((await call({ module: "scripts.report", workdir })).stdout).toBe("skill __main__\n");
+});
+
+test("programs of the workspace are not called by name, neither for a script nor by it", async () => {
+  const { call, make, path } = await kit(
+    { "scripts/a": '#!/usr/bin/env sh\necho "$0"; uname\n' },
+    { path: (folder) => `${folder}/root/bin:${folder}/linked:${process.env["PATH"] ?? ""}` },
+  );
+  await make({ "root/bin/sh": "#!/bin/sh\necho other\n", "root/bin/uname": "#!/bin/sh\necho other\n" });
+  for (const name of ["sh", "uname"]) await chmod(join(path, "root/bin", name), 0o755);
+  await symlink(join(path, "root/bin"), join(path, "linked"));
+  await chmod(join(path, "home/.agents/skills/kit/scripts/a"), 0o755);
+
+  expect((await call({ relative_path: "scripts/a", workdir: "workspace" })).stdout).toMatch(
+    /kit\/scripts\/a\nLinux\n$/,
+  );
+});
 
 // oxfmt-ignore
 const WRONG = [

@@ -38,13 +38,21 @@ export function missingProgram(cannot: string, program: string): ToolError {
 export function findInterpreter(name: string, options: InterpreterOptions): string | undefined {
   if (name === "node") return process.execPath; // the one that this runs on can read TypeScript, whatever else there is
   if (name.includes("/")) return isAbsolute(name) && isUsable(name, options) ? name : undefined;
+  const folders = options.path.split(delimiter).filter((folder) => isAbsolute(folder));
   for (const each of [name, ...(INSTEAD.get(name) ?? [])]) {
-    const folders = options.path.split(delimiter).filter((folder) => isAbsolute(folder));
     const found = folders.map((folder) => join(folder, each)).find((path) => isUsable(path, options));
     if (found !== undefined) return found;
   }
   return undefined;
 }
+
+/** The PATH of a script: without folders of the workspace, so that what it starts by name is not from there either. */
+export function pathOutsideRoots(options: InterpreterOptions): string {
+  const folders = options.path.split(delimiter).filter((folder) => isAbsolute(folder) && isUsable(folder, options));
+  return folders.join(delimiter) || SYSTEM_PATH;
+}
+
+const SYSTEM_PATH = "/usr/bin:/bin";
 
 /** The first way whose program is installed, as what stands before the script's own arguments. */
 export function findWay(
@@ -53,7 +61,8 @@ export function findWay(
 ): { readonly before: readonly string[] } | undefined {
   for (const { itself, program, args } of ways) {
     const found = program === undefined ? undefined : findInterpreter(program, options);
-    if (program === undefined || (itself && found !== undefined)) return { before: [] };
+    // By a name, as in `#!/usr/bin/env python3`, the system could find a program of the workspace: that is called by path.
+    if (program === undefined || (itself && found !== undefined && program.includes("/"))) return { before: [] };
     if (found !== undefined) return { before: [found, ...args] };
   }
   return undefined;

@@ -4,7 +4,7 @@ import type { FoundScript, ReadyScript, RunProgram } from "../../contract/skills
 import { ToolError } from "../../protocol/errors.ts";
 import { HEAD_BYTES, waysToRun } from "../../skills/interpreter.ts";
 import { copySkill } from "./copy-skill.ts";
-import { findInterpreter, findWay, missingProgram } from "./interpreters.ts";
+import { findInterpreter, findWay, missingProgram, pathOutsideRoots } from "./interpreters.ts";
 import type { InterpreterOptions } from "./interpreters.ts";
 import type { Loaded } from "./load.ts";
 
@@ -40,7 +40,12 @@ export async function readyScript(loaded: Loaded, found: FoundScript, options: R
             // Both lie in the state folder, which commands do not see otherwise. The copy is gone after the call.
             writable: [sandbox, copy.folder],
             // Published scripts import from the top of their skill, and none may write beside itself.
-            environment: { PYTHONPATH: copy.folder, PYTHONDONTWRITEBYTECODE: "1", SKILL_DIR: copy.folder },
+            environment: {
+              PATH: pathOutsideRoots(options.interpreters),
+              PYTHONPATH: copy.folder,
+              PYTHONDONTWRITEBYTECODE: "1",
+              SKILL_DIR: copy.folder,
+            },
           },
           { ...rest, signal },
         ),
@@ -62,7 +67,7 @@ function commandFor(
   if (module !== undefined) {
     const python = findInterpreter(PYTHON, options);
     if (python === undefined) throw missingProgram(cannot, PYTHON);
-    return [python, "-m", module];
+    return [python, "-c", RUN_MODULE, module];
   }
   const ways = waysToRun({ path, executable, head: headOf(file) });
   if ("refusal" in ways) {
@@ -78,6 +83,12 @@ function commandFor(
 }
 
 const PYTHON = "python3";
+/**
+ * `python3 -m` looks for the module in the working folder first, so a workspace with a folder "scripts" would run its own
+ * code in the place of the skill's. This does the same without that folder; the option -P is not in all versions.
+ */
+const RUN_MODULE =
+  "import sys; sys.path = [each for each in sys.path if each not in ('', '.')]; import runpy; runpy._run_module_as_main(sys.argv.pop(1))";
 
 function headOf(file: string): Buffer {
   const head = Buffer.alloc(HEAD_BYTES);
