@@ -1,5 +1,5 @@
 import { boundList } from "../protocol/bounds.ts";
-import type { ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
+import type { ShellRedirection, ShellWord, SimpleCommand } from "../shell/parsed-shell.ts";
 import type { CallFacts, DecisionSettings, ToolFacts, WorkspaceContext } from "./facts.ts";
 import { DEEDS, PROFILES, reachOfTool } from "./profiles.ts";
 import type { Reach } from "./profiles.ts";
@@ -38,23 +38,36 @@ function whoLeavesOut(name: string, { projects = [] }: DecisionSettings): string
   return `${isProject ? "the project's" : "the"} configuration does not list it`;
 }
 
-/** A skill may leave only some commands: all that would run have to be among them, and all have to be known. */
+/**
+ * A skill may leave only some commands: all that would run have to be among them, and all have to be known. A variable
+ * before a command can make it another one (`PATH=. git`), and output to a file is what `write` does.
+ */
 export function areCommandsInForce({ tool, commands = [] }: CallFacts, workspace: WorkspaceContext): InForce {
   const { skill_commands } = workspace;
   if (skill_commands === undefined) return IN_FORCE;
-  const isLeft = ({ words }: SimpleCommand): boolean =>
-    words.length === 0 || skill_commands.some((listed) => isListed(words, listed));
+  const mayWrite = workspace.skill_tools?.includes("write") === true;
+  const isLeft = ({ words, assignments, redirections }: SimpleCommand): boolean =>
+    assignments.length === 0 &&
+    (mayWrite || !redirections.some(writesFile)) &&
+    (words.length === 0 || skill_commands.some((listed) => isListed(words, listed)));
   const isIn = commands.every(({ parsed }) => parsed.opaque.length === 0 && parsed.commands.every(isLeft));
   if (isIn) return IN_FORCE;
   const names = boundList(
     skill_commands.map((words) => words.join(" ").trimEnd()),
     MOST_NAMED,
   ).join(", ");
-  const left = names === "" ? "no commands" : `only the commands ${names}`;
+  const left =
+    names === "" ? "no commands" : `only the commands ${names}, without variables before them and output to files`;
   return outOfForce(`Cannot use "${tool.name}" so: the active skill${namesOf(workspace)} leaves ${left}`);
 }
 
 const MOST_NAMED = 8;
+
+/** `2>&1` and `> /dev/null` write no file. */
+function writesFile({ operator, target: { value, isDynamic } }: ShellRedirection): boolean {
+  if (operator === "<") return false;
+  return isDynamic || !(value === "/dev/null" || (operator === ">&" && /^(?:\d+-?|-)$/.test(value)));
+}
 
 /** ' "pdf"', or nothing where only a host knows. */
 function namesOf({ skill_names = [] }: WorkspaceContext): string {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { END_OF_COMMAND, toolsOfSkill } from "./allowed-tools.ts";
-import { splitToolNames } from "./split-tool-names.ts";
+import { joinBrackets, splitToolNames } from "./split-tool-names.ts";
 
 // oxfmt-ignore
 const OURS = ["ls", "find", "grep", "read", "write", "edit", "bash", "delete_file", "network_request", "read_skill", "run_script", "mcp__files__search", "mcp__files__open", "mcp__web__get"];
@@ -102,6 +102,14 @@ const TEXTS = [
   { text: "Read,Grep ,\nLS",                         names: ["Read", "Grep", "LS"] },
   { text: "Bash(git add:*, git commit:*), Read",     names: ["Bash(git add:*, git commit:*)", "Read"] },
   { text: "Bash (git:*) Read",                       names: ["Bash (git:*)", "Read"] },
+  { text: "Bash          (git:*), Read",             names: ["Bash (git:*)", "Read"] },
+  { text: "Bash\n\u00a0(git:*)\nRead",               names: ["Bash (git:*)", "Read"] },
+  { text: "LS, Bash, (git:*)",                       names: ["LS", "Bash (git:*)"] },
+  { text: '"Bash" "(git:*)"',                        names: ["Bash (git:*)"] },
+  { text: "- Bash\n- (git:*)",                       names: ["Bash (git:*)"] },
+  { text: "Read Bash [git:*]",                       names: ["Read", "Bash [git:*"] },
+  { text: "Bash {git:*}",                            names: ["Bash {git:*}"] },
+  { text: "(git:*) Read",                            names: ["(git:*)", "Read"] },
   { text: '"Read", \'Bash(git log:*)\', `LS`',        names: ["Read", "Bash(git log:*)", "LS"] },
   { text: "[Read, Bash(git:*)]",                     names: ["Read", "Bash(git:*)"] },
   { text: "- Read\n- Grep",                          names: ["Read", "Grep"] },
@@ -111,7 +119,29 @@ const TEXTS = [
 ];
 
 test.each(TEXTS)("$text lists $names", ({ text, names }) => {
-  expect(splitToolNames(text)).toEqual(names);
+  expect(joinBrackets(splitToolNames(text))).toEqual(names);
+});
+
+test.each(["Bash%(git:*)", "%Bash%(git:*)%", "Bash%[git:*]", "Bash%{git}", "Bash%<git>"])(
+  "%s leaves no other command, whatever stands for the %",
+  (spelling) => {
+    const between = fc.array(fc.constantFrom(" ", "\t", "\n", ",", "\u00a0", "\u2028", "- ", '"', "'", "`"), {
+      maxLength: 20,
+    });
+    fc.assert(
+      fc.property(between, (filling) => {
+        const listed = joinBrackets(splitToolNames(spelling.replaceAll("%", filling.join(""))));
+        const { tools, commands } = toolsOf(listed);
+        if (tools?.includes("bash") !== false) expect(commands).toEqual([["git"]]);
+      }),
+    );
+  },
+);
+
+test("a server is not another one whose name begins like it", () => {
+  expect(toolsOfSkill({ trusted: true, allowed_tools: ["mcp__a"] }, ["mcp__a__x", "mcp__a__b__x"]).tools).toEqual([
+    "mcp__a__x",
+  ]);
 });
 
 test("whatever is listed, no tool is left that is not named in it", () => {
@@ -134,7 +164,7 @@ test("whatever is listed, no tool is left that is not named in it", () => {
   );
   fc.assert(
     fc.property(fc.array(word, { maxLength: 30 }), (words) => {
-      const listed = splitToolNames(words.join(""));
+      const listed = joinBrackets(splitToolNames(words.join("")));
       const { tools } = toolsOf(listed);
       if (tools === undefined) expect(listed).toContain("*");
       for (const tool of tools ?? []) expect(tool).not.toMatch(/^(?:write|ls|delete_file|network_request)$/);

@@ -145,7 +145,9 @@ function toolsNamed(name: string, ours: readonly string[]): readonly string[] | 
 function toolsOfServer(name: string, ours: readonly string[]): readonly string[] | undefined {
   const server = name.replace(/__\*$/, "");
   if (server.length === MCP.length) return undefined;
-  const tools = ours.filter((each) => each.startsWith(`${server}__`));
+  const prefix = `${server}__`;
+  // Of `mcp__a__b__c` it cannot be told whether the server is `a` or `a__b`: it is left where it is listed itself.
+  const tools = ours.filter((each) => each.startsWith(prefix) && !each.slice(prefix.length).includes("__"));
   return tools.length === 0 ? undefined : tools;
 }
 

@@ -1,4 +1,4 @@
-import { splitToolNames } from "./split-tool-names.ts";
+import { joinBrackets, splitToolNames } from "./split-tool-names.ts";
 import { readFrontMatter } from "./front-matter.ts";
 import { quote } from "./quote.ts";
 import { namesOf } from "./skill-name.ts";
@@ -118,7 +118,7 @@ function readTools(given: unknown): { readonly names: readonly string[] } | { re
   if (!Array.isArray(listed) || !listed.every((each) => typeof each === "string")) {
     return { problem: '"allowed-tools" has to be a list of names, or names with spaces or commas between them' };
   }
-  const names = listed.flatMap((each) => splitToolNames(each));
+  const names = joinBrackets(listed.flatMap((each) => splitToolNames(each)));
   if (names.length > MAX_TOOLS) return { problem: `"allowed-tools" lists more than ${MAX_TOOLS} names` };
   return { names };
 }

@@ -1,5 +1,7 @@
 const SEPARATOR = /[\s,]/;
-const QUOTES = /^[\s"'`[\]]+|[\s"'`[\]]+$/g;
+/** Around names, and around the list. */
+const QUOTES = /^["'`]+|["'`\]]+$/g;
+const BEGINNING = /^[\s"'`]*\[/;
 /** What stands before each name in a list that is written as text. */
 const BULLET = /^[-*•]$/;
 
@@ -12,9 +14,8 @@ export function splitToolNames(text: string): readonly string[] {
   const names: string[] = [];
   let name = "";
   let depth = 0;
-  for (let at = 0; at < text.length; at++) {
-    const character = text.charAt(at);
-    if (depth === 0 && SEPARATOR.test(character) && !opensLater(text, at)) {
+  for (const character of text.replace(BEGINNING, "")) {
+    if (depth === 0 && SEPARATOR.test(character)) {
       names.push(name);
       name = "";
       continue;
@@ -27,7 +28,17 @@ export function splitToolNames(text: string): readonly string[] {
   return all.filter((each) => each !== "" && (names.length === 0 || !BULLET.test(each)));
 }
 
-/** `Bash (git:*)`: only blanks are left before the bracket. */
-function opensLater(text: string, at: number): boolean {
-  return /^[ \t]+\(/.test(text.slice(at, at + 8));
+const BRACKET = /^[([{<]/;
+
+/**
+ * Brackets that stand alone restrict the name before them, whatever is between the two: `Bash (git:*)`. Read as an entry
+ * of their own, they would leave that name without its restriction.
+ */
+export function joinBrackets(names: readonly string[]): readonly string[] {
+  const joined: string[] = [];
+  for (const name of names) {
+    if (BRACKET.test(name)) joined.push(`${joined.pop() ?? ""} ${name}`.trim());
+    else joined.push(name);
+  }
+  return joined;
 }
