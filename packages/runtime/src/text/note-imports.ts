@@ -7,18 +7,25 @@ const CODE_SPAN = /(?<!`)(`+)(?!`)[^]*?(?<!`)\1(?!`)/g;
 /** `@docs/a.md`, `@~/a.md`, `@./with\ space.md`: at the beginning of a word, so that addresses of mail are none. */
 const IMPORT = /(?<![^\s(])@((?:\\ |[^\s\\`])+)/g;
 /** The end of a sentence, or of a bracket around it. */
-const TRAILING = /[.,;:!?)\]}'"*_]+$/;
+const TRAILING = ".,;:!?)]}'\"*_";
 
 /** The paths that a `CLAUDE.md` imports with `@path`, in their order, each once. What stands in code is none. */
 export function findImports(text: string): readonly string[] {
   const found = new Set<string>();
   for (const paragraph of withoutCodeBlocks(text).split(/\n\s*\n/)) {
     for (const [, word = ""] of paragraph.replaceAll(CODE_SPAN, " ").matchAll(IMPORT)) {
-      const path = word.replaceAll("\\ ", " ").replace(/#.*$/, "").replace(TRAILING, "");
+      const path = withoutTrailing(word.replaceAll("\\ ", " ").replace(/#.*$/, ""));
       if (path !== "" && found.size < MAX_IMPORTS) found.add(path);
     }
   }
   return [...found];
+}
+
+/** From the end, character by character: a pattern would begin at each character of a long word. */
+function withoutTrailing(word: string): string {
+  let end = word.length;
+  while (end > 0 && TRAILING.includes(word.charAt(end - 1))) end--;
+  return word.slice(0, end);
 }
 
 /** Fenced blocks, closed or not, and indented ones that follow an empty line. */
