@@ -147,6 +147,7 @@ const RUNNERS: Readonly<Record<string, (text: string) => Promise<void>>> = {
   sh: runShell,
   json: runJson,
   bash: async () => {}, // what installs the program: test/install.test.ts
+  text: async () => {}, // messages of Telegram: channels/telegram/renderings.test.ts
   jsonl: async () => {}, // expected decisions: test/cookbook.test.ts
 };
 

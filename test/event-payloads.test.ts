@@ -239,6 +239,15 @@ describe.each(STORE_KINDS)("a task of the service, on $name", (kind) => {
     expectListed(rows.map(({ event }) => event).filter(({ type }) => type === "reply.sent"));
   });
 
+  test("that undoes another one", async () => {
+    const store = await scratch();
+    const undoes = { run_id: "run_1", digest: "d" };
+    const { run_id } = await store.inbox.ingest({ source: "telegram", lane: "telegram:7", text: "Undo it.", undoes });
+    const rows = await store.events.last({ run_id, limit: 10 });
+    expect(rows.map(({ event }) => event.payload["undoes"])).toEqual(["run_1"]);
+    expectListed(rows.map(({ event }) => event));
+  });
+
   test("in which a person is let in, one who is refused, one who is removed", async () => {
     const store = await scratch();
     const now = START_MS;
