@@ -99,6 +99,21 @@ test("a forgotten run leaves its length and last hash, and nothing of what was s
   expect(await store.upkeep.oldRuns({ before: 200 * DAY_MS, limit: 10 })).toEqual([]);
 });
 
+test("a forgotten run leaves neither the name of who asked nor the files that came with it", async () => {
+  const where = await place();
+  const { store } = where;
+  const from = { origin: JSON.stringify({ message_id: 3, name: "Ada" }), files: JSON.stringify({ files: [] }) };
+  const { run_id, task_id } = await store.inbox.ingest({ source: "telegram", lane: "telegram:7", text: "x", ...from });
+  const [lease] = await store.inbox.claim("worker", 1);
+  if (lease === undefined) throw new Error("nothing to claim");
+  await store.inbox.finish(lease, { outcome: "done", reply: "y" });
+  for (const { id } of await store.outbox.pending({ limit: 10 })) await store.outbox.markSent(id);
+
+  await forget(where, run_id);
+
+  expect((await store.tasks.get(task_id))?.task).toMatchObject({ text: "", origin: null, files: null });
+});
+
 test("a message whose run is forgotten is still not taken again", async () => {
   const where = await place();
   const { run_id, task_id } = await doTask(where);

@@ -40,7 +40,7 @@ const THE_REST = [
   "delete from grants where run_id = ? and (scope = 'run' or revoked_at is not null)",
   "delete from quota_use where per = 'run' and holder = ?",
   // Nothing is left that a dead letter could be judged by.
-  `update inbox set text = '', files = null, error = null, state = case state when 'dead_letter' then 'failed' else state end
+  `update inbox set text = '', origin = null, files = null, error = null, state = case state when 'dead_letter' then 'failed' else state end
     where run_id = ? and forgotten_at is not null`,
 ];
 const REMOVED = "update forgotten_runs set removed_at = ? where run_id = ? and removed_at is null";
