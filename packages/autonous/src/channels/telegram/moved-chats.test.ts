@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { makeRequest } from "../../../../../test/support/approval-request.ts";
 import { scratchPlace } from "../../../../../test/support/telegram-channel.ts";
 import type { Place } from "../../../../../test/support/telegram-channel.ts";
+import { MovedChats } from "./moved-chats.ts";
 
 const GROUP = -77;
 
@@ -95,4 +96,14 @@ test("what was asked in a topic that was closed meanwhile is answered in the gro
   await place.answer("nothing");
   await place.telegram.until(() => saidIn(place, chat).includes("nothing"), "the answer");
   expect(place.telegram.answers(chat)[0]).not.toHaveProperty("thread");
+});
+
+test("however many groups strangers take the bot into, what is kept of them is bounded", async () => {
+  const { store } = await scratchPlace();
+  const moved = new MovedChats(store, Date.now);
+  for (let group = 1; group <= 1001; group++) await moved.record(-group, -1_000_000 - group);
+
+  const again = new MovedChats(store, Date.now);
+  await again.load();
+  expect([again.current(-1), again.current(-2), again.current(-1001)]).toEqual([-1, -1_000_002, -1_001_001]);
 });

@@ -11,6 +11,8 @@ interface MovedChat {
 }
 
 const KEPT = "telegram:moved";
+/** Anyone can take a bot into groups: the newest are kept. */
+const MOST_KEPT = 1000;
 
 /**
  * A group that becomes a supergroup gets a new number. Its conversation goes on under the old one: whatever comes in has
@@ -46,7 +48,7 @@ export class MovedChats {
     const known = this.#original(from);
     if (known === to || this.current(known) === to) return;
     const others = this.#moved.filter((each) => each.from !== known);
-    const moved = [...others, { from: known, to, at: this.#clock() }];
+    const moved = [...others, { from: known, to, at: this.#clock() }].slice(-MOST_KEPT);
     await this.#store.kv.set(KEPT, JSON.stringify(moved));
     this.#moved = moved;
   }
