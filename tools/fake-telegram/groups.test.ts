@@ -69,7 +69,7 @@ test("a group that becomes a supergroup has a new id, and the old one takes noth
   expect(() => telegram.migrate({ chat: id })).toThrow("it is a supergroup");
 });
 
-test("supergroups count their own messages, and replies there have a thread that is no topic", async () => {
+test("supergroups count their own messages, and replies there have a thread that is not a topic", async () => {
   const telegram = await open();
   telegram.say({ text: "private" });
   const one = telegram.say({ chat: SUPERGROUP, text: "/one" });

@@ -18,7 +18,7 @@ interface World {
   readonly file: string;
   /** Takes this message in, and its task in hand. */
   begin(text: string): Promise<Lease>;
-  /** Does what is in hand, and gives how it is to be finished. */
+  /** Does the leased task, and gives how it is to be finished. */
   run(lease: Lease, provider: ModelProvider): Promise<Finish>;
   /** Both. */
   ask(text: string, provider: ModelProvider): Promise<{ readonly lease: Lease; readonly finish: Finish }>;

@@ -21,7 +21,7 @@ interface World {
   readonly asked: Message[][];
   /** Puts a task with these files into the queue, as a channel does, and gives it to a worker. */
   begin(text: string, files: readonly SentFile[]): Promise<Lease>;
-  /** Does what is in hand, and gives how it is to be finished. */
+  /** Does the leased task, and gives how it is to be finished. */
   run(lease: Lease, options?: Partial<RuntimeOptions>): Promise<Finish>;
 }
 

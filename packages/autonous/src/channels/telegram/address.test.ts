@@ -9,7 +9,7 @@ test.each([{ chat: 42 }, { chat: -1001234567890 }, { chat: -1001234567890, threa
 );
 
 test.each(["http:42", "telegram:", "telegram:4x", "telegram:42:", "telegram:42:-7", "telegram:42:7:7"])(
-  "%j is no lane of Telegram's",
+  "%j is not a lane of Telegram's",
   (lane) => {
     expect(addressOf(lane)).toBeUndefined();
   },

@@ -17,6 +17,11 @@ export function addressOf(lane: string): Address | undefined {
   return { chat: Number(chat), ...(thread === undefined ? {} : { thread: Number(thread) }) };
 }
 
+/** The key in `kv` of something that is kept for each chat or topic. */
+export function keyOf(what: string, { chat, thread }: Address): string {
+  return `telegram:${what}:${chat}${thread === undefined ? "" : `:${thread}`}`;
+}
+
 /** What a method that sends needs so that it is sent to the topic. */
 export function inTopic({ thread }: Address): { readonly message_thread_id?: number } {
   return thread === undefined ? {} : { message_thread_id: thread };

@@ -13,7 +13,7 @@ import { wordsOf } from "./task-text.ts";
 export interface TakeParts extends CommandParts {
   readonly store: Store;
   readonly client: TelegramClient;
-  /** Numbers of bots are parts of the ids of their messages: another bot counts anew. */
+  /** Part of each message's id: another bot counts its updates from its own start. */
   readonly bot_id: number;
   readonly allowed: Access;
   readonly strangers: Strangers;

@@ -11,7 +11,7 @@ export interface AnsweredTask {
   readonly isDirect: boolean;
 }
 
-/** So many of the last events of a task hold the reply that became its answer. */
+/** The reply that became the answer is among the last events of a task. */
 const LAST_EVENTS = 50;
 
 /** `movedAt`: when the chat got another number, and its messages with it. */

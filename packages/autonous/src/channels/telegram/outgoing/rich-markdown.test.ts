@@ -65,7 +65,7 @@ for (const { title, text, gives } of RENDERED) {
   });
 }
 
-test("text that is no Markdown stays as it is", () => {
+test("plain text stays as it is", () => {
   expect(asItIs("# a\r\n*b* `c`\t_d_\u001b[1m")).toEqual({ text: "# a\n*b* `c`\t_d_\\e[1m", entities: [] });
 });
 

@@ -16,7 +16,7 @@ export function markdownRich(given: string): RichText {
   return tokens === undefined ? asItIs(text) : tidyRich(blocksRich(tokens, { depth: 0, isQuoted: false }));
 }
 
-/** Text that is no Markdown: the output of a program, say. Hidden characters are made visible, nothing else is touched. */
+/** Text other than Markdown: the output of a program, say. Hidden characters are made visible, nothing else is touched. */
 export function asItIs(text: string): RichText {
   return plainText(makeVisibleLines(text.toWellFormed().replaceAll("\r\n", "\n")));
 }

@@ -75,7 +75,7 @@ function notSent(failure: TelegramFailure): NotSent {
   });
 }
 
-/** Longer answers are files: nobody scrolls through so many messages, and they would take as many seconds. */
+/** Longer answers are files: each message takes a second, and people do not scroll through more than twenty. */
 const MOST_TEXT = 20 * MESSAGE_LIMIT;
 
 /** An answer replies to its question. */

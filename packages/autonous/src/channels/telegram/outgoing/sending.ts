@@ -1,4 +1,4 @@
-import { laneOf } from "../address.ts";
+import { keyOf, laneOf } from "../address.ts";
 import type { Address } from "../address.ts";
 import type { TelegramClient } from "../api/client.ts";
 import type { Outgoing, OutboxRow, Store } from "../../../store/store.ts";
@@ -16,7 +16,7 @@ export interface SendParts {
   readonly moved?: Pick<MovedChats, "movedAt">;
   /** The files that are sent lie in the runs' folders. */
   readonly state_dir: string;
-  /** How long a file of so many bytes may take. */
+  /** How long a file of this size may take. */
   readonly fileMs?: (bytes: number) => number;
 }
 
@@ -70,7 +70,7 @@ export async function sendParts(messages: readonly RichText[], sending: Sending)
 
 /** In order within a chat, so there is one in the middle of being sent at most. */
 function partKey(to: Address): string {
-  return `telegram:part:${laneOf(to).slice("telegram:".length)}`;
+  return keyOf("part", to);
 }
 
 async function sentOf({ row, to, parts, memory }: Sending): Promise<Sent> {

@@ -9,6 +9,7 @@ import { farText } from "../../terminal/event-words.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { addressOf, inTopic } from "../address.ts";
 import type { Address } from "../address.ts";
+import { cut } from "./short-text.ts";
 import { elapsedText } from "./task-line.ts";
 
 export interface ProgressOptions {
@@ -259,8 +260,7 @@ function callLines({ call, callSince, far }: Shown, now: number): readonly strin
 }
 
 function short(text: string, length: number): string {
-  const visible = makeVisible(text.trim());
-  return visible.length <= length ? visible : `${visible.slice(0, length)}…`.toWellFormed();
+  return cut(makeVisible(text.trim()), length);
 }
 
 function areMessages(value: unknown): value is Readonly<Record<string, number | readonly number[]>> {

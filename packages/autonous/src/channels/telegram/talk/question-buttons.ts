@@ -80,7 +80,7 @@ export interface PressedButton {
 /** `s` alone is a button of an older version: the narrowest offer. */
 const DATA = /^([ynr]|s\d?):([\w-]{8,16}):([0-9a-f]{8}):([\w-]{1,40})$/;
 
-/** Undefined where it is no button of a question. */
+/** Undefined where it is not a button of a question. */
 export function readButton(data: string): PressedButton | undefined {
   const [, choice, nonce, digest, approval_id] = DATA.exec(data) ?? [];
   if (choice === undefined || nonce === undefined || digest === undefined || approval_id === undefined)

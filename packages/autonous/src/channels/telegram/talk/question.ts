@@ -5,6 +5,7 @@ import { wantedOf } from "../../call-words.ts";
 import { isObject } from "../../../store/kept-json.ts";
 import { requestLines, riskOf, timeLeft } from "../../terminal/request-lines.ts";
 import { buttonOffers } from "./question-buttons.ts";
+import { cut, oneLine } from "./short-text.ts";
 
 /** How much of what would run, or change, is in the question itself. The rest is in a file above it. */
 const BLOCK = { characters: 2000, lines: 80 } as const;
@@ -171,14 +172,6 @@ function joined(pieces: readonly Piece[]): Omit<Question, "whole"> {
     text += piece.text;
   }
   return { text, entities };
-}
-
-function oneLine(text: string): string {
-  return makeVisible(text.replaceAll(/\s+/g, " ").trim());
-}
-
-function cut(text: string, length: number): string {
-  return (text.length <= length ? text : `${text.slice(0, length)}…`).toWellFormed();
 }
 
 const FOR = { call: "once", run: "for the rest of the task", session: "in this chat" } as const;

@@ -8,7 +8,7 @@ import type { TelegramClient } from "../api/client.ts";
 import { fileMs } from "../api/client.ts";
 import { TelegramFailure } from "../api/failure.ts";
 import type { FailureKind } from "../api/failure.ts";
-import { inTopic, laneOf, personOf } from "../address.ts";
+import { inTopic, keyOf, laneOf, personOf } from "../address.ts";
 import type { Address } from "../address.ts";
 import { originOf } from "../origin.ts";
 import type { Pressed, Written } from "../incoming/read-update.ts";
@@ -22,6 +22,7 @@ import { makeQuestion, outcomeOf } from "./question.ts";
 import { tellPressed } from "./press.ts";
 import type { Told } from "./press.ts";
 import { Reasons } from "./reasons.ts";
+import { cut } from "./short-text.ts";
 
 export interface QuestionParts {
   readonly store: Store;
@@ -33,8 +34,8 @@ export interface QuestionParts {
   readonly onAnswer: () => void;
 }
 
-/** What an answer takes of a reason. */
-const MOST_REASON = 2000;
+/** What an answer takes of a reason is one more: the sign that there was more has to fit. */
+const MOST_REASON = 1999;
 const NOT_YOURS = "Only the person who gave the task can answer";
 
 /** Requests for approval as messages with buttons: asked, answered, and changed to what became of them. */
@@ -107,7 +108,7 @@ export class Questions {
       return true;
     }
     await this.#reasons.take(written, approval_id);
-    const reason = cutReason(written.text);
+    const reason = cut(written.text, MOST_REASON);
     const answer = { answer: "deny", reason, by: personOf(written.user), via: "telegram" } as const;
     const taken = await store.approvals.answer(approval_id, answer);
     if (taken?.won === true) {
@@ -193,7 +194,7 @@ export class Questions {
   async #outcomeOf(approval: Approval): Promise<string> {
     const task = await this.#taskOf(approval.request);
     const name = task === undefined ? undefined : originOf(task)?.name;
-    const giver = `telegram:${task?.user}`;
+    const giver = personOf(Number(task?.user));
     return outcomeOf(approval, (by) => (by === giver ? (name ?? by) : by)) ?? "";
   }
 
@@ -230,7 +231,7 @@ export class Questions {
   /** However often the question itself has to be tried. In order within a chat, so one has to be remembered for each. */
   async #sendWholeOnce({ approval_id }: ApprovalRequest, whole: string, to: Address): Promise<void> {
     const { client, store } = this.#parts;
-    const key = `telegram:whole:${laneOf(to).slice("telegram:".length)}`;
+    const key = keyOf("whole", to);
     if ((this.#whole.get(key) ?? (await store.kv.get(key))) === approval_id) return;
     const bytes = Buffer.from(whole);
     const file = new InputFile(bytes, `${approval_id}.txt`);
@@ -240,10 +241,6 @@ export class Questions {
     this.#whole.set(key, approval_id);
     await store.kv.set(key, approval_id);
   }
-}
-
-function cutReason(text: string): string {
-  return text.length <= MOST_REASON ? text : `${text.slice(0, MOST_REASON - 1)}…`.toWellFormed();
 }
 
 function receiptFor(message_id: number, nonce: string): string {

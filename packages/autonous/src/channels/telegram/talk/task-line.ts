@@ -1,7 +1,7 @@
-import { makeVisible } from "@autonous/runtime";
 import type { Task } from "../../../store/store.ts";
 import { isOver } from "../../../store/task-states.ts";
 import type { TaskState } from "../../../store/task-states.ts";
+import { cut, oneLine } from "./short-text.ts";
 
 const TEXT_LENGTH = 60;
 /** The end of an id tells it from the others of a chat. */
@@ -16,17 +16,17 @@ const WORDS: Readonly<Partial<Record<TaskState, string>>> = {
 
 /** A task on one line: id, state, text, and why it failed. */
 export function taskLine({ task_id, state, text, error }: Task): string {
-  const why = isOver(state) && error !== null ? ` (${oneLine(error)})` : "";
-  return `${shortId(task_id)} · ${WORDS[state] ?? state} · ${oneLine(text)}${why}`;
+  const why = isOver(state) && error !== null ? ` (${briefText(error)})` : "";
+  return `${shortId(task_id)} · ${WORDS[state] ?? state} · ${briefText(text)}${why}`;
 }
 
 export function shortId(task_id: string): string {
   return task_id.slice(-SHORT_ID);
 }
 
-export function oneLine(text: string): string {
-  const line = makeVisible(text.replaceAll(/\s+/g, " ").trim());
-  return line.length <= TEXT_LENGTH ? line : `${line.slice(0, TEXT_LENGTH).toWellFormed()}…`;
+/** The beginning of a task's text or error, enough to recognise it. */
+export function briefText(text: string): string {
+  return cut(oneLine(text), TEXT_LENGTH);
 }
 
 /** `12 s`, `1 min 12 s`, `2 h 5 min`. */

@@ -15,7 +15,7 @@ import { sendPart } from "../outgoing/show.ts";
 import { chosenTask, noSuchTask } from "./chosen-task.ts";
 import { tellPressed } from "./press.ts";
 import type { Told } from "./press.ts";
-import { countOf, oneLine, shortId, taskLine } from "./task-line.ts";
+import { briefText, countOf, shortId, taskLine } from "./task-line.ts";
 
 export interface UndoParts {
   readonly store: Store;
@@ -147,7 +147,7 @@ export class Undos {
 }
 
 function previewText(task: Task, planned: readonly FileDiff[]): { text: string; entities: MessageEntity[] } {
-  const head = `Undo task ${shortId(task.task_id)} (${oneLine(task.text)})? This would change ${countOf(planned.length, "file")}:`;
+  const head = `Undo task ${shortId(task.task_id)} (${briefText(task.text)})? This would change ${countOf(planned.length, "file")}:`;
   const names = planned.slice(0, MOST_NAMED).map(({ path }) => `- ${makeVisible(path)}`);
   const more = planned.length > MOST_NAMED ? [`… and ${planned.length - MOST_NAMED} more`] : [];
   const top = [head, ...names, ...more].join("\n").slice(0, 1200).toWellFormed();
