@@ -182,3 +182,18 @@ test("a script of one's own skill works in the workspace, and what it makes ther
   expect((await runtime.undo(artifacts.undo_id ?? "")).error).toBeNull();
   await expect(read("root/made.txt")).rejects.toThrow(/ENOENT/);
 });
+
+test("a SKILL.md that links to some file does not open the folder of that file, whatever its name", async () => {
+  const documents = join(HOME, "Documents");
+  const skill = join(HOME, ".claude/skills/Documents");
+  for (const folder of [documents, skill]) await mkdir(folder, { recursive: true });
+  onTestFinished(async () => await rm(documents, { recursive: true, force: true }));
+  await writeFile(join(documents, "post.md"), "---\nname: Documents\ndescription: x\n---\nA post\n");
+  await writeFile(join(documents, "letter.txt"), "CANARY");
+  await symlink(join(documents, "post.md"), join(skill, "SKILL.md"));
+  await symlink(join(documents, "letter.txt"), join(skill, "letter.txt"));
+  const { call } = await withOwn();
+
+  expect(JSON.stringify(await call("read_skill", { name: "documents", path: "letter.txt" }))).not.toContain("CANARY");
+  expect(JSON.stringify(await call("read", { path: join(skill, "letter.txt") }))).not.toContain("CANARY");
+});

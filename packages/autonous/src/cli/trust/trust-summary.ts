@@ -107,7 +107,7 @@ function lineCounts(diff: string): string {
 
 /** Undefined: an older version did not keep them. Null: it does not restrict. */
 function toolsChange(before: readonly string[] | null | undefined, now: readonly string[] | null): readonly string[] {
-  if (before === undefined || String(before) === String(now)) return [];
+  if (before === undefined || JSON.stringify(before) === JSON.stringify(now)) return [];
   const words = (tools: readonly string[] | null): string =>
     tools === null ? "no restriction" : tools.join(", ") || "no tools";
   return [`    allowed-tools: was ${words(before)}; now ${words(now)}`];

@@ -133,7 +133,8 @@ async function readFiles({ paths, links, left_out }: Omit<Listed, "problem">, op
 function judgeFiles({ name, source, place, real: top, judge }: SkillFolder, skill_md: string): Judge {
   if (source === "project") return judge; // it stays inside the roots, which tools read anyway
   const beside = dirname(skill_md);
-  const folders = [top, place, ...(basename(beside) === name ? [beside] : [])];
+  const isSkill = basename(beside) === name && basename(skill_md).toLowerCase() === "skill.md";
+  const folders = [top, place, ...(isSkill ? [beside] : [])];
   return (real) => {
     const isIn = real === skill_md || folders.some((folder) => isInside(folder, real));
     return judge(real) ?? (isIn ? undefined : "it leads outside the folder of skills");
