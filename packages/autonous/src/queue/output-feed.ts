@@ -16,6 +16,8 @@ export class OutputFeed {
 
 const EVERY_MS = 1000;
 const MOST_CHARACTERS = 300;
+/** More than any secret has, so that one is seen in full. */
+const KEPT_CHARACTERS = 20_000;
 
 interface Tail {
   /** The end of what was printed. */
@@ -23,32 +25,44 @@ interface Tail {
   timer: NodeJS.Timeout | undefined;
 }
 
+interface TailsOptions {
+  readonly tell: (output: Omit<OutputLine, "task_id">) => void;
+  readonly redact: (text: string) => string;
+  readonly everyMs?: number;
+}
+
 /** The last lines of the calls of one task, each at most once a second, however much they print. */
 export class OutputTails {
-  readonly #tell: (output: Omit<OutputLine, "task_id">) => void;
-  readonly #everyMs: number;
+  readonly #options: Required<TailsOptions>;
   readonly #tails = new Map<string, Tail>();
 
-  constructor(tell: (output: Omit<OutputLine, "task_id">) => void, everyMs = EVERY_MS) {
-    this.#tell = tell;
-    this.#everyMs = everyMs;
+  constructor(options: TailsOptions) {
+    this.#options = { everyMs: EVERY_MS, ...options };
   }
 
   push({ tool_call_id, detail, output }: Progress): void {
     if (output === undefined) return; // how far a call is, which is on record
     const tail = this.#tails.get(tool_call_id) ?? { text: "", timer: undefined };
     this.#tails.set(tool_call_id, tail);
-    tail.text = `${tail.text}${detail}`.slice(-2 * MOST_CHARACTERS);
+    tail.text = lastOf(`${tail.text}${detail}`);
     tail.timer ??= setTimeout(() => {
       tail.timer = undefined;
-      const line = lastLine(tail.text);
-      if (line !== "") this.#tell({ tool_call_id, line });
-    }, this.#everyMs).unref();
+      // Each part was redacted by itself; a secret that was printed in two is complete only here.
+      const line = lastLine(this.#options.redact(tail.text));
+      if (line !== "") this.#options.tell({ tool_call_id, line });
+    }, this.#options.everyMs).unref();
   }
 
   close(): void {
     for (const { timer } of this.#tails.values()) clearTimeout(timer);
   }
+}
+
+/** Cut at a blank where there is one: the second half of a secret is not recognised. */
+function lastOf(text: string): string {
+  if (text.length <= KEPT_CHARACTERS) return text;
+  const kept = text.slice(-KEPT_CHARACTERS);
+  return kept.slice(Math.max(0, kept.search(/\s/)));
 }
 
 /** A line that is redrawn in place, such as a bar, counts as it is now. */

@@ -73,7 +73,10 @@ async function askAgent(lease: Lease, options: Asking): Promise<AgentOutcome> {
   const { store, provider, limits, clock, received, signal } = options;
   const { task } = lease;
   const runtime = await options.openRuntime(lease);
-  const tails = new OutputTails((output) => options.onOutput?.({ task_id: task.task_id, ...output }));
+  const tails = new OutputTails({
+    tell: (output) => options.onOutput?.({ task_id: task.task_id, ...output }),
+    redact: (text) => runtime.redact(text).text,
+  });
   try {
     const asking = await options.readAsking?.();
     if (task.skill !== null) await runtime.useSkill(task.skill, { task_id: task.task_id });
