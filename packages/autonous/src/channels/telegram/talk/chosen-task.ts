@@ -3,6 +3,7 @@ import type { Store, Task } from "../../../store/store.ts";
 import type { TaskState } from "../../../store/task-states.ts";
 import { laneOf } from "../address.ts";
 import type { Written } from "../incoming/read-update.ts";
+import { TakenUpdates } from "./taken-updates.ts";
 import { SHORT_ID } from "./task-line.ts";
 
 /** States in which a worker has the task, or it waits for a person. */
@@ -40,13 +41,13 @@ export async function chosenTask(
   { written, rest, store }: Choosing,
   byDefault: (lane: string) => Promise<Task | undefined>,
 ): Promise<Task | undefined> {
-  const { kv } = store;
   const lane = laneOf(written);
   if (rest !== "") return await namedTask(rest, lane, store);
-  const before = /^(\d+) (\S+)$/.exec((await kv.get(CHOSEN)) ?? "");
-  if (before !== null && Number(before[1]) === written.update_id) return await namedTask(before[2] ?? "", lane, store);
+  const taken = new TakenUpdates(store, CHOSEN);
+  const before = await taken.find(written.update_id);
+  if (before !== undefined) return await namedTask(before, lane, store);
   const task = await byDefault(lane);
-  if (task !== undefined) await kv.set(CHOSEN, `${written.update_id} ${task.task_id}`);
+  if (task !== undefined) await taken.keep(written.update_id, task.task_id);
   return task;
 }
 

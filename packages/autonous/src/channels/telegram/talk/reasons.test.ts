@@ -7,6 +7,7 @@ import { TelegramClient } from "../api/client.ts";
 import { RateLimit } from "../api/rate-limit.ts";
 import type { Written } from "../incoming/read-update.ts";
 import { Questions } from "./questions.ts";
+import { Reasons } from "./reasons.ts";
 
 const BOB = 77;
 
@@ -148,6 +149,8 @@ test("a reason that comes again after a crash is neither taken twice nor a task;
   expect((await answerOf(place, request))?.reason).toBe(`${"x".repeat(1999)}…`);
   expect(await new Questions(parts).reply(written)).toBe(true);
   expect(await new Questions(parts).reply({ ...written, update_id: 10 })).toBe(false);
+  await new Reasons(parts).take({ ...written, update_id: 11 }, "another request");
+  expect(await new Questions(parts).reply(written)).toBe(true); // all of the last batch comes again
   await client.close(1000);
 });
 

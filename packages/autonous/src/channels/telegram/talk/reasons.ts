@@ -5,6 +5,7 @@ import { addressIn, laneOf } from "../address.ts";
 import type { Address } from "../address.ts";
 import type { Written } from "../incoming/read-update.ts";
 import { sendPart } from "../outgoing/show.ts";
+import { TakenUpdates } from "./taken-updates.ts";
 
 /** A person who pressed "Deny with a reason…" and has not written it yet. */
 interface Awaited extends Address {
@@ -36,10 +37,12 @@ const PROMPT = "What is the reason? Reply to this message: the agent gets your w
 /** Reasons for a no that people write: asked for, and recognised by the message that they reply to. */
 export class Reasons {
   readonly #parts: ReasonParts;
+  readonly #taken: TakenUpdates;
   #known: readonly Awaited[] | undefined;
 
   constructor(parts: ReasonParts) {
     this.#parts = parts;
+    this.#taken = new TakenUpdates(parts.store, TAKEN);
   }
 
   /** Asks for the reason. That it is asked for is on record before anything is sent. */
@@ -77,12 +80,11 @@ export class Reasons {
    * was a reason may not become a task.
    */
   async taken({ update_id }: Written): Promise<string | undefined> {
-    const [, id, approval_id] = /^(\d+) (\S+)$/.exec((await this.#parts.store.kv.get(TAKEN)) ?? "") ?? [];
-    return Number(id) === update_id ? approval_id : undefined;
+    return await this.#taken.find(update_id);
   }
 
   async take({ update_id }: Written, approval_id: string): Promise<void> {
-    await this.#parts.store.kv.set(TAKEN, `${update_id} ${approval_id}`);
+    await this.#taken.keep(update_id, approval_id);
   }
 
   /** Removes the prompts of requests that are no longer open. */
