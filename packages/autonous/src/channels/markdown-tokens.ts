@@ -2,7 +2,8 @@ import { Lexer } from "marked";
 import type { Token } from "marked";
 
 /**
- * What emphasis costs to read grows with the square of a block: marks of emphasis times characters. No block that a
+ * What emphasis costs to read grows with the square of a block: marks of emphasis times characters. So do words that may
+ * be addresses of mail. No block that a
  * person or a model writes comes near these; what is beyond them is shown as it is.
  */
 const BLOCK_COST = 4_000_000;
@@ -31,13 +32,19 @@ export function readMarkdown(text: string): readonly Token[] | undefined {
 function readInline(lexer: Lexer): void {
   let spent = 0;
   for (const { src, tokens } of lexer.inlineQueue) {
-    const cost = src.length * (src.match(/[*_~]/g)?.length ?? 0);
+    const cost = src.length * (src.match(/[*_~]/g)?.length ?? 0) + addressCost(src);
     const isCheap = cost <= BLOCK_COST && spent + cost <= TEXT_COST;
     if (isCheap) spent += cost;
     if (isCheap) lexer.inlineTokens(src, tokens);
     else tokens.push({ type: "text", raw: src, text: src });
   }
   lexer.inlineQueue = [];
+}
+
+/** Where an address of mail may begin is looked for at each character of a word: the square of its length. */
+function addressCost(src: string): number {
+  if (!src.includes("@")) return 0;
+  return (src.match(/[\w.+-]{1000,}/g) ?? []).reduce((sum, { length }) => sum + length * length, 0);
 }
 
 function withoutBlanks(text: string): string {

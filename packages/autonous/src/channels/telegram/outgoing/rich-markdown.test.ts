@@ -167,3 +167,12 @@ for (const { title, text } of ENDLESS) {
     for (const part of parts) checkEntities(part.text, part.entities);
   });
 }
+
+// Each took seconds, in which the service did nothing else.
+test.each([
+  "a.".repeat(40_000) + "@",
+  `${" ".repeat(80_000)}a`,
+  `\`\`\`\n${"\n".repeat(40_000)}${" ".repeat(40_000)}x`,
+])("a long text without words loses nothing (%#)", (text) => {
+  expect(markdownRich(text).text.trim()).toBe(text.replace("```", "").trim());
+});

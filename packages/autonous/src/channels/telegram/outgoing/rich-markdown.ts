@@ -78,7 +78,7 @@ const LANGUAGE = /^[\w+#.-]{1,40}(?=\s|$)/;
 function codeRich({ text, lang = "" }: Tokens.Code): RichText {
   const [language = ""] = LANGUAGE.exec(lang) ?? [];
   const rest = makeVisibleLines(lang.slice(language.length).trim());
-  const code = asItIs(text.replaceAll(/^\n+|\s+$/g, ""));
+  const code = asItIs(text.trimEnd().replace(/^\n+/, ""));
   if (code.text === "") return asItIs(lang.trim());
   const block = markAll(code, { type: "pre", ...(language === "" ? {} : { language }) });
   return rest === "" ? block : joinRich([plainText(rest), block], "\n");
