@@ -117,7 +117,7 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
     followEvents(stopped.signal, { store, bell, progress, questions, queued, log }),
   ];
   return {
-    commander: createCommander({ store, client, moved, questions, state_dir: options.state_dir }),
+    commander: createCommander({ store, client, moved, questions, redact, state_dir: options.state_dir }),
     async close() {
       stopped.abort();
       bell.ring();

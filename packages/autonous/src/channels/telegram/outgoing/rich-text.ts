@@ -28,6 +28,16 @@ export function joinRich(parts: readonly RichText[], between = ""): RichText {
   return { text: texts.join(between), entities };
 }
 
+/**
+ * Without secrets that were not seen before the marks of Markdown were removed (`ghp_**a1**B2`, `ghp\\_a1B2`). Where there
+ * is one, the text has no formatting: its places mean other characters then.
+ */
+export function redactRich({ text, entities }: RichText, redact: (text: string) => string): RichText {
+  const redacted = redact(text);
+  if (redacted !== text) return plainText(redacted);
+  return { text, entities: entities.filter((each) => each.type !== "text_link" || redact(each.url) === each.url) };
+}
+
 /** All of it bold, code, a link … */
 export function markAll({ text, entities }: RichText, mark: Mark): RichText {
   return { text, entities: [{ ...mark, offset: 0, length: text.length }, ...entities] };

@@ -9,7 +9,7 @@ import { inTopic } from "../address.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { TelegramFailure } from "../api/failure.ts";
 import { asItIs, markdownRich } from "./rich-markdown.ts";
-import { joinRich, plainText } from "./rich-text.ts";
+import { joinRich, plainText, redactRich } from "./rich-text.ts";
 import type { RichText } from "./rich-text.ts";
 import { optionsOf, sendParts } from "./sending.ts";
 import type { Receipt, Sending } from "./sending.ts";
@@ -109,8 +109,8 @@ function sendingFile(
     );
 }
 
-function captionOf({ content: { caption = "" }, task }: FileSending): RichText {
-  return (task.isDirect ? asItIs : markdownRich)(caption);
+function captionOf({ content: { caption = "" }, task, parts }: FileSending): RichText {
+  return redactRich((task.isDirect ? asItIs : markdownRich)(caption), parts.redact);
 }
 
 async function insteadOf(sending: FileSending, why: string): Promise<Receipt> {

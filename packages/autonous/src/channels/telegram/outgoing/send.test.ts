@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { REDACTION_MARKER } from "@autonous/runtime";
 import { expect, test } from "vitest";
 import { ADA, scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
 import type { Place } from "../../../../../../test/support/telegram-channel.ts";
@@ -178,7 +179,7 @@ test("a file that takes too long again and again is told of instead, and what fo
   const client = clientOf(place);
   const common = { store, client, allowed: new Set<number>(), clock: Date.now };
   const questions = new Questions({ ...common, onTask: () => undefined, onAnswer: () => undefined });
-  const commander = createCommander({ store, client, questions, state_dir, fileMs: () => 400 });
+  const commander = createCommander({ store, client, questions, redact: (text) => text, state_dir, fileMs: () => 400 });
   mkdirSync(join(state_dir, "runs/run_1"), { recursive: true });
   writeFileSync(join(state_dir, "runs/run_1/a.txt"), "content");
   const file = {
@@ -259,4 +260,26 @@ test("what is answered while Telegram is away goes out in order when it is back"
   await place.telegram.recover();
   await place.telegram.until(() => place.telegram.answers().length === 3, "the answers");
   expect(said(place)).toEqual(["first", "second", "third"]);
+});
+
+const MARKED = [`ghp\\_${"a1B2".repeat(9)}`, `**ghp_a1B2**${"a1B2".repeat(8)}`, `~~ghp_a1B2~~${"a1B2".repeat(8)}`];
+
+test.each(MARKED)("a secret that is complete only without Markdown's marks is redacted: %s", async (marked) => {
+  const place = await scratchPlace();
+  await place.open();
+  place.telegram.say({ text: "show it" });
+  await place.answer(`key ${marked}`, "fake");
+  const { text } = await place.telegram.until(() => place.telegram.answers()[0], "the answer");
+  expect(text).toBe(`key ${REDACTION_MARKER}`);
+});
+
+test("a link whose address is a secret without Markdown's marks is shown without the address", async () => {
+  const place = await scratchPlace();
+  await place.open();
+  const secret = `ghp_${"a1B2".repeat(9)}`;
+  place.telegram.say({ text: "show it" });
+  await place.answer(`**see** [a link](https://b.example/${secret.replace("_", "\\_")})`, "fake");
+  const { text, entities } = await place.telegram.until(() => place.telegram.answers()[0], "the answer");
+  expect(text).toBe("see a link");
+  expect(entities).toEqual([{ type: "bold", offset: 0, length: 3 }]);
 });

@@ -6,7 +6,7 @@ import { TelegramFailure } from "../api/failure.ts";
 import { addressOf } from "../address.ts";
 import { answeredTask } from "./answered-task.ts";
 import { asItIs, markdownRich } from "./rich-markdown.ts";
-import { joinRich } from "./rich-text.ts";
+import { joinRich, redactRich } from "./rich-text.ts";
 import { sendAsFile, sendFile } from "./send-file.ts";
 import { sendParts } from "./sending.ts";
 import type { Memory, Receipt, Sending, SendParts } from "./sending.ts";
@@ -80,10 +80,11 @@ const MOST_TEXT = 20 * MESSAGE_LIMIT;
 
 /** An answer replies to its question. */
 async function sendText(sending: Sending<Extract<Outgoing, { kind: "text" }>>): Promise<Receipt> {
-  const { content, task } = sending;
+  const { content, task, parts } = sending;
   const answer = { ...sending, isReply: true };
   if (content.text.length > MOST_TEXT) return await sendAsFile(answer, content.text);
-  return await sendParts(splitText((task.isMarkdown ? markdownRich : asItIs)(content.text)), answer);
+  const rich = (task.isMarkdown ? markdownRich : asItIs)(content.text);
+  return await sendParts(splitText(redactRich(rich, parts.redact)), answer);
 }
 
 /** In a group several people may have asked; in private it is plain whose task it is about. */
@@ -94,7 +95,8 @@ function isInGroup({ to }: Sending): boolean {
 /** Silent unless something is wrong: the answer is what a person is called for. */
 async function sendShown(sending: Sending<ShownMessage>): Promise<Receipt> {
   const shown = [sending.content, ...sending.joined.map(({ content }) => content).filter(isShown)];
-  return await sendParts(splitText(joinRich(shown.map(shownText), BETWEEN)), {
+  const rich = redactRich(joinRich(shown.map(shownText), BETWEEN), sending.parts.redact);
+  return await sendParts(splitText(rich), {
     ...sending,
     isReply: isInGroup(sending),
     silent: !shown.some(({ level }) => LOUD.has(level)),

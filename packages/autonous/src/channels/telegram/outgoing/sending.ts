@@ -14,6 +14,7 @@ export interface SendParts {
   readonly client: TelegramClient;
   readonly questions: Questions;
   readonly moved?: Pick<MovedChats, "movedAt">;
+  readonly redact: (text: string) => string;
   /** The files that are sent lie in the runs' folders. */
   readonly state_dir: string;
   /** How long a file of this size may take. */
