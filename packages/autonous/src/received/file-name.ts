@@ -7,13 +7,13 @@ const MOST_EXTENSION_BYTES = 20;
 
 /**
  * A name that others chose, as one that can be made in a folder: not a path, nothing that is invisible or turns the
- * direction of text, nothing that a shell or another system takes for something else. The extension stays.
+ * direction of text, no sign by which a shell runs or replaces something. Parentheses stay: browsers number files by them.
  */
 export function safeFileName(name: string, fallback: string): string {
   const last = name.toWellFormed().normalize("NFC").split(/[/\\]/).at(-1) ?? "";
   const plain = last
     .replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "")
-    .replaceAll(/[<>:"|?*`$]/g, "_")
+    .replaceAll(/[<>:"'|?*`$;&!#~^{}]/g, "_")
     .replaceAll(/\s+/g, " ")
     .replace(/^[\s-]+/, "")
     .replace(/[\s.]+$/, "");
