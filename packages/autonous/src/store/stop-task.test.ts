@@ -99,7 +99,10 @@ for (const kind of STORE_KINDS) {
       await store.tasks.cancel(lease.task.task_id, "ada");
       await store.inbox.releaseWorker("w");
       expect(await store.inbox.claim("w2", 1)).toEqual([]);
-      expect(await store.tasks.get(lease.task.task_id)).toMatchObject({ task: { state: "cancelled" } });
+      expect(await store.tasks.get(lease.task.task_id)).toMatchObject({
+        task: { state: "cancelled" },
+        reply: "Stopped. Files may have changed.",
+      });
       expect(await lastEvent(store, lease.task.task_id)).toMatchObject({
         type: "task.cancelled",
         payload: { by: "ada" },

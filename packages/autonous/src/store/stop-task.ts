@@ -35,6 +35,9 @@ export async function cancelTask(queries: Queries, { task_id, by, now }: Asked):
   return { outcome: "done", task: await again(queries, task) };
 }
 
+/** What the person is told where the worker was lost before it could list the changed files. */
+export const STOPPED = "Stopped. Files may have changed.";
+
 /** Ends a task that was to be stopped and that nobody goes on with. What a person was asked for it is asked no more. */
 export async function endStopped(
   queries: Queries,

@@ -3,7 +3,7 @@ import type { Queries } from "./database.ts";
 import { endTask, requireMove } from "./end-task.ts";
 import { firstReady, leaseLane, restLane } from "./lanes.ts";
 import type { Lease, LeaseKey, Task } from "./store.ts";
-import { endStopped } from "./stop-task.ts";
+import { endStopped, STOPPED } from "./stop-task.ts";
 import { dueAt, headOf } from "./find-task.ts";
 import { waitsForAnswer } from "./waiting.ts";
 
@@ -39,7 +39,8 @@ async function takeHead(queries: Queries, lane: LeaseKey, taker: Taker): Promise
       return undefined;
     }
     if (head.cancel_by !== null) {
-      await endStopped(queries, head, { by: head.cancel_by, now: taker.now });
+      // Its worker was lost before it could end it; whoever asked was told only that it is being stopped.
+      await endStopped(queries, head, { by: head.cancel_by, reply: STOPPED, token: lane.token, now: taker.now });
       continue;
     }
     if (await waitsForAnswer(queries, head)) {
