@@ -27,7 +27,7 @@ export interface GatherOptions {
 /** Parts of an album come with one update after the other, those of a text as fast as the app sends them. */
 const QUIET_MS = 1000;
 /** Between two parts of a text, by Telegram's clock, which counts whole seconds. */
-const PART_MS = 3000;
+export const PART_MS = 3000;
 /** Tasks of the chat that a part is looked for in: others may write in between. */
 const LOOKED_AT = 5;
 const MOST_PARTS = 50;
@@ -127,10 +127,15 @@ function redactedWords({ text, own }: TaskWords, redact: (text: string) => strin
   return { text: `${words}${text.slice(own)}`, own: words.length };
 }
 
+/** A command of the channel, and nothing else: not the rest of a text that happens to begin like one. */
+export function isOwnCommand(text: string): boolean {
+  const [, command] = /^\/(\w+)(?:\s+\S{1,64})?$/.exec(text) ?? [];
+  return command !== undefined && isCommand(command);
+}
+
 /** Words, and nothing that a person does on purpose: a command of ours is obeyed. */
 function mayContinue({ text, files, unread, quotations }: Written): boolean {
-  const [, command] = /^\/(\w+)(?:\s+\S{1,64})?$/.exec(text) ?? [];
-  if (command !== undefined && isCommand(command)) return false;
+  if (isOwnCommand(text)) return false;
   return text !== "" && files === undefined && unread === undefined && quotations === undefined;
 }
 

@@ -99,10 +99,10 @@ export class Questions {
   async reply(written: Written): Promise<boolean> {
     const { store, onTask, onAnswer } = this.#parts;
     const approval_id = (await this.#reasons.taken(written)) ?? (await this.#questionOf(written));
-    if (approval_id === undefined) return false;
+    if (approval_id === undefined) return await this.#reasons.continues(written);
     const approval = await store.approvals.get(approval_id);
     if (approval === undefined || (approval.state !== "pending" && (await this.#reasons.taken(written)) === undefined))
-      return false;
+      return await this.#reasons.continues(written);
     if (!(await this.#mayAnswer(written.user, approval.request))) {
       tellQuietly(this.#parts.client, written, `${NOT_YOURS}.`);
       return true;
@@ -113,7 +113,13 @@ export class Questions {
     const taken = await store.approvals.answer(approval_id, answer);
     if (taken?.won === true) {
       onTask();
-      tellQuietly(this.#parts.client, written, "Denied. The agent gets your reason.");
+      tellQuietly(
+        this.#parts.client,
+        written,
+        written.text.length <= MOST_REASON
+          ? "Denied. The agent gets your reason."
+          : `Denied. The agent gets the first ${MOST_REASON} characters of your reason.`,
+      );
     }
     onAnswer();
     return true;

@@ -60,8 +60,29 @@ for (const { title, text, reason } of REASONS) {
       () => telegram.answers().find((each) => each.text.startsWith("Denied.")),
       "a line",
     );
-    expect([said.text, said.is_silent]).toEqual(["Denied. The agent gets your reason.", true]);
+    const gets = text.length > 2000 ? "the first 2000 characters of your reason" : "your reason";
+    expect([said.text, said.is_silent]).toEqual([`Denied. The agent gets ${gets}.`, true]);
     expect(await place.tasks()).toHaveLength(1);
+  });
+}
+
+for (const isReply of [false, true]) {
+  test(`a reason that the app split makes no task of its rest, where each part ${isReply ? "replies" : "stands alone"}`, async () => {
+    const place = await scratchPlace();
+    await place.open();
+    const { telegram } = place;
+    const { request, message_id } = await ask(place);
+    const date = Math.floor(Date.now() / 1000);
+    telegram.say({ text: "why ".repeat(1000).trim(), reply_to: message_id, date });
+    const rest = { date: date + 1, ...(isReply ? { reply_to: message_id } : {}) };
+    telegram.say({ text: "and ".repeat(1000).trim(), ...rest });
+    telegram.say({ text: "that is all", ...rest });
+    telegram.say({ text: "/status", date: date + 1 });
+    telegram.say({ text: "a task of its own", date: date + 2 });
+    await place.until(async () => (await place.tasks()).length > 1);
+    expect((await answerOf(place, request))?.reason).toMatch(/^why [^]*…$/);
+    expect((await place.tasks()).map(({ text }) => text).toSorted()).toEqual(["a task of its own", "do it"]);
+    await telegram.until(() => telegram.answers().some(({ text }) => /running/.test(text)), "the status");
   });
 }
 

@@ -3,6 +3,7 @@ import type { Store } from "../../../store/store.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { addressIn, laneOf } from "../address.ts";
 import type { Address } from "../address.ts";
+import { isOwnCommand, PART_MS } from "../incoming/gather.ts";
 import type { Written } from "../incoming/read-update.ts";
 import { sendPart } from "../outgoing/show.ts";
 import { TakenUpdates } from "./taken-updates.ts";
@@ -13,6 +14,17 @@ interface Awaited extends Address {
   readonly user: number;
   /** The message that asks for the reason. Null until it is sent and on record. */
   readonly message_id: number | null;
+}
+
+/** The reason that was taken last: more of it may follow. */
+interface Taken {
+  readonly approval_id: string;
+  readonly lane: string;
+  readonly user: number;
+  /** Of the last part. */
+  readonly sent_at: number;
+  readonly long: number | undefined;
+  readonly reply_to: number | undefined;
 }
 
 export interface ReasonParts {
@@ -30,6 +42,7 @@ interface Asking extends Address {
 
 const KEPT = "telegram:reasons";
 const TAKEN = "telegram:reason-taken";
+const LAST = "telegram:reason-last";
 /** More people than answer at a time. */
 const MOST_AWAITED = 100;
 const PROMPT = "What is the reason? Reply to this message: the agent gets your words, and the call is denied.";
@@ -83,8 +96,30 @@ export class Reasons {
     return await this.#taken.find(update_id);
   }
 
-  async take({ update_id }: Written, approval_id: string): Promise<void> {
+  async take({ update_id, user, sent_at, long, reply_to, ...address }: Written, approval_id: string): Promise<void> {
     await this.#taken.keep(update_id, approval_id);
+    await this.#keepLast({ approval_id, lane: laneOf(address), user, sent_at, long, reply_to });
+  }
+
+  /**
+   * Whether this is a further part of a reason that the app split. The first part is longer than what an answer takes of
+   * a reason, so nothing of it is lost to the agent; it may not become a task.
+   */
+  async continues(written: Written): Promise<boolean> {
+    const text = await this.#parts.store.kv.get(LAST);
+    const last = text === undefined ? undefined : parseKept(text, isTaken);
+    if (last?.long === undefined || last.lane !== laneOf(written) || last.user !== written.user) return false;
+    const { update_id, sent_at, long, reply_to, files, unread } = written;
+    if (unread !== undefined || files?.some(({ from }) => from === undefined) === true) return false;
+    if (reply_to !== undefined && reply_to !== last.reply_to) return false; // some apps make a reply of each part
+    if (Math.abs(sent_at - last.sent_at) > PART_MS || isOwnCommand(written.text)) return false;
+    await this.#taken.keep(update_id, last.approval_id);
+    await this.#keepLast({ ...last, sent_at, long });
+    return true;
+  }
+
+  async #keepLast(last: Taken): Promise<void> {
+    await this.#parts.store.kv.set(LAST, JSON.stringify(last));
   }
 
   /** Removes the prompts of requests that are no longer open. */
@@ -123,6 +158,10 @@ export class Reasons {
     this.#known = awaited;
     await this.#parts.store.kv.set(KEPT, JSON.stringify(awaited));
   }
+}
+
+function isTaken(value: unknown): value is Taken {
+  return isObject(value) && typeof value["approval_id"] === "string" && Number.isSafeInteger(value["sent_at"]);
 }
 
 function areAwaited(value: unknown): value is readonly Awaited[] {
