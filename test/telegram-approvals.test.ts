@@ -229,7 +229,10 @@ test.concurrent("a question whose receipt got lost is asked again, and only the 
   onTestFinished,
 }) => {
   const place = scratchPlace(onTestFinished);
-  const telegram = await openTelegram(place, { faults: [{ kind: "reset_after", method: "sendMessage" }] });
+  const telegram = await openTelegram(place, {
+    // By its words: on a slow machine the progress message goes out first.
+    faults: [{ kind: "reset_after", method: "sendMessage", text: "The agent wants to" }],
+  });
   await startBot(place, telegram);
   telegram.say({ text: DELETE });
   const lost = await questionIn(telegram);

@@ -30,6 +30,8 @@ export interface FaultInput {
   readonly method?: string;
   /** Only what goes to this chat. */
   readonly chat?: number;
+  /** Only what has these words in its text. */
+  readonly text?: string;
   /** How often: 1, or for ever until faults are cleared. */
   readonly times?: number | "always";
   readonly retry_after_s?: number;
@@ -41,18 +43,24 @@ const NUMBERS = ["chat", "retry_after_s", "ms"] as const;
 /** Takes what came from outside too, and says what is wrong with it. */
 export function checkFault(given: unknown): FaultInput {
   const fault = (typeof given === "object" && given !== null ? given : {}) as Readonly<Record<string, unknown>>;
-  const { kind, method, times } = fault;
+  const { kind, method, text, times } = fault;
   if (!FAULT_KINDS.some((each) => each === kind))
     throw badRequest(`there is no fault "${String(kind)}": it is one of ${FAULT_KINDS.join(", ")}`);
   if (method !== undefined && typeof method !== "string") throw badRequest("the method of a fault is its name");
+  if (text !== undefined && typeof text !== "string") throw badRequest("the text of a fault is a part of what is sent");
   const isOften = times === undefined || times === "always" || (Number.isSafeInteger(times) && Number(times) > 0);
   if (!isOften) throw badRequest('the times of a fault are a number from 1, or "always"');
   for (const name of NUMBERS)
     if (fault[name] !== undefined && typeof fault[name] !== "number")
       throw badRequest(`the ${name} of a fault is a number`);
-  const unknown = Object.keys(fault).find((name) => !["kind", "method", "times", ...NUMBERS].includes(name));
+  const unknown = Object.keys(fault).find((name) => !["kind", "method", "text", "times", ...NUMBERS].includes(name));
   if (unknown !== undefined) throw badRequest(`a fault has no "${unknown}"`);
   return fault as unknown as FaultInput;
+}
+
+interface Befallen {
+  readonly chat?: number | undefined;
+  readonly text?: string;
 }
 
 /** Each befalls as often as it says; those given first go first. */
@@ -72,10 +80,11 @@ export class FaultPlan {
     return this.#left.map(({ fault }) => fault);
   }
 
-  next(method: string, chat: number | undefined): FaultInput | undefined {
+  next(method: string, { chat, text = "" }: Befallen = {}): FaultInput | undefined {
     const isMeant = (fault: FaultInput): boolean =>
       (fault.method === undefined ? isOf(fault.kind, method) : fault.method.toLowerCase() === method.toLowerCase()) &&
-      (fault.chat === undefined || fault.chat === chat);
+      (fault.chat === undefined || fault.chat === chat) &&
+      (fault.text === undefined || text.includes(fault.text));
     const found = this.#left.find(({ fault }) => isMeant(fault));
     if (found === undefined) return undefined;
     found.times -= 1;

@@ -19,7 +19,7 @@ interface Download {
 /** Seen among the calls as `download`, which is its name for faults too. */
 export async function answerDownload(state: State, download: Download): Promise<void> {
   checkToken(state, download.token);
-  const fault = state.faults.next("download", undefined);
+  const fault = state.faults.next("download");
   const parameters = { values: { path: download.path }, files: new Map() };
   const seen = remember(state, { method: "download", parameters, chat: undefined, fault });
   try {
