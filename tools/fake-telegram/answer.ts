@@ -35,7 +35,8 @@ export async function answerCall(state: State, call: Call): Promise<void> {
   if (call.body === undefined) throw new Refusal(413, "Request Entity Too Large");
   const parameters = readParameters(call.query, call.request.headers, call.body);
   const chat = Number(parameters.values["chat_id"]) || undefined;
-  const fault = state.faults.next(method, { chat, text: String(parameters.values["text"] ?? "") });
+  const { text } = parameters.values;
+  const fault = state.faults.next(method, { chat, ...(typeof text === "string" ? { text } : {}) });
   const seen = remember(state, { method, parameters, chat, fault });
   try {
     await answer(state, { ...call, method, parameters, seen, fault });
