@@ -118,7 +118,7 @@ export class Questions {
         written,
         written.text.length <= MOST_REASON
           ? "Denied. The agent gets your reason."
-          : `Denied. The agent gets the first ${MOST_REASON} characters of your reason.`,
+          : "Denied. The agent gets the beginning of your reason; the rest is too long.",
       );
     }
     onAnswer();

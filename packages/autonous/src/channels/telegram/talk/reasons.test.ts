@@ -60,7 +60,7 @@ for (const { title, text, reason } of REASONS) {
       () => telegram.answers().find((each) => each.text.startsWith("Denied.")),
       "a line",
     );
-    const gets = text.length > 2000 ? "the first 2000 characters of your reason" : "your reason";
+    const gets = text.length > 2000 ? "the beginning of your reason; the rest is too long" : "your reason";
     expect([said.text, said.is_silent]).toEqual([`Denied. The agent gets ${gets}.`, true]);
     expect(await place.tasks()).toHaveLength(1);
   });
