@@ -2,7 +2,9 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isInside } from "../paths/inside.ts";
 import { judgePlace } from "./check-path.ts";
-import { isLook, placesOf } from "./skill-places.ts";
+import type { CallFacts, ResolvedTouch } from "./facts.ts";
+import { compilePath } from "./rule-conditions.ts";
+import { isLook, placesOf, skillFolderAround } from "./skill-places.ts";
 
 const WORKSPACE = { roots: ["/work"], home: "/home/me", state_dirs: ["/home/me/.config/autonous", "/state"] };
 const SKILLS = ["/home/me/.config/autonous/skills/pdf", "/home/me/.claude/skills/pdf", "/home/me"] as const;
@@ -36,4 +38,25 @@ test.each(SKILLS)(
 test("without a skill a call is judged by the workspace as it is", () => {
   expect(placesOf({ access: "read" }, WORKSPACE)).toBe(WORKSPACE);
   expect(placesOf({ access: "write", skill_folder: SKILLS[0] }, WORKSPACE)).toBe(WORKSPACE);
+});
+
+const LOOK = {
+  real: `${SKILLS[1]}/references/a.md`,
+  access: "read",
+  exists: true,
+  skill_folder: SKILLS[1],
+} as ResolvedTouch;
+
+test("the folder of a skill is found for the paths in it, and for no others", () => {
+  const { skill_folder: _, ...plain } = LOOK;
+  expect(skillFolderAround(`${SKILLS[1]}/b.md`, [LOOK])).toBe(SKILLS[1]);
+  expect(skillFolderAround("/work/b.md", [LOOK])).toBeUndefined();
+  expect(skillFolderAround(`${SKILLS[1]}/b.md`, [plain as ResolvedTouch])).toBeUndefined();
+});
+
+test("a rule with a relative path counts in the folder of a skill", () => {
+  const closeness = compilePath("references/**", "deny");
+  expect(closeness({ touches: [LOOK] } as unknown as CallFacts, ["/work"])).toBeTypeOf("number");
+  const beside = { ...LOOK, real: `${SKILLS[1]}/a.md` };
+  expect(closeness({ touches: [beside] } as unknown as CallFacts, ["/work"])).toBeUndefined();
 });
