@@ -33,6 +33,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   policy: "Decisions: what is allowed, and why",
   approvals: "What waits for a person, and what they have granted",
   tasks: "The queue of the service",
+  telegram: "Who has access to the Telegram bot",
   memory: "What runs have kept for later ones",
   state: "The state folder of this workspace",
   events: "What happened, as a tree or as it comes",

@@ -9,8 +9,9 @@ export const TELEGRAM_COMMANDS: readonly Command[] = [
     workspace: true,
     example: "autonous telegram pair",
     notes: [
-      "The person sends the code to the bot in a private chat, or opens the link. The service may be running or not.",
-      "A code works once and for 10 minutes. Whoever uses it becomes an owner: they can let others in by a button.",
+      "The person sends the code to the bot in a private chat, or opens the link.",
+      "The service may be running or not. A code works once, for 10 minutes. A person",
+      "who uses it becomes an owner: they can let others in with a button.",
     ],
     load: async () => (await import("./commands/telegram.ts")).pair,
   },
