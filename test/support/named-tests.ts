@@ -27,13 +27,17 @@ const TITLE = /\(\s*(["'`])((?:\\.|(?!\1)[^\\])*?)\1,\s*(?:async\b|\(|\{)/g;
 const CASE = /\btitle: (["'`])((?:\\.|(?!\1)[^\\])*?)\1/g;
 const HOLE = /\$\{(?:[^{}]|\{[^{}]*\})*\}|\$[a-z]\w*|%[sdjio]/g;
 
-/** A table of cases that a test has from a file of its own. */
+/** A table of cases that a test, or another table, has from a file of its own. */
 const TABLE = /from "(\.[^"]*cases\.ts)"/g;
 
+/** A file and the tables that it is made of. */
+function sourcesOf(path: string): readonly string[] {
+  const own = readFileSync(path, "utf8");
+  return [own, ...Array.from(own.matchAll(TABLE), ([, table = ""]) => sourcesOf(join(dirname(path), table))).flat()];
+}
+
 function titlesIn(file: string): ReadonlySet<string> {
-  const own = readFileSync(join(root, file), "utf8");
-  const tables = Array.from(own.matchAll(TABLE), ([, path = ""]) => join(root, dirname(file), path));
-  const found = [own, ...tables.map((path) => readFileSync(path, "utf8"))].flatMap((source, index) => [
+  const found = sourcesOf(join(root, file)).flatMap((source, index) => [
     ...(index === 0 ? source.matchAll(TITLE) : []),
     ...source.matchAll(CASE),
   ]);
