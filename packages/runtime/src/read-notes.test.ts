@@ -170,13 +170,9 @@ const ODD = [
   { title: "a pipe",                why: "it is not a regular file",            prepare: (file: string) => { spawnSync("mkfifo", [file]); } },
   { title: "not UTF-8",             why: "it is not valid UTF-8",               prepare: (file: string) => { writeFileSync(file, Buffer.from([0x61, 0xff, 0xfe])); } },
   { title: "very large",            why: "it is larger than 1 MiB",             prepare: (file: string) => { writeFileSync(file, "x"); truncateSync(file, 2 ** 30); } },
-  { title: "without permission",    why: "it cannot be opened (permission denied)", prepare: (file: string) => { writeFileSync(file, "x"); chmodSync(file, 0); }, asRoot: false },
 ] as const;
 
-/** No file is closed to root. */
-const isRoot = process.getuid?.() === 0;
-
-for (const { title, why, prepare } of ODD.filter((odd) => !isRoot || !("asRoot" in odd))) {
+for (const { title, why, prepare } of ODD) {
   test(`a note that is ${title} is skipped, wherever it is named`, async () => {
     const found = await notesIn(
       { "root/CLAUDE.md": "@odd.md", "home/.codex/": "" },
@@ -194,6 +190,39 @@ for (const { title, why, prepare } of ODD.filter((odd) => !isRoot || !("asRoot" 
     ]);
   });
 }
+
+test("a note that may not be read is skipped, wherever it is named", async () => {
+  const { path, make } = await scratchFolder();
+  await make({ "root/CLAUDE.md": "@odd.md", "root/odd.md": "x", "home/.codex/AGENTS.md": "x" });
+  for (const file of ["root/odd.md", "home/.codex/AGENTS.md"]) chmodSync(join(path, file), 0);
+  chmodSync(path, 0o755);
+  const options = {
+    roots: [join(path, "root")],
+    cwd: join(path, "root"),
+    state_dir: join(path, "state"),
+    settings: { profile: "guarded", configuration: { rules: [], quotas: [] } },
+  };
+  // Root reads every file, so a plain user looks.
+  const program = `
+    import { readNotes } from ${JSON.stringify(join(import.meta.dirname, "read-notes.ts"))};
+    if (process.getuid() === 0) {
+      process.setgroups([]);
+      process.setgid(65534);
+      process.setuid(65534);
+    }
+    console.log(JSON.stringify(await readNotes(${JSON.stringify(options)})));`;
+  const env = { ...process.env, HOME: join(path, "home"), XDG_CONFIG_HOME: join(path, "home/.config") };
+  const words = ["--conditions=@autonous/source", "--input-type=module", "-e", program];
+  const { stdout, stderr } = spawnSync(process.execPath, words, { encoding: "utf8", env });
+  expect(stderr).toBe("");
+  const found = JSON.parse(stdout) as ProjectNotes;
+  const why = "it cannot be opened (permission denied)";
+  expect(texts(found)).toEqual({ "CLAUDE.md": "@odd.md" });
+  expect(found.skipped).toEqual([
+    { path: "~/.codex/AGENTS.md", why },
+    { path: "odd.md", why },
+  ]);
+});
 
 test("a link that stays inside the roots is followed, also into another root", async () => {
   const found = await notesIn(
