@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { LINK_LANES } from "../packages/autonous/src/store/migrations/0003-service.ts";
+import { LINK_LANES } from "../packages/autonous/src/store/sqlite/migrations/0003-service.ts";
 
 /** Rows of one task at a time would take minutes: they are copies of one that was done, made where they lie. */
 const A_BATCH = 20_000;

@@ -13,6 +13,9 @@ const PLANTED = [
   { title: "an import of the package's own index", file: "runtime/src/gate/bad.ts",     text: 'export { createRuntime } from "../runtime.ts";',                   says: /"gate" may not import "\(src root\)"/ },
   { title: "a folder without a rule",              file: "autonous/src/utils/bad.ts",   text: "export const x = 1;",                                              says: /"utils" has no rule/ },
   { title: "the product in the library",           file: "runtime/src/journal/bad.ts",  text: 'import "hono";',                                                   says: /"journal" may not import "hono"/ },
+  { title: "a room that knows one above it",       file: "autonous/src/store/record/bad.ts", text: 'import { inbox } from "../queue/inbox.ts";',                  says: /"record" may not import "queue", which is above it/ },
+  { title: "a room that knows what builds it",     file: "autonous/src/store/queue/bad.ts",  text: 'import { openStore } from "../open-store.ts";',               says: /"queue" may not import "open-store.ts"/ },
+  { title: "a room without a place",               file: "autonous/src/channels/fax/bad.ts", text: 'import { a } from "../words/a.ts";',                         says: /"fax" has no place in the order/ },
   { title: "a file that is too long",              file: "runtime/src/gate/bad.ts",     text: "// line\n".repeat(301),                                            says: /301 lines, at most 300/ },
 ] as const;
 

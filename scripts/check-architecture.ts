@@ -61,7 +61,24 @@ const RULES: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     upkeep:     { ours: ["queue", "store"],                                                 outside: [...PURE, ...FILES, "@autonous/runtime"] },
     channels:   { ours: ["model", "queue", "received", "store", "telemetry"],               outside: [...MACHINE, "grammy", "grammy/types", "node:https", "node:timers/promises", "node:readline", "node:tty", "node:util", "marked", "hono", "hono/body-limit", "hono/secure-headers", "hono/streaming", "@hono/node-server", "zod", "@autonous/runtime"] },
     service:    { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels", "telemetry", "upkeep"], outside: [...PURE, ...FILES, "@autonous/runtime"] },
-    cli:        { ours: ["config", "store", "model", "agent", "queue", "supervisor", "channels", "telemetry", "upkeep", "service", "(src root)"], outside: [...MACHINE, "node:module", "node:tty", "node:string_decoder", "node:stream/promises", "zod", "@autonous/runtime"] },
+    cli:        { ours: ["config", "store", "model", "agent", "received", "queue", "supervisor", "channels", "telemetry", "upkeep", "service", "(src root)"], outside: [...MACHINE, "node:module", "node:tty", "node:string_decoder", "node:stream/promises", "zod", "@autonous/runtime"] },
+  },
+};
+
+interface Rooms {
+  /** Its rooms, lowest first: each may import those before it. */
+  readonly order: readonly string[];
+  /** Files of the folder itself that every room may import: its contract. The others build the folder out of its rooms. */
+  readonly contract: readonly string[];
+}
+
+/** Folders whose own folders have an order. */
+// oxfmt-ignore
+const ROOMS: Readonly<Record<string, Readonly<Record<string, Rooms>>>> = {
+  runtime: {},
+  autonous: {
+    store:    { order: ["sqlite", "record", "keepers", "queue"],    contract: ["store.ts", "store-error.ts"] },
+    channels: { order: ["words", "terminal", "http", "telegram"],   contract: [] },
   },
 };
 
@@ -100,8 +117,24 @@ function checkImports(text: string, { packageName, file }: { packageName: string
     const allowed =
       inside === undefined ? rule.outside.includes(target) : inside === folder || rule.ours.includes(inside);
     if (!allowed) problems.push(`${packageName}/${file}: "${folder}" may not import "${inside ?? target}"`);
+    const rooms = ROOMS[packageName]?.[folder];
+    if (rooms !== undefined && inside === folder)
+      problems.push(
+        ...checkRooms(file.slice(folder.length + 1), target, rooms).map((why) => `${packageName}/${file}: ${why}`),
+      );
   }
   return problems;
+}
+
+/** `file` is relative to the folder that has the rooms. */
+function checkRooms(file: string, target: string, { order, contract }: Rooms): readonly string[] {
+  const room = folderOf(file);
+  if (room === "") return [];
+  if (!order.includes(room)) return [`the room "${room}" has no place in the order`];
+  const imported = join(dirname(file), target);
+  const other = folderOf(imported);
+  if (other === "") return contract.includes(imported) ? [] : [`"${room}" may not import "${imported}"`];
+  return order.indexOf(other) <= order.indexOf(room) ? [] : [`"${room}" may not import "${other}", which is above it`];
 }
 
 function folderOf(file: string): string {

@@ -3,7 +3,7 @@ import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import type { Approval, Grant } from "@autonous/runtime";
 import { describe, expect, test } from "vitest";
-import { widthOf } from "../packages/autonous/src/channels/terminal/width.ts";
+import { widthOf } from "../packages/autonous/src/channels/words/width.ts";
 import { autonous, shell } from "./support/cli.ts";
 import { grantAtTerminal } from "./support/grant.ts";
 import { ownProcess } from "../packages/runtime/src/machine/files/process-owner.ts";

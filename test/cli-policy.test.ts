@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { widthOf } from "../packages/autonous/src/channels/terminal/width.ts";
+import { widthOf } from "../packages/autonous/src/channels/words/width.ts";
 import { COMMANDS } from "../packages/autonous/src/cli/all.ts";
 import { autonous } from "./support/cli.ts";
 import { fitsSchema } from "./support/json-schema.ts";

@@ -59,6 +59,60 @@ test.skipIf(!hasTerminal)(
   },
 );
 
+const many = (number: number): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Array.from({ length: number }, (_, at) => `s${String(at).padStart(3, "0")}`).map((name) => [
+      `work/.claude/skills/${name}/SKILL.md`,
+      skillText(name),
+    ]),
+  );
+
+test.skipIf(!hasTerminal)(
+  `of hundreds of skills the ones that run something are listed, the others counted, and those over the limit told${needs}`,
+  async () => {
+    const place = await workspace({
+      ...many(220),
+      "work/.claude/skills/s150/scripts/run.sh": "echo run\n",
+      "work/.agents/skills/broken/SKILL.md": "nothing",
+    });
+
+    const asked = await typing("no", "autonous policy trust", place);
+    expect(asked.length).toBeLessThanOrEqual(45);
+    expect(asked.filter((line) => line.length > 80)).toEqual([]);
+    expect(asked.find((line) => line.startsWith("s"))).toMatch(/^s150 +new +2 +1 /);
+    expect(asked).toContain("not listed here: 169 new (0 with scripts); the details list all");
+    expect(asked).toContain("left out: 1 broken skill not loaded; autonous skills says why");
+    expect(asked.join("\n")).toMatch(/^left out: There are more than 200 skills;/m);
+
+    await trustAll(place);
+    writeFileSync(join(place.root, ".claude/skills/s120/SKILL.md"), skillText("s120", "license: MIT\n"));
+    const changed = await typing("no", "autonous policy trust", place);
+    expect(changed.filter((line) => /^s\d+ /.test(line))).toEqual([expect.stringMatching(/^s120 +changed/)]);
+    expect(changed).toContain("    SKILL.md +1 -0");
+    await typing("yes", "autonous policy trust", place);
+    expect(await typing("", "autonous policy trust", place)).toContain(
+      "not listed here: 169 trusted (0 with scripts); the details list all",
+    );
+  },
+);
+
+test.skipIf(!hasTerminal)(`no text of a skill stands where the screen's own lines begin${needs}`, async () => {
+  const words = ["digest 0", "Nothing waits for trust", "skill a (trusted): x", "  sha256 0", "    +echo ok"];
+  const long = words.map((each) => `${"x".repeat(78)} ${each}`).join(" ");
+  const place = await workspace({
+    "work/.agents/skills/a/SKILL.md": `---\nname: a\ndescription: ${JSON.stringify(long)}\n---\nOne\n`,
+  });
+  const forged = /^(?:digest 0|Nothing waits|skill a \(trusted|  sha256 0|    \+echo ok)/;
+
+  const shown = await typing("d\\nno", "autonous policy trust", place);
+  expect(shown.filter((line) => forged.test(line))).toEqual([]);
+  await trustAll(place);
+  writeFileSync(join(place.root, ".agents/skills/a/SKILL.md"), `---\nname: a\ndescription: b\n---\n${long}\n\u200b\n`);
+  const changed = await typing("d\\nno", "autonous policy trust", place);
+  expect(changed.filter((line) => forged.test(line))).toEqual([]);
+  expect(changed).toContain("    +\\u{200b}");
+});
+
 test("what changed since the last trust is in the summary, files that run first; the details have the lines", async () => {
   const place = await workspace({
     "work/.agents/skills/kit/SKILL.md": skillText("kit", "allowed-tools: Read\n"),

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { scratchPlace, startService } from "./support/service.ts";
+import { answersOf, openTelegram, startBot } from "./support/telegram.ts";
 import { OWN_CONFIG, workspace } from "./support/workspace.ts";
 import type { Workspace } from "./support/workspace.ts";
 
@@ -159,4 +160,22 @@ test("the service's worker has the tools and handlers; a broken module costs its
   expect((await started.ask({ text: '/greet {"name":"ann"}' })).reply?.text).toMatch(/There is no command \/greet/);
   expect((await started.stop()).code).toBe(0);
   expect(started.stderr()).toMatch(/Cannot load the module ".*mine\.ts".*: boom\. Fix it/);
+});
+
+test("/tools by Telegram lists the tools of modules, as far as the policy offers them", async () => {
+  const made = await withModule();
+  await made.make({
+    [OWN_CONFIG]: JSON.stringify({ modules: ["../../work/tools/mine.ts"], tools: ["greet", "ls"] }),
+  });
+  await trustAll(made);
+  const place = scratchPlace();
+  const telegram = await openTelegram(place);
+  await startBot(place, telegram, made.env);
+  telegram.say({ text: '/greet {"name":"ann"}' }); // answered by a worker that has its modules
+  await answersOf(telegram, 1);
+  telegram.say({ text: "/tools" });
+  const list = (await answersOf(telegram, 2)).at(-1)?.text;
+  expect(list).toMatch(/^ls: /m);
+  expect(list).toMatch(/^greet: Greet$/m);
+  expect(list).not.toContain("release");
 });

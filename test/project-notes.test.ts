@@ -85,6 +85,19 @@ test("the record, --json and doctor have them too; without a model they are not 
   expect((await run(["run", "/ls ."])).stderr).not.toContain("Notes:");
 });
 
+test("files that were read do not hide the ones that were skipped", async () => {
+  const names = Array.from({ length: 14 }, (_, at) => `n${at}.md`);
+  const { run } = await workspace({
+    "work/CLAUDE.md": [...names, ...names.map((name) => `gone-${name}`)].map((name) => `@${name}`).join(" "),
+    ...Object.fromEntries(names.map((name) => [`work/${name}`, "x"])),
+  });
+  const model = await answering("Done.");
+
+  const { stderr } = await run("run", "--model", model.name, "test it");
+
+  expect(stderr).toMatch(/^Notes: CLAUDE\.md \(.*, n8\.md \(1 byte\), 5 more, .*\(skipped: .*, 4 more skipped$/m);
+});
+
 test("a task of the service and one from Telegram begin with the notes of the root", async () => {
   const place = scratchPlace();
   const home = join(place.path, "home");

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { migrate, MIGRATIONS } from "../packages/autonous/src/store/migrate.ts";
-import { openSqlite } from "../packages/autonous/src/store/sqlite.ts";
+import { migrate, MIGRATIONS } from "../packages/autonous/src/store/sqlite/migrate.ts";
+import { openSqlite } from "../packages/autonous/src/store/sqlite/sqlite.ts";
 import { marker, processesWith } from "./support/processes.ts";
 import {
   isAlive,

@@ -37,8 +37,17 @@ test("a person pairs while the service runs, is listed, gives tasks, and is remo
 
   const pairing = startPairing(place);
   const code = await codeOf(pairing);
-  const [, link = ""] = await pairing.lines(2);
-  expect(link).toContain(`https://t.me/fake_bot?start=${code}`);
+  const lines = await pairing.lines(6);
+  expect(lines).toEqual([
+    `Code: ${code}`,
+    `Link: https://t.me/fake_bot?start=${code}`,
+    "Open the link, or send the code to @fake_bot in private.",
+    "It works once, for 10 minutes.",
+    "Give it only to people who may use this machine through the bot.",
+    "Waiting until it is used. Ctrl-C ends the wait, not the code.",
+  ]);
+  const room = "x".repeat(32 - "fake_bot".length); // the longest name that Telegram gives a bot
+  for (const line of lines) expect(line.replace("fake_bot", `fake_bot${room}`).length).toBeLessThanOrEqual(80);
   telegram.say({ user: EVE, text: `/start ${code}` });
   const paired = await pairing.ended;
   expect(paired).toMatchObject({ code: 0, stderr: 'Paired: "Eve" (@eve, id 7)\n' });
@@ -107,13 +116,16 @@ const WRONG = [
   { words: ["remove", "9"],              code: 2, says: /No person with the id 9/ },
   { words: ["remove", "42"],             code: 2, says: /42 is in AUTONOUS_TELEGRAM_ALLOWED_USERS: remove it there/ },
   { words: ["webhook"],                  code: 2, says: /AUTONOUS_TELEGRAM_TOKEN is not set/ },
+  { words: ["webhook"],                  code: 1, says: /Cannot read or delete the webhook: Telegram does not know the token/, token: "123456:wrong" },
   { words: ["user"],                     code: 2, says: /did you mean users/ },
 ] as const;
 
-for (const { words, code, says } of WRONG) {
+for (const { words, code, says, ...given } of WRONG) {
   test(`telegram ${words.join(" ")} fails with ${code} and says why`, async () => {
     const place = scratchPlace();
-    const ended = await command(place, words, { AUTONOUS_TELEGRAM_ALLOWED_USERS: "42" });
+    const telegram = "token" in given ? variablesFor(await openTelegram(place)) : {};
+    const token = "token" in given ? { AUTONOUS_TELEGRAM_TOKEN: given.token } : {};
+    const ended = await command(place, words, { ...telegram, ...token, AUTONOUS_TELEGRAM_ALLOWED_USERS: "42" });
     expect(ended).toMatchObject({ code, stderr: expect.stringMatching(says) });
   });
 }
@@ -122,7 +134,7 @@ test("without a token and a service, a code is made without a link, and Ctrl-C l
   const place = scratchPlace();
   expect(await command(place, ["users"])).toMatchObject({
     code: 0,
-    stderr: expect.stringContaining("No one has access"),
+    stderr: expect.stringContaining(`No one has access yet (state folder "${place.state_dir}")`),
   });
   const pairing = startPairing(place);
   await codeOf(pairing);

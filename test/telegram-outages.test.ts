@@ -153,7 +153,7 @@ test("a chat that was shut holds up no other, and what comes after it was opened
   expect((await autonous(resend, { cwd: place.path })).code).toBe(1);
 });
 
-test.concurrent("another program that asks for the same bot's messages is told of, and waited out", async ({
+test.concurrent("another program that polls for the same bot is logged, and polling recovers when it ends", async ({
   onTestFinished,
 }) => {
   const place = scratchPlace(onTestFinished);

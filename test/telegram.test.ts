@@ -371,7 +371,7 @@ test.concurrent("a token that Telegram does not know stops the start, and is not
     expect(program.stdout() + program.stderr()).not.toContain(token);
   }
   const checked = startProgram(place, [PROGRAM, "serve", "--root", place.root, "--check"], {
-    environment: { ...variablesFor(telegram), AUTONOUS_STATE_DIR: place.state_dir },
+    environment: { ...variablesFor(telegram), AUTONOUS_STATE_DIR: place.state_dir, AUTONOUS_HTTP_PORT: "0" },
   });
   expect((await checked.ended).code).toBe(0);
   expect(checked.stdout()).toMatch(/@fake_bot, 2 users/);

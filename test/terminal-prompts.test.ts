@@ -1,7 +1,7 @@
 import { chmod, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { widthOf } from "../packages/autonous/src/channels/terminal/width.ts";
+import { widthOf } from "../packages/autonous/src/channels/words/width.ts";
 import { autonous, shell } from "./support/cli.ts";
 import { grantAtTerminal } from "./support/grant.ts";
 import { scratchFolder } from "./support/scratch.ts";

@@ -42,6 +42,8 @@ export interface Program {
 export interface ProgramOptions {
   /** More words of `serve`. */
   readonly words?: readonly string[];
+  /** Another copy of the program. */
+  readonly program?: string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /** Words of a shell that come before the program, such as `ulimit -f 100;`. */
@@ -124,7 +126,8 @@ export interface Told {
 
 /** Starts the service and waits until it can be spoken to. */
 export async function startService(place: Place, options: ProgramOptions = {}): Promise<Served> {
-  const program = startProgram(place, serveWords(place, "--json", ...(options.words ?? [])), {
+  const [ours, ...words] = serveWords(place, "--json", ...(options.words ?? []));
+  const program = startProgram(place, [options.program ?? ours ?? "", ...words], {
     ...options,
     environment: { AUTONOUS_HTTP_PORT: "0", ...options.environment },
   });

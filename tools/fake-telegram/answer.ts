@@ -9,6 +9,7 @@ import type { Parameters } from "./parameters.ts";
 import { Refusal, tooMany } from "./refusal.ts";
 import { sendJson } from "./send.ts";
 import type { SeenCall, State } from "./state.ts";
+import { CONFLICT } from "./updates.ts";
 import type { Update } from "./updates.ts";
 
 interface Call {
@@ -94,11 +95,7 @@ const REFUSALS: Partial<Record<FaultKind, (fault: FaultInput) => Refusal>> = {
   rate_limited: ({ retry_after_s = 1 }) => tooMany(retry_after_s),
   server_error: () => new Refusal(500, "Internal Server Error"),
   unauthorized: () => new Refusal(401, "Unauthorized"),
-  conflict: () =>
-    new Refusal(
-      409,
-      "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
-    ),
+  conflict: () => new Refusal(409, CONFLICT),
   blocked: () => new Refusal(403, "Forbidden: bot was blocked by the user"),
 };
 
@@ -110,20 +107,15 @@ async function answer(state: State, answering: Answering): Promise<void> {
   const { method, parameters, seen, fault, request, response, signal } = answering;
   const refusal = fault === undefined ? undefined : refusalFor(fault);
   if (refusal !== undefined) throw refusal;
-  if (fault?.kind === "slow") await delay(fault.ms ?? 1000, undefined, { signal }).catch(() => undefined); // whoever asked is gone
+  if (fault?.kind === "slow") await delay(fault.ms ?? 1000, undefined, { signal }).catch(() => undefined); // the client is gone
   if (fault?.kind === "hang") return await untilGone(signal);
   if (fault?.kind === "reset_before") {
     request.socket.resetAndDestroy();
     return;
   }
-  if (fault?.kind === "bad_gateway") {
-    seen.status = 502;
-    response.writeHead(502, { "content-type": "text/html" }).end(HTML_PAGE);
-    return;
-  }
-  if (fault?.kind === "gateway_json") {
-    seen.status = 503;
-    sendJson(response, 503, { message: "no healthy upstream" });
+  const status = fault === undefined ? undefined : sendAsGateway(response, fault);
+  if (status !== undefined) {
+    seen.status = status;
     return;
   }
   const result = await run(state, { method, parameters, signal });
@@ -138,7 +130,18 @@ async function answer(state: State, answering: Answering): Promise<void> {
   else response.writeHead(200, { "content-type": "application/json" }).end(text);
 }
 
-async function untilGone(signal: AbortSignal): Promise<void> {
+/** Answers in the place of Telegram, where the fault says so; gives the status. */
+export function sendAsGateway(response: ServerResponse, { kind }: FaultInput): number | undefined {
+  if (kind === "bad_gateway") {
+    response.writeHead(502, { "content-type": "text/html" }).end(HTML_PAGE);
+    return 502;
+  }
+  if (kind !== "gateway_json") return undefined;
+  sendJson(response, 503, { message: "no healthy upstream" });
+  return 503;
+}
+
+export async function untilGone(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, "abort");
 }
 

@@ -8,7 +8,7 @@ const REFUSED: readonly { title: string; method?: string; parameters: object; st
   { title: "a method that there is not",     method: "sendPigeon", parameters: {}, status: 404, says: "Not Found: method not found" },
   { title: "no chat",                        parameters: { text: "x" }, says: "Bad Request: chat_id is empty" },
   { title: "a chat that nobody began",       parameters: { chat_id: 77, text: "x" }, says: "Bad Request: chat not found" },
-  { title: "a chat that is no number",       parameters: { chat_id: {}, text: "x" }, says: "Bad Request: chat not found" },
+  { title: "a chat that is not a number",    parameters: { chat_id: {}, text: "x" }, says: "Bad Request: chat not found" },
   { title: "no text",                        parameters: { chat_id: 42 }, says: "Bad Request: message text is empty" },
   { title: "white space",                    parameters: { chat_id: 42, text: " \n\t" }, says: "Bad Request: message text is empty" },
   { title: "tags around nothing",            parameters: { chat_id: 42, text: "<b> </b>", parse_mode: "HTML" }, says: "Bad Request: message text is empty" },

@@ -27,7 +27,7 @@ test("--help says how to talk to the bot, and what can go wrong", async () => {
 
 // oxfmt-ignore
 const WRONG = [
-  { words: ["--fault", "fire"], says: /there is no fault "fire": it is one of rate_limited/ },
+  { words: ["--fault", "fire"], says: /unknown fault "fire" \(one of rate_limited/ },
   { words: ["--fault", "slow:ms=x"], says: /the ms of a fault is a number/ },
   { words: ["--port", "x"], says: /Cannot use --port "x": it takes a number/ },
   { words: ["--user", "ada"], says: /Cannot use --user "ada": it takes a number/ },
@@ -72,7 +72,7 @@ test("it serves until it is told to end; a person talks to the bot by hand", asy
   });
   expect(await byHand("POST", "/faults", '{"kind":"blocked","method":"sendMessage"}')).toContain("blocked");
   expect((await fetch(`${bot}/sendMessage?chat_id=42&text=x`)).status).toBe(403);
-  expect(await byHand("POST", "/faults", '{"kind":"fire"}')).toContain("there is no fault");
+  expect(await byHand("POST", "/faults", '{"kind":"fire"}')).toContain("unknown fault");
   await byHand("POST", "/outage");
   await expect(fetch(`${bot}/getMe`)).rejects.toThrow();
   await byHand("DELETE", "/outage");

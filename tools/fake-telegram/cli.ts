@@ -14,11 +14,11 @@ const HELP = `Usage: npm run fake-telegram -- [options] [-- command…]
 Telegram's Bot API on loopback, which refuses what the real one refuses. With a command: runs it with the variables of
 Autonous set, and ends with it. Without: prints the variables, and serves until it is stopped.
 
-  --user <id>       whom the bot is to obey (${SOMEONE}), again for more
-  --token <token>   the one token that is right
-  --no-privacy      give the bot all that is said in groups (else: commands, its name, replies to it)
+  --user <id>       an allowed user (${SOMEONE}), repeatable
+  --token <token>   the only valid token
+  --no-privacy      give the bot all messages of groups (else: commands, its name, replies to it)
   --limits          refuse what comes faster than Telegram takes it
-  --fault <fault>   kind[:name=value,…], again for more: rate_limited:method=sendMessage,retry_after_s=3
+  --fault <fault>   kind[:name=value,…], repeatable: rate_limited:method=sendMessage,retry_after_s=3
   --port <n>        (a free one)
   --log             one line of JSON on stderr for each call
   --help

@@ -55,7 +55,7 @@ for (const { fault, answer, sent } of CASES) {
   });
 }
 
-test("a fault befalls the method and the chat that it names, as often as it says", async () => {
+test("a fault applies to the method and the chat that it names, as often as it says", async () => {
   const telegram = await open();
   telegram.say({ user: 7, text: "hello" });
   telegram.fault({ kind: "server_error", method: "sendmessage", chat: 7, times: 2 });
@@ -99,8 +99,16 @@ test("in an outage nothing goes through, and afterwards all is as it was", async
   expect(telegram.unconfirmed).toBeGreaterThan(1);
 });
 
-test("a fault that is none is refused", async () => {
+test("a fault that is not valid, or that its method never meets, is refused", async () => {
   const telegram = await open();
-  const wrong = [{ kind: "fire" }, { kind: "slow", ms: "1" }, { kind: "slow", times: 0 }, { kind: "slow", colour: 1 }];
+  const wrong = [
+    { kind: "fire" },
+    { kind: "slow", ms: "1" },
+    { kind: "slow", times: 0 },
+    { kind: "slow", colour: 1 },
+    { kind: "link_expired", method: "sendMessage" },
+    { kind: "twice", method: "sendMessage" },
+    { kind: "out_of_order", method: "download" },
+  ];
   for (const each of wrong) expect(() => telegram.fault(each as unknown as FaultInput)).toThrow(/fault/);
 });

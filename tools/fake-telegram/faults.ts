@@ -26,17 +26,24 @@ const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[];
 
 export interface FaultInput {
   readonly kind: FaultKind;
-  /** The method that it befalls, or "download"; without: whichever comes next, but for getUpdates. */
+  /** The method that it applies to, or "download". Default: the next call that is not getUpdates. */
   readonly method?: string;
   /** Only what goes to this chat. */
   readonly chat?: number;
   /** Only what has these words in its text. */
   readonly text?: string;
-  /** How often: 1, or for ever until faults are cleared. */
+  /** How often (default 1); "always" until the faults are cleared. */
   readonly times?: number | "always";
   readonly retry_after_s?: number;
   readonly ms?: number;
 }
+
+/** Kinds that apply to one method only. */
+const ONLY_OF: Partial<Record<FaultKind, string>> = {
+  twice: "getUpdates",
+  out_of_order: "getUpdates",
+  link_expired: "download",
+};
 
 const NUMBERS = ["chat", "retry_after_s", "ms"] as const;
 
@@ -45,7 +52,7 @@ export function checkFault(given: unknown): FaultInput {
   const fault = (typeof given === "object" && given !== null ? given : {}) as Readonly<Record<string, unknown>>;
   const { kind, method, text, times } = fault;
   if (!FAULT_KINDS.some((each) => each === kind))
-    throw badRequest(`there is no fault "${String(kind)}": it is one of ${FAULT_KINDS.join(", ")}`);
+    throw badRequest(`unknown fault "${String(kind)}" (one of ${FAULT_KINDS.join(", ")})`);
   if (method !== undefined && typeof method !== "string") throw badRequest("the method of a fault is its name");
   if (text !== undefined && typeof text !== "string") throw badRequest("the text of a fault is a part of what is sent");
   const isOften = times === undefined || times === "always" || (Number.isSafeInteger(times) && Number(times) > 0);
@@ -55,15 +62,18 @@ export function checkFault(given: unknown): FaultInput {
       throw badRequest(`the ${name} of a fault is a number`);
   const unknown = Object.keys(fault).find((name) => !["kind", "method", "text", "times", ...NUMBERS].includes(name));
   if (unknown !== undefined) throw badRequest(`a fault has no "${unknown}"`);
+  const only = ONLY_OF[kind as FaultKind];
+  if (only !== undefined && method !== undefined && method.toLowerCase() !== only.toLowerCase())
+    throw badRequest(`the fault "${String(kind)}" applies to ${only} only, not to ${method}`);
   return fault as unknown as FaultInput;
 }
 
-interface Befallen {
+interface FaultTarget {
   readonly chat?: number | undefined;
   readonly text?: string;
 }
 
-/** Each befalls as often as it says; those given first go first. */
+/** Each applies as often as it says, in the order in which they were added. */
 export class FaultPlan {
   #left: { readonly fault: FaultInput; times: number }[] = [];
 
@@ -75,12 +85,12 @@ export class FaultPlan {
     this.#left = [];
   }
 
-  /** Those that have not befallen yet. */
+  /** Those that have not applied yet. */
   get left(): readonly FaultInput[] {
     return this.#left.map(({ fault }) => fault);
   }
 
-  next(method: string, { chat, text = "" }: Befallen = {}): FaultInput | undefined {
+  next(method: string, { chat, text = "" }: FaultTarget = {}): FaultInput | undefined {
     const isMeant = (fault: FaultInput): boolean =>
       (fault.method === undefined ? isOf(fault.kind, method) : fault.method.toLowerCase() === method.toLowerCase()) &&
       (fault.chat === undefined || fault.chat === chat) &&
@@ -93,9 +103,8 @@ export class FaultPlan {
   }
 }
 
-/** A poll is nearly always under way: a fault without a method is about what a bot does. */
+/** A poll is nearly always open: a fault without a method applies to other calls, unless it is about updates. */
 function isOf(kind: FaultKind, method: string): boolean {
-  const isOfUpdates = kind === "twice" || kind === "out_of_order";
-  const isOfDownloads = kind === "link_expired";
-  return (method === "getUpdates") === isOfUpdates && (!isOfDownloads || method === "download");
+  const only = ONLY_OF[kind];
+  return only === undefined ? method !== "getUpdates" : method === only;
 }

@@ -34,7 +34,7 @@ for (const { title, text = "", isReply = false, beside = {}, isGiven } of SAID) 
   });
 }
 
-test("privacy mode can be switched; a caption counts as words; topics are no replies", async () => {
+test("privacy mode can be switched; a caption counts as words; topics are not replies", async () => {
   const telegram = await open();
   const thread = telegram.createTopic({ chat: SUPERGROUP });
   telegram.say({ chat: SUPERGROUP, thread, text: "hello all" });
@@ -116,7 +116,7 @@ test("people have the names that they are given", async () => {
   ]);
 });
 
-test("a webhook keeps getUpdates from working, ends the one that waits, and is told of", async () => {
+test("a webhook keeps getUpdates from working, ends the open poll, and is shown by getWebhookInfo", async () => {
   const telegram = await open();
   const polled = call(telegram, "getUpdates", { timeout: 50 });
   await telegram.until(() => telegram.isPolled, "the poll");

@@ -13,8 +13,8 @@ export interface Limits {
 }
 
 /**
- * As core.telegram.org/bots/faq has them: about one message a second in a chat with short bursts let through, 20 a minute
- * in a group, about 30 a second in all.
+ * As core.telegram.org/bots/faq has them: about one message per second in a chat with short bursts allowed, 20 per
+ * minute in a group, about 30 per second in all.
  */
 export const TELEGRAM_LIMITS: Limits = {
   private: { messages: 5, per_ms: 5000 },
@@ -22,7 +22,7 @@ export const TELEGRAM_LIMITS: Limits = {
   all: { messages: 30, per_ms: 1000 },
 };
 
-/** Lets so many through in any window of that length, and says how long the others have to wait. */
+/** Allows at most `messages` in any window of `per_ms`, and says how long to wait with the next one. */
 export class RateLimiter {
   readonly #sent = new Map<string, number[]>();
   readonly #limits: Limits;

@@ -128,6 +128,14 @@ test("a download can be refused, cut off, reset, or come late", async () => {
   expect((await fetch(address)).status).toBe(404);
   telegram.fault({ kind: "server_error", method: "download" });
   expect((await fetch(address)).status).toBe(500);
+  for (const [kind, status] of [
+    ["bad_gateway", 502],
+    ["gateway_json", 503],
+  ] as const) {
+    telegram.fault({ kind, method: "download" });
+    expect((await fetch(address)).status).toBe(status);
+    expect(telegram.calls.at(-1)).toMatchObject({ method: "download", status, fault: kind });
+  }
   for (const kind of ["cut_answer", "reset_after", "reset_before"] as const) {
     telegram.fault({ kind, method: "download" });
     await expect(bytesAt(address)).rejects.toThrow();
@@ -178,6 +186,11 @@ test("a person replies to the bot, and marks some of its words", async () => {
     reply_to_message: { message_id: reply_to, from: { is_bot: true } },
     quote: { text: "b.txt", position: 17, is_manual: true },
   });
+  const pasted = telegram.paste({ text: "word ".repeat(1000), reply_to, quote: "b.txt" });
+  expect(pasted.map((message) => [message.reply_to, message.quote?.text])).toEqual([
+    [reply_to, "b.txt"],
+    [undefined, undefined],
+  ]);
   expect(() => telegram.say({ text: "x", reply_to, quote: "c.txt" })).toThrow('Cannot quote "c.txt"');
   expect(() => telegram.say({ text: "x".repeat(4097) })).toThrow("paste splits them");
 });

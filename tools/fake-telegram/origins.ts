@@ -1,4 +1,4 @@
-/** How the Bot API says that a message is not the words of whoever sent it. */
+/** How the Bot API marks a message that its sender did not write. */
 
 /** Kinds of `forward_origin`; the same as they were marked before there was one; a channel's post in its group. */
 export const FORWARDED_AS = [
@@ -42,7 +42,7 @@ export function forwardOnWire({ sender, chat, message_id, date }: Source, as: Fo
   return marks[as];
 }
 
-/** Accounts that Telegram puts in the place of a sender who is none: their numbers are fixed. */
+/** Accounts that Telegram names where the sender is a group or a channel. Their ids are fixed. */
 // oxfmt-ignore
 const STAND_INS = {
   group:     { id: 1_087_968_824, is_bot: true,  first_name: "Group",    username: "GroupAnonymousBot" },

@@ -53,10 +53,13 @@ export function objectOf({ values }: Parameters, name: string): unknown {
   return parsed;
 }
 
+/** Half of a surrogate pair cannot be written in UTF-8, and JSON can hold one: `"\ud83d"`. */
 export function textOf({ values }: Parameters, name: string): string {
   const value = values[name];
   if (value === undefined || value === null) return "";
-  return typeof value === "string" ? value : JSON.stringify(value);
+  if (typeof value !== "string") return JSON.stringify(value);
+  if (!value.isWellFormed()) throw badRequest("strings must be encoded in UTF-8");
+  return value;
 }
 
 export function numberOf(parameters: Parameters, name: string, otherwise: number): number {

@@ -24,6 +24,8 @@ const REFUSED: readonly { title: string; parameters: object; says: string }[] = 
   { title: "an entity without a length",   parameters: { chat_id: 42, text: "x", entities: [{ type: "bold", offset: 0 }] }, says: `can't parse MessageEntity: Can't find field "length"` },
   { title: "an entity from below zero",    parameters: { chat_id: 42, text: "x", entities: [{ type: "bold", offset: -1, length: 1 }] }, says: "receive an entity with incorrect offset -1" },
   { title: "a quote that is not there",    parameters: { chat_id: 42, text: "x", reply_parameters: { message_id: 1, quote: "bye" } }, says: "QUOTE_TEXT_INVALID" },
+  { title: "half a character",             parameters: { chat_id: 42, text: "x\ud83d" }, says: "strings must be encoded in UTF-8" },
+  { title: "half a character on a button", parameters: { chat_id: 42, text: "x", reply_markup: { inline_keyboard: [[{ text: "\ud83d", callback_data: "a" }]] } }, says: "strings must be encoded in UTF-8" },
   { title: "a topic in a private chat",    parameters: { chat_id: 42, text: "x", message_thread_id: 7 }, says: "message thread not found" },
   { title: "a topic that is not there",    parameters: { chat_id: FORUM, text: "x", message_thread_id: 99 }, says: "message thread not found" },
   { title: "the general topic by number",  parameters: { chat_id: FORUM, text: "x", message_thread_id: 1 }, says: "message thread not found" },

@@ -141,7 +141,7 @@ async function watch<Found>({ watchers, look, what, timeout_ms }: Watch<Found>):
         end(() => reject(error));
       }
     };
-    const timer = setTimeout(() => end(() => reject(new Error(`Waited in vain for ${what}`))), timeout_ms);
+    const timer = setTimeout(() => end(() => reject(new Error(`Timed out waiting for ${what}`))), timeout_ms);
     watchers.add(again);
     again();
   });

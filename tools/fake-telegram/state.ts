@@ -92,7 +92,7 @@ export function openState(options: FakeTelegramOptions, stopping: AbortSignal, c
   };
 }
 
-/** `kept` is the connection of whoever asked for it. */
+/** `kept` is the connection of the request that asks for it. */
 export function setDown(state: State, isDown: boolean, kept?: Socket): void {
   state.isDown = isDown;
   if (isDown) for (const socket of state.sockets) if (socket !== kept) socket.resetAndDestroy();

@@ -10,17 +10,20 @@ interface Asked {
   readonly limit: number;
   readonly timeout_s: number;
   readonly allowed?: readonly string[];
-  /** Aborted when whoever asked is gone. */
+  /** Aborted when the client has disconnected. */
   readonly signal: AbortSignal;
 }
 
 /** What is not sent unless a bot names it. */
 const ONLY_IF_NAMED: ReadonlySet<string> = new Set(["chat_member", "message_reaction", "message_reaction_count"]);
-const CONFLICT = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running";
+export const CONFLICT =
+  "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running";
 /** Telegram keeps what was not fetched for a day. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
+/** Confirmed updates that can be given again, as by a fault. */
+const MAX_GIVEN = 100;
 
-/** What happened and was not yet confirmed. One bot, so one that asks at a time. */
+/** Updates that were not confirmed yet. One bot, so one poll at a time. */
 export class Updates {
   #next = 100_000;
   #waiting: { update: Update; at_ms: number }[] = [];
@@ -40,7 +43,7 @@ export class Updates {
     return this.#waiting.length;
   }
 
-  /** Someone asks and waits for an answer. */
+  /** A poll is open. */
   get isPolled(): boolean {
     return this.#poller !== undefined;
   }
@@ -55,7 +58,7 @@ export class Updates {
     return update;
   }
 
-  /** Whoever waits for updates is refused. */
+  /** Ends the open poll with 409. */
   endPoll(why: string): void {
     this.#poller?.conflict(why);
   }
@@ -64,12 +67,12 @@ export class Updates {
     this.#waiting = [];
   }
 
-  /** Those that were confirmed already, newest last. */
+  /** The last of those that were confirmed, newest last. */
   get given(): readonly Update[] {
     return this.#given;
   }
 
-  /** Waits for some, as long as was asked. A second one that asks ends the first. */
+  /** Waits for updates until the timeout. A second poll ends the first. */
   async take({ offset, limit, timeout_s, allowed, signal }: Asked): Promise<readonly Update[]> {
     this.endPoll(CONFLICT);
     if (allowed !== undefined) this.#allowed = allowed;
@@ -92,13 +95,14 @@ export class Updates {
     });
   }
 
-  /** Whoever asks from an offset has all before it. Below zero it counts from the end, and forgets what is before. */
+  /** An offset confirms all updates before it. Below zero it counts from the end, and drops what is before. */
   #confirm(offset: number): void {
     const from = offset < 0 ? (this.#waiting.at(offset) ?? this.#waiting[0])?.update.update_id : offset;
     const oldest = this.#now() - KEPT_MS;
     const isGone = ({ update, at_ms }: { update: Update; at_ms: number }): boolean =>
       at_ms < oldest || (from !== undefined && update.update_id < from);
     this.#given.push(...this.#waiting.filter(isGone).map(({ update }) => update));
+    this.#given.splice(0, this.#given.length - MAX_GIVEN);
     this.#waiting = this.#waiting.filter((each) => !isGone(each));
   }
 }

@@ -27,7 +27,7 @@ export interface Quote {
   readonly is_manual: true;
 }
 
-/** A message as whoever is in the chat sees it now. */
+/** A message as the people in the chat see it now. */
 export interface ChatMessage {
   readonly message_id: number;
   readonly chat: number;

@@ -21,15 +21,15 @@ POST   /press?message=7&button=Yes presses a button; the words on it, or the beg
 GET    /messages?chat=42           what is seen in the chat (/messages.json with all that is known)
 GET    /documents/<file_id>        a file that was sent
 POST   /person?user=42             names a person: first_name, last_name, username, language_code
-POST   /invite?chat=-100&title=…   takes the bot into a group, until DELETE /invite?chat=-100
+POST   /invite?chat=-100&title=…   adds the bot to a group, until DELETE /invite?chat=-100
 POST   /topic?chat=-100…&name=…    opens a topic in a supergroup; DELETE /topic?chat=-100…&thread=5 closes it, POST opens it again
 POST   /migrate?chat=-100          makes a group a supergroup, and gives its new id
 POST   /privacy                    gives the bot only what is meant for it in groups, until DELETE /privacy
 POST   /webhook?url=https://…      sets a webhook, as another program of the bot would, until DELETE /webhook
 POST   /block?user=42              blocks the bot, until DELETE /block?user=42
-GET    /calls                      what the bot has asked of Telegram, as lines of JSON
-POST   /faults                     lets something go wrong: {"kind":"rate_limited","method":"sendMessage","retry_after_s":3}
-DELETE /faults                     lets nothing go wrong any more
+GET    /calls                      the calls of the bot, as lines of JSON
+POST   /faults                     adds a fault: {"kind":"rate_limited","method":"sendMessage","retry_after_s":3}
+DELETE /faults                     removes all faults
 POST   /outage                     resets every connection of the bot, until DELETE /outage
 `;
 

@@ -34,7 +34,7 @@ export function numbersIn<Name extends string>(
   return Object.fromEntries(given) as Partial<Record<Name, number>>;
 }
 
-/** What cannot be done is told to whoever tried. */
+/** Answers 400 with the reason where the act is not possible. */
 export function byHand<Result>(act: () => Result): Result {
   try {
     return act();

@@ -75,7 +75,7 @@ function withGiven(text: string, given: unknown): ReadText {
   };
 }
 
-/** Carriage returns go, and other control characters become spaces: nobody sees them. */
+/** Carriage returns go, and other control characters become spaces: they are not shown. */
 function cleaned(text: string): string {
   return text.replaceAll("\r", "").replaceAll(/[\0-\x08\x0b\x0c\x0e-\x1f]/g, " ");
 }
@@ -137,7 +137,7 @@ function isInside(text: string, at: number): boolean {
   return at > 0 && /^[\udc00-\udfff]/.test(text.slice(at, at + 1)) && /[\ud800-\udbff]$/.test(text.slice(at - 1, at));
 }
 
-/** White space around the whole is not sent, but what an entity holds at the beginning stays. */
+/** White space around the text is not sent, but what an entity holds at the beginning stays. */
 function trimmed({ text, entities }: Formatted): Formatted {
   const first = Math.min(text.length, ...entities.map(({ offset }) => offset));
   const cut = Math.min(first, text.length - text.trimStart().length);

@@ -1,8 +1,7 @@
 /** What the bot fetches by the address that `getFile` gave. */
-import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import { checkToken, refusalFor, remember } from "../answer.ts";
+import { checkToken, refusalFor, remember, sendAsGateway, untilGone } from "../answer.ts";
 import type { FaultInput } from "../faults.ts";
 import { Refusal } from "../refusal.ts";
 import type { State } from "../state.ts";
@@ -27,8 +26,8 @@ export async function answerDownload(state: State, download: Download): Promise<
     if (fault?.kind === "link_expired") throw new Refusal(404, "Not Found");
     const refusal = fault === undefined ? undefined : refusalFor(fault);
     if (refusal !== undefined) throw refusal;
-    seen.status = 200;
-    await give(file, download, fault);
+    const status = await give(file, download, fault);
+    if (status !== undefined) seen.status = status;
   } catch (error) {
     if (error instanceof Refusal) seen.status = error.status;
     throw error;
@@ -43,30 +42,30 @@ function findLink({ world }: State, path: string): StoredFile {
   return link.file;
 }
 
+/** Gives the status; undefined where there was no answer. */
 async function give(
   { content }: StoredFile,
   { request, response, signal }: Download,
   fault: FaultInput | undefined,
-): Promise<void> {
-  const gone = async (): Promise<void> => {
-    if (!signal.aborted) await once(signal, "abort");
-  };
-  if (fault?.kind === "slow") await delay(fault.ms ?? 1000, undefined, { signal }).catch(() => undefined); // whoever asked is gone
-  if (fault?.kind === "hang") return await gone();
+): Promise<number | undefined> {
+  if (fault?.kind === "slow") await delay(fault.ms ?? 1000, undefined, { signal }).catch(() => undefined); // the client is gone
+  if (fault?.kind === "hang") {
+    await untilGone(signal);
+    return undefined;
+  }
   if (fault?.kind === "reset_before") {
     request.socket.resetAndDestroy();
-    return;
+    return undefined;
   }
-  if (fault?.kind === "bad_gateway") {
-    response.writeHead(502, { "content-type": "text/html" }).end("<html><h1>502 Bad Gateway</h1></html>\n");
-    return;
-  }
+  const status = fault === undefined ? undefined : sendAsGateway(response, fault);
+  if (status !== undefined) return status;
   response.writeHead(200, { "content-type": "application/octet-stream", "content-length": content.length });
   const half = content.subarray(0, Math.floor(content.length / 2));
   if (fault?.kind === "cut_answer") response.write(half, () => response.destroy());
   else if (fault?.kind === "reset_after") response.write(half, () => request.socket.resetAndDestroy());
   else if (fault?.kind === "hang_after") {
     response.write(half);
-    await gone();
+    await untilGone(signal);
   } else response.end(content);
+  return 200;
 }

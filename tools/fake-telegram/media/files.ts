@@ -59,7 +59,7 @@ export interface Media {
   readonly about: object;
 }
 
-/** The content of one, for whoever has none at hand. */
+/** Sample content, where the test gives none. */
 export function sampleOf(kind: MediaKind): Buffer {
   return kind === "photo" ? greyPng(640, 480) : Buffer.from(MEDIA_KINDS[kind].sample, "latin1");
 }
@@ -95,7 +95,7 @@ function mediaOf(files: Files, kind: MediaKind, given: MediaContent): Media {
 /** The longer sides of the sizes that Telegram makes of a photo. */
 const SIZES = [90, 320, 800, 1280];
 
-/** The largest has the bytes that were sent; the smaller ones are grey, so that nobody takes one for another. */
+/** The largest has the bytes that were sent; the smaller ones are grey, so that a test can tell them apart. */
 function photoOf(files: Files, given: MediaContent): Media {
   const { width = 1, height = 1 } = readPicture(given.content) ?? {};
   const longer = Math.max(width, height);

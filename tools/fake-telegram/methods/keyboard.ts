@@ -33,6 +33,7 @@ function readButton(given: unknown): Button {
   const button = (typeof given === "object" && given !== null ? given : {}) as Partial<Button>;
   const { text, callback_data, url } = button;
   if (typeof text !== "string") throw badRequest(`can't parse inline keyboard button: Can't find field "text"`);
+  if (!text.isWellFormed()) throw badRequest("strings must be encoded in UTF-8");
   if (text === "")
     throw badRequest("can't parse inline keyboard button: Inline keyboard button text must be non-empty");
   if (callback_data === undefined && url === undefined)

@@ -6,12 +6,12 @@ import type { Chat, ChatMessage, Person, World } from "../world.ts";
 
 export type Tell = (kind: string, content: unknown) => Update | undefined;
 
-/** Whom it is when nobody is named. */
+/** The person where none is named. */
 export const SOMEONE = 42;
 
 export interface TopicInput {
   readonly user?: number | Person;
-  /** A supergroup; it becomes a forum if it is none. */
+  /** A supergroup; it becomes a forum if it is not one yet. */
   readonly chat: number;
   readonly name?: string;
 }
@@ -22,7 +22,7 @@ interface ServiceMessage {
   readonly thread?: number;
 }
 
-/** A message that the app writes by itself, such as that somebody came. */
+/** A service message, such as that a person joined. */
 export function serviceMessage(
   world: World,
   chat: Chat,
@@ -64,7 +64,8 @@ export function setTopicClosed(
 ): void {
   const place = enter(world, chat);
   const topic = place.topics.get(thread);
-  if (topic === undefined) throw new Error(`Cannot close topic ${thread} of chat ${chat}: it is not there`);
+  if (topic === undefined)
+    throw new Error(`Cannot ${isClosed ? "close" : "reopen"} topic ${thread} of chat ${chat}: it does not exist`);
   topic.isClosed = isClosed;
   const content = isClosed ? { forum_topic_closed: {} } : { forum_topic_reopened: {} };
   serviceMessage(world, place, { user, content, thread }, tell);
@@ -73,7 +74,7 @@ export function setTopicClosed(
 /** Where the ids of supergroups begin. */
 const SUPERGROUPS = -1_000_000_000_000;
 
-/** Gives the new id. Messages stay in the old chat, where nobody can write any more; the new one counts its own. */
+/** Gives the new id. Messages stay in the old chat, which is closed; the new one numbers its own. */
 export function migrate(world: World, { user = SOMEONE, chat }: Omit<TopicInput, "name">, tell: Tell): number {
   const old = enter(world, chat);
   if (old.type !== "group" || old.migrated_to !== undefined)

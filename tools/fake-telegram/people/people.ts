@@ -20,12 +20,12 @@ interface Forwarding {
   readonly to: number;
   /** A topic of that chat. */
   readonly thread?: number;
-  /** What is told of whom it is from; a sender may hide their account. Default: all that is known. */
+  /** How the origin is marked; a sender may hide their account. Default: by name and account. */
   readonly as?: ForwardedAs;
 }
 
 export interface People {
-  /** Gives the message; whether the bot hears of it is for the bot to say (`allowed_updates`). */
+  /** Gives the message. The bot gets an update unless its `allowed_updates` or privacy mode leave it out. */
   say(saying: Saying): ChatMessage;
   /** Says a text of any length, in as many messages as the apps make of it. */
   paste(pasting: Pasting): readonly ChatMessage[];
@@ -45,14 +45,14 @@ export interface People {
   reopenTopic(topic: { readonly chat: number; readonly thread: number }): void;
   /** Sets names of a person, for all that they say from now on. */
   introduce(person: Person): void;
-  /** Takes the bot into a group, which may be given its title; puts it out. */
+  /** Adds the bot to a group, which may be given its title; removes it. */
   invite(invitation: InvitationInput): void;
   kick(kicked: { readonly user?: number | Person; readonly chat: number }): void;
   /** Makes a group a supergroup: gives its new id. The old one takes nothing any more. */
   migrate(migration: { readonly user?: number | Person; readonly chat: number }): number;
   /** Whether the bot gets only what is meant for it in groups, as @BotFather sets it. */
   setPrivacy(isOn: boolean): void;
-  /** As another program of the same bot would; "" takes it away. */
+  /** As another program of the same bot would; "" removes it. */
   setWebhook(url: string): void;
   block(user: number): void;
   unblock(user: number): void;
@@ -88,7 +88,7 @@ export function createPeople(world: World, updates: Updates, onChange: () => voi
     publish({ chat, text }) {
       const place = enter(world, chat, "channel");
       const message = post(world, place, { from: chat, by: "person", text, entities: entitiesIn(text) });
-      const { from: _nobody, ...wire } = messageOnWire(world, message) as { readonly from?: unknown };
+      const { from: _sender, ...wire } = messageOnWire(world, message) as { readonly from?: unknown };
       tell("channel_post", { ...wire, sender_chat: chatOnWire(world, place) });
       return message;
     },

@@ -24,7 +24,7 @@ export interface Where {
   /** In seconds. */
   readonly date?: number;
   readonly reply_to?: number;
-  /** Words of the message that it replies to, marked by whoever replies. */
+  /** Words of the message that it replies to, marked in the reply. */
   readonly quote?: string;
   /** Beside it, in the words of the Bot API: `{ via_bot: { … } }`, `{ external_reply: { … } }`. */
   readonly beside?: object;
@@ -71,11 +71,10 @@ export function say(world: World, saying: Saying, tell: Tell): ChatMessage {
   return put(world, saying, { ...words, ...(content === undefined ? {} : { content }) }, tell);
 }
 
-/** Says a text of any length, in as many messages as the apps would make of it. */
-export function paste(world: World, { text, reply_to, ...where }: Pasting, tell: Tell): readonly ChatMessage[] {
-  return splitAsApps(text).map((part, index) =>
-    say(world, { ...where, text: part, ...(index > 0 || reply_to === undefined ? {} : { reply_to }) }, tell),
-  );
+/** Says a text of any length, in as many messages as the apps would make of it. Only the first one is a reply. */
+export function paste(world: World, { text, ...where }: Pasting, tell: Tell): readonly ChatMessage[] {
+  const { reply_to: _, quote: __, ...rest } = where;
+  return splitAsApps(text).map((part, index) => say(world, { ...(index === 0 ? where : rest), text: part }, tell));
 }
 
 export function send(world: World, sending: Sending, tell: Tell): ChatMessage {

@@ -1,4 +1,4 @@
-import { ToolError } from "@autonous/runtime";
+import { faultReason, ToolError } from "@autonous/runtime";
 import type { ErrorCode } from "@autonous/runtime";
 import type { CompleteOptions, ModelProvider, ModelReply, ModelRequest, SpentUsage } from "../model/provider.ts";
 import { bookFailed, charge } from "./usage/bookings.ts";
@@ -38,7 +38,7 @@ export class NoReply extends Error {
     cause: unknown,
     { all, provider }: { readonly all?: string; readonly provider?: ModelProvider } = {},
   ) {
-    super(all ?? (cause instanceof Error ? cause.message : String(cause)), { cause });
+    super(all ?? (cause instanceof ToolError ? cause.message : faultReason(cause)), { cause });
     this.code = code;
     this.all = all;
     this.provider = provider;

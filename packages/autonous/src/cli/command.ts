@@ -1,5 +1,5 @@
 import type { ExitCode } from "./exit-codes.ts";
-import type { Print } from "./print.ts";
+import type { Print } from "./output/print.ts";
 
 /** What a command is given. */
 export interface CommandInput {

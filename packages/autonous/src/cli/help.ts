@@ -1,6 +1,6 @@
 import { COMMANDS } from "./all.ts";
 import type { Command, Parameter } from "./command.ts";
-import { table } from "./table.ts";
+import { table } from "./output/table.ts";
 
 const WIDTH = 80;
 

@@ -6,8 +6,8 @@ import { UsageError } from "./command.ts";
 import type { CommandInput } from "./command.ts";
 import { EXIT, exitCodeOf } from "./exit-codes.ts";
 import type { ExitCode } from "./exit-codes.ts";
-import { createPrint } from "./print.ts";
-import type { Print } from "./print.ts";
+import { createPrint } from "./output/print.ts";
+import type { Print } from "./output/print.ts";
 import { choose } from "./program.ts";
 
 // A schema is used a few times in a process: compiling it first takes longer than it saves.

@@ -1,6 +1,6 @@
 import type { Command } from "./command.ts";
 
-/** Those of `store/task-states.ts`, which a start need not load. */
+/** Those of `store/queue/task-states.ts`, which a start need not load. */
 const TASK_STATES: readonly string[] =
   "queued in_progress model_round tool_round waiting_approval reply_sent done failed cancelled dead_letter".split(" ");
 

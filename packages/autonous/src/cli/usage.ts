@@ -1,4 +1,4 @@
-import type { Asked } from "./agent-session.ts";
+import type { Asked } from "./session/agent-session.ts";
 
 interface Used extends Pick<Asked, "turns" | "calls" | "isEstimated" | "isReported"> {
   readonly usage: Pick<Asked["usage"], "input_tokens" | "output_tokens" | "cost">;

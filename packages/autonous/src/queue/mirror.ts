@@ -1,8 +1,8 @@
 import { dropUnfinished, JsonlJournal, runPath, ToolError, writeRunApprovals } from "@autonous/runtime";
 import type { EventType, RuntimeEvent } from "@autonous/runtime";
-import { requireEvent } from "../store/events.ts";
-import type { RecordedRow } from "../store/events.ts";
-import { isObject, parseKept } from "../store/kept-json.ts";
+import { requireEvent } from "../store/record/events.ts";
+import type { RecordedRow } from "../store/record/events.ts";
+import { isObject, parseKept } from "../store/sqlite/kept-json.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { Store } from "../store/store.ts";
 

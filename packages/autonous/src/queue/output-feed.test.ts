@@ -1,10 +1,24 @@
 import { redact, REDACTION_MARKER } from "@autonous/runtime";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { OutputTails } from "./output-feed.ts";
+
+function openTails(): { readonly lines: object[]; readonly push: (tool_call_id: string, detail: string) => void } {
+  const lines: object[] = [];
+  const tails = new OutputTails({
+    tell: (output) => void lines.push(output),
+    redact: (text) => redact(text).text,
+    everyMs: 1,
+  });
+  onTestFinished(() => tails.close());
+  return {
+    lines,
+    push: (tool_call_id, detail) => tails.push({ tool_call_id, fraction: null, detail, output: "stdout" }),
+  };
+}
 
 // oxfmt-ignore
 const PRINTED = [
-  { title: "whole lines",               chunks: ["one\n", "two\n"],              line: "two" },
+  { title: "complete lines",            chunks: ["one\n", "two\n"],              line: "two" },
   { title: "a line in two parts",       chunks: ["one\ntw", "o"],                line: "two" },
   { title: "a bar that is redrawn",     chunks: ["10 %\r", "20 %\r"],           line: "20 %" },
   { title: "empty lines at the end",    chunks: ["one\n\n", " \n"],             line: "one" },
@@ -13,11 +27,22 @@ const PRINTED = [
 ] as const;
 
 for (const { title, chunks, line } of PRINTED) {
-  test(`the last line is told once: ${title}`, async () => {
-    const told = await new Promise((resolve) => {
-      const tails = new OutputTails({ tell: resolve, redact: (text) => redact(text).text, everyMs: 1 });
-      for (const detail of chunks) tails.push({ tool_call_id: "c1", fraction: null, detail, output: "stdout" });
-    });
-    expect(told).toEqual({ tool_call_id: "c1", line });
+  test(`the last line is given once: ${title}`, async () => {
+    const { lines, push } = openTails();
+    for (const detail of chunks) push("c1", detail);
+    push("c2", "end");
+    await vi.waitUntil(() => lines.length > 1);
+    expect(lines).toEqual([
+      { tool_call_id: "c1", line },
+      { tool_call_id: "c2", line: "end" },
+    ]);
   });
 }
+
+test("of a task with many calls the last ones are kept", async () => {
+  const { lines, push } = openTails();
+  for (let call = 1; call <= 1000; call++) push(`c${call}`, "x");
+  await vi.waitUntil(() => lines.length > 0);
+  expect(lines.length).toBeLessThanOrEqual(50);
+  expect(lines.at(-1)).toEqual({ tool_call_id: "c1000", line: "x" });
+});

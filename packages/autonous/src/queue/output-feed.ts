@@ -1,7 +1,7 @@
 import type { Progress } from "@autonous/runtime";
-import type { OutputLine } from "../store/outgoing.ts";
+import type { OutputLine } from "../store/record/outgoing.ts";
 
-/** Brings what running commands print to the channels that show it. What nobody listens to is lost. */
+/** Passes what running commands print to the channels that show it. Nothing of it is kept. */
 export class OutputFeed {
   readonly #listeners = new Set<(output: OutputLine) => void>();
 
@@ -18,6 +18,8 @@ const EVERY_MS = 1000;
 const MOST_CHARACTERS = 300;
 /** More than any secret has, so that one is seen in full. */
 const KEPT_CHARACTERS = 20_000;
+/** More than run in parallel. Those before them have ended. */
+const MAX_CALLS = 50;
 
 interface Tail {
   /** The end of what was printed. */
@@ -42,8 +44,7 @@ export class OutputTails {
 
   push({ tool_call_id, detail, output }: Progress): void {
     if (output === undefined) return; // how far a call is, which is on record
-    const tail = this.#tails.get(tool_call_id) ?? { text: "", timer: undefined };
-    this.#tails.set(tool_call_id, tail);
+    const tail = this.#tails.get(tool_call_id) ?? this.#begin(tool_call_id);
     tail.text = lastOf(`${tail.text}${detail}`);
     tail.timer ??= setTimeout(() => {
       tail.timer = undefined;
@@ -51,6 +52,17 @@ export class OutputTails {
       const line = lastLine(this.#options.redact(tail.text));
       if (line !== "") this.#options.tell({ tool_call_id, line });
     }, this.#options.everyMs).unref();
+  }
+
+  #begin(tool_call_id: string): Tail {
+    const [oldest] = this.#tails;
+    if (oldest !== undefined && this.#tails.size >= MAX_CALLS) {
+      clearTimeout(oldest[1].timer);
+      this.#tails.delete(oldest[0]);
+    }
+    const tail: Tail = { text: "", timer: undefined };
+    this.#tails.set(tool_call_id, tail);
+    return tail;
   }
 
   close(): void {

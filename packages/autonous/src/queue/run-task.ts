@@ -1,4 +1,4 @@
-import { makeVisible, redact, secretsOf, ToolError } from "@autonous/runtime";
+import { faultReason, makeVisible, redact, secretsOf, ToolError } from "@autonous/runtime";
 import type { Runtime, Tool } from "@autonous/runtime";
 import { runAgent } from "../agent/loop.ts";
 import type { AgentLimits } from "../agent/usage/limits.ts";
@@ -11,7 +11,7 @@ import { StoreError } from "../store/store-error.ts";
 import { backoffMs } from "./backoff.ts";
 import { undoChanges } from "./undo-task.ts";
 import { OutputTails } from "./output-feed.ts";
-import type { OutputLine } from "../store/outgoing.ts";
+import type { OutputLine } from "../store/record/outgoing.ts";
 import { hideImages, receiveFiles } from "../received/receive-files.ts";
 import type { InboxFolder, ReceivedTask } from "../received/receive-files.ts";
 
@@ -44,18 +44,22 @@ export async function runTask(lease: Lease, signal: AbortSignal, options: RunTas
     if (received === "cancelled")
       return { outcome: "cancelled", error: "Cancelled: stopped while files were received" };
     const outcome = await askAgent(lease, { ...options, received, signal });
-    if (received.images.length > 0 && outcome.error?.reason === "bad_request" && outcome.turns <= 1)
-      return await withoutImages(lease, outcome, options);
+    if (received.images.length > 0 && mayBeImages(outcome)) return await withoutImages(lease, outcome, options);
     return finishFor(outcome, lease, options);
   } catch (error) {
     if (error instanceof StoreError && error.code !== "DamagedRow") throw error;
     if (error instanceof StoreError) return { outcome: "failed", error: error.message, reply: error.message };
     // A fault that is met again at every attempt would cost a worker each time: the task is told instead.
-    const reason = error instanceof Error ? error.message : String(error);
-    const code = error instanceof ToolError ? error.code : "InternalError";
-    const message = redact(`${code}: ${reason}`, { known: secretsOf(process.env) }).text;
+    const said =
+      error instanceof ToolError ? `${error.code}: ${error.message}` : `InternalError: ${faultReason(error)}`;
+    const message = redact(said, { known: secretsOf(process.env) }).text;
     return { outcome: "failed", error: message, reply: message };
   }
+}
+
+/** A request that is too large may be so because of them, too. */
+function mayBeImages({ error, turns }: AgentOutcome): boolean {
+  return turns <= 1 && (error?.reason === "bad_request" || error?.reason === "context_length");
 }
 
 /** A picture that is damaged, or larger than a provider takes, may not cost the task. Done once: then there are none. */

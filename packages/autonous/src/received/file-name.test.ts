@@ -20,7 +20,15 @@ const NAMES = [
   ["report (1).pdf",           "report (1).pdf"],
   ["invoice\u2028.pdf ..",     "invoice.pdf"],
   ["\u06AF\u0632\u0627\u0631\u0634.docx", "\u06AF\u0632\u0627\u0631\u0634.docx"],
+  ["\u0645\u06CC\u200C\u062E.csv", "\u0645\u06CC\u200C\u062E.csv"],
+  ["pass\u200Cword.txt",       "password.txt"],
+  ["👩‍💻 ❤️.png",               "👩‍💻 ❤️.png"],
+  ["#\uFE0F\u20E3 1\uFE0F\u20E3.txt", "_\u20E3 1\uFE0F\u20E3.txt"],
   [".env",                     ".env"],
+  ["CON",                      "_CON"],
+  ["nul.tar.gz",               "_nul.tar.gz"],
+  ["Com1 .",                   "_Com1"],
+  ["console.log",              "console.log"],
   ["\uD800.txt",               "\uFFFD.txt"],
 ] as const;
 
@@ -32,6 +40,7 @@ test("a long name keeps its extension and whole characters", () => {
   const name = safeFileName(`${"\u{1F4C4}".repeat(300)}.pdf`, "file");
   expect(Buffer.byteLength(name)).toBeLessThanOrEqual(200);
   expect(name).toMatch(/^(\u{1F4C4})+\.pdf$/u);
+  expect(safeFileName(`${"👩‍💻".repeat(300)}.pdf`, "file")).toMatch(/^(👩‍💻)+\.pdf$/);
   expect(Buffer.byteLength(safeFileName(`a.${"x".repeat(400)}`, "file"))).toBe(200);
 });
 

@@ -1,9 +1,15 @@
 import { extname } from "node:path";
+import { dropHidden } from "@autonous/runtime";
 
 /** File systems take 255 bytes; a number may be appended. */
 const MOST_BYTES = 200;
 /** Longer ones say nothing about the kind of a file. */
 const MOST_EXTENSION_BYTES = 20;
+
+/** As people see them: an emoji of several is one. */
+const CHARACTERS = new Intl.Segmenter("und", { granularity: "grapheme" });
+/** Devices on Windows, with whatever extension: a workspace may be shared with it. */
+const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?=\.|$)/i;
 
 /**
  * A name that others chose, as one that can be made in a folder: not a path, nothing that is invisible or turns the
@@ -11,12 +17,11 @@ const MOST_EXTENSION_BYTES = 20;
  */
 export function safeFileName(name: string, fallback: string): string {
   const last = name.toWellFormed().normalize("NFC").split(/[/\\]/).at(-1) ?? "";
-  const plain = last
-    .replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "")
-    .replaceAll(/[<>:"'|?*`$;&!#~^{}]/g, "_")
+  const plain = dropHidden(last.replaceAll(/[<>:"'|?*`$;&!#~^{}]/g, "_"))
     .replaceAll(/\s+/g, " ")
     .replace(/^[\s-]+/, "")
-    .replace(/[\s.]+$/, "");
+    .replace(/[\s.]+$/, "")
+    .replace(DEVICE, "_$&");
   return plain === "" || /^\.+$/.test(plain) ? fallback : shortened(plain);
 }
 
@@ -25,11 +30,11 @@ function shortened(name: string): string {
   const found = extname(name);
   const extension = Buffer.byteLength(found) <= MOST_EXTENSION_BYTES ? found : "";
   let stem = "";
-  for (const character of name.slice(0, name.length - extension.length)) {
-    if (Buffer.byteLength(stem + character + extension) > MOST_BYTES) break;
-    stem += character;
+  for (const { segment } of CHARACTERS.segment(name.slice(0, name.length - extension.length))) {
+    if (Buffer.byteLength(stem + segment + extension) > MOST_BYTES) break;
+    stem += segment;
   }
-  return `${stem.trimEnd()}${extension}`;
+  return `${dropHidden(stem).trimEnd()}${extension}`;
 }
 
 /** The same name with a number, for where there is a file of that name already: `a.txt`, `a-2.txt`, `a-3.txt`. */

@@ -26,9 +26,8 @@ export interface KeptPlace {
   readonly id: string;
 }
 
-/** Takes a file piece by piece. Who opened it keeps it or drops it. */
+/** Takes a file piece by piece. The caller keeps it, or drops it: also where keeping it failed. */
 export interface KeptWriter {
-  readonly bytes: number;
   write(piece: Uint8Array): void;
   /** On the disk under its own name when it returns. */
   keep(): KeptFile;
@@ -48,10 +47,13 @@ export function openKept(place: KeptPlace): KeptWriter {
   const fd = openOwnFile(unnamed, flags, 0o600);
   const digest = createHash("sha256");
   let bytes = 0;
+  let isOpen = true;
+  const close = (): void => {
+    if (!isOpen) return;
+    isOpen = false;
+    closeSync(fd);
+  };
   return {
-    get bytes() {
-      return bytes;
-    },
     write(piece) {
       for (let written = 0; written < piece.length;) written += writeSync(fd, piece, written);
       digest.update(piece);
@@ -59,14 +61,14 @@ export function openKept(place: KeptPlace): KeptWriter {
     },
     keep() {
       fsyncSync(fd);
-      closeSync(fd);
+      close();
       renameSync(unnamed, path);
       syncFolder(folder);
       syncFolder(run);
       return { sha256: digest.digest("hex"), bytes };
     },
     drop() {
-      closeSync(fd);
+      close();
       rmSync(unnamed, { force: true });
     },
   };

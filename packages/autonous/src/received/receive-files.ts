@@ -1,16 +1,16 @@
-import { hash } from "node:crypto";
-import { lstatSync, readFileSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { join, posix } from "node:path";
 import { isParked, recogniseContent } from "@autonous/runtime";
 import type { CallError, Runtime, Tool, ToolCallResult } from "@autonous/runtime";
 import { resultOfEvent } from "../agent/recorded-result.ts";
 import { readRecord } from "../agent/resume.ts";
 import type { AgentRecord } from "../agent/resume.ts";
-import { IMAGE_TYPES, MOST_IMAGE_BYTES } from "../model/prompt/images.ts";
+import { IMAGE_TYPES, MOST_IMAGE_BYTES, MOST_IMAGE_PIXELS } from "../model/prompt/images.ts";
 import { withQuotations } from "../model/prompt/quoted.ts";
 import type { MessageImage, ModelProvider } from "../model/provider.ts";
 import type { Lease, Store } from "../store/store.ts";
 import { numberedName, safeFileName } from "./file-name.ts";
+import { imageSize } from "./image-size.ts";
 import { dropKept, readKept } from "./kept-files.ts";
 import type { KeptFile } from "./kept-files.ts";
 import { createReceiveTool, RECEIVE_FILE } from "./receive-tool.ts";
@@ -105,11 +105,17 @@ function imagesOf(files: readonly ReceivedFile[], readFile: ReadFile): ReadonlyM
   for (const { id, kept, path, media_type = "" } of files) {
     if (path === undefined || kept === undefined) continue;
     if (!IMAGE_TYPES.has(media_type) || kept.bytes > Math.min(MOST_IMAGE_BYTES, left)) continue;
+    const content = readFile(id, kept);
+    if (content === undefined || !canBeShown(content, media_type)) continue;
     left -= kept.bytes;
-    const data = readFile(id, kept)?.toString("base64");
-    if (data !== undefined) images.set(id, { media_type, data });
+    images.set(id, { media_type, data: content.toString("base64") });
   }
   return images;
+}
+
+function canBeShown(content: Buffer, media_type: string): boolean {
+  const size = imageSize(content, media_type);
+  return size !== undefined && Math.max(size.width, size.height) <= MOST_IMAGE_PIXELS;
 }
 
 interface Placing extends Pick<ReceiveOptions, "inbox" | "signal"> {
@@ -158,12 +164,18 @@ async function place(
   return { ...file, problem: `there are ${MOST_NUMBERS} files of that name in "${placing.inbox.folder}"` };
 }
 
-/** Spares calls that would be refused; what is there when the call is made counts. The same file again is one file. */
+/**
+ * Spares calls that would be refused; what is there when the call is made counts. Of the same length it may be the same
+ * file, which is one file: the call compares, with handles that are checked.
+ */
 function isTaken(path: string, { kept }: Downloaded, { inbox }: Placing): boolean {
-  const place = join(inbox.cwd, path);
-  const there = lstatSync(place, { throwIfNoEntry: false });
-  if (there === undefined) return false;
-  return !there.isFile() || there.size !== kept.bytes || hash("sha256", readFileSync(place), "hex") !== kept.sha256;
+  try {
+    const there = lstatSync(join(inbox.cwd, path), { throwIfNoEntry: false });
+    return there !== undefined && (!there.isFile() || there.size !== kept.bytes);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
+    return false; // the call says what is wrong with the folder
+  }
 }
 
 interface Calling {

@@ -1,6 +1,6 @@
 import { FILES, nameInHeading, ownWords } from "../model/prompt/quoted.ts";
 import type { Quotation } from "../model/prompt/quoted.ts";
-import { isObject, parseKept } from "../store/kept-json.ts";
+import { isObject, parseKept } from "../store/sqlite/kept-json.ts";
 import type { KeptFile } from "./kept-files.ts";
 
 /** A file that came with a message. */
@@ -61,7 +61,7 @@ interface Naming {
   readonly isImage: (file: ReceivedFile) => boolean;
 }
 
-/** The files as the model is told of them: data, each on a line, those of another sender under a heading of their own. */
+/** The files as the task names them to the model: data, each on a line, those of another sender under a heading of their own. */
 export function fileQuotations(files: readonly ReceivedFile[], naming: Naming): readonly Quotation[] {
   const groups = Map.groupBy(files, ({ from }) => from);
   return [...groups].map(([from, group]) => ({

@@ -3,6 +3,7 @@ import type { Bell } from "../queue/bell.ts";
 import type { OutputFeed } from "../queue/output-feed.ts";
 import type { Store } from "../store/store.ts";
 import type { Logger } from "../supervisor/logger.ts";
+import type { ListedTool } from "../supervisor/messages.ts";
 import type { WorkerStatus } from "../supervisor/supervisor.ts";
 import type { Telemetry } from "./telemetry.ts";
 
@@ -20,6 +21,19 @@ export interface ServicePlace {
   readonly log: (line: string) => void;
 }
 
+/** The tools that the modules of the last worker added. Empty until one has reported. */
+export class ModuleTools {
+  #tools: readonly ListedTool[] = [];
+
+  set(tools: readonly ListedTool[]): void {
+    this.#tools = tools;
+  }
+
+  list(): readonly ListedTool[] {
+    return this.#tools;
+  }
+}
+
 /** What every part of a running service may use. */
 export interface ServiceContext {
   readonly roots: readonly string[];
@@ -32,6 +46,7 @@ export interface ServiceContext {
   readonly bell: Bell;
   /** What running commands print. */
   readonly outputs: OutputFeed;
+  readonly moduleTools: ModuleTools;
   /** `logger.part("telegram")` gives a part its own. */
   readonly logger: Logger;
   /** A task was taken in, or may go on: the worker looks. */

@@ -1,5 +1,5 @@
-import { startConsole } from "../channels/console/server.ts";
-import type { Console, ConsoleOptions } from "../channels/console/server.ts";
+import { startConsole } from "../channels/http/server.ts";
+import type { Console, ConsoleOptions } from "../channels/http/server.ts";
 import { CannotServe } from "./context.ts";
 import type { ServiceContext } from "./context.ts";
 import { createHealth } from "./health.ts";

@@ -1,18 +1,18 @@
 import { join } from "node:path";
 import { headsFolder, openState, redact, secretsOf } from "@autonous/runtime";
-import { httpCommander } from "../channels/console/commander.ts";
+import { httpCommander } from "../channels/http/commander.ts";
 import { Bell } from "../queue/bell.ts";
 import type { Commander } from "../queue/commander.ts";
 import { OutputFeed } from "../queue/output-feed.ts";
 import { followRecord } from "../queue/follow.ts";
 import { Mirror } from "../queue/mirror.ts";
 import { databaseFile, openStore } from "../store/open-store.ts";
-import { lockHolder, lockStateFolder } from "../store/state-lock.ts";
+import { lockHolder, lockStateFolder } from "../store/sqlite/state-lock.ts";
 import { createLogger } from "../supervisor/logger.ts";
 import { endOrphans } from "../supervisor/orphans.ts";
 import { BACKGROUND } from "./background.ts";
 import { CHANNELS } from "./channels.ts";
-import { CannotServe } from "./context.ts";
+import { CannotServe, ModuleTools } from "./context.ts";
 import type { ServiceContext, ServicePlace } from "./context.ts";
 import { openHttp } from "./http.ts";
 import { openTelemetry } from "./telemetry.ts";
@@ -63,7 +63,7 @@ export async function startService(place: ServicePlace): Promise<RunningService>
   await store.inbox.recover(EVERYBODY);
   const telemetry = await openTelemetry({ store, state_dir, environment: place.environment, logger });
   opened.defer(() => telemetry.close());
-  const news = { bell: new Bell(), outputs: new OutputFeed() };
+  const news = { bell: new Bell(), outputs: new OutputFeed(), moduleTools: new ModuleTools() };
   const base = { ...place, ...news, state_dir, store, logger, telemetry, redact: redactText };
   const supervisor = createSupervisor(base);
   const context: ServiceContext = {

@@ -53,8 +53,9 @@ function quietHours(text: string | undefined): Pick<TelegramOptions, "quiet_hour
 
 /** What a task is offered, as it would be now. */
 async function listTools(context: ServiceContext): Promise<readonly string[]> {
-  return await looking(context, async (runtime) =>
-    runtime.tools().map(({ name, description }) => `${name}: ${firstSentence(description)}`),
+  const own = await looking(context, async (runtime) => runtime.tools());
+  return [...own, ...context.moduleTools.list()].map(
+    ({ name, description }) => `${name}: ${firstSentence(description)}`,
   );
 }
 

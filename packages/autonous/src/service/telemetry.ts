@@ -4,7 +4,7 @@ import type { BreakerState } from "../model/failures/circuit-breaker.ts";
 import type { Commander } from "../queue/commander.ts";
 import { databaseFile } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
-import { TASK_STATE_NAMES, isOver } from "../store/task-states.ts";
+import { TASK_STATE_NAMES, isOver } from "../store/queue/task-states.ts";
 import type { Logger } from "../supervisor/logger.ts";
 import type { WorkerStatus } from "../supervisor/supervisor.ts";
 import { BreakerBoard } from "../telemetry/breakers.ts";

@@ -7,7 +7,7 @@ import type { ServiceContext } from "./context.ts";
 
 /** Keeps one worker process running that does the tasks. */
 export function createSupervisor(context: Omit<ServiceContext, "workerStatus" | "onTask">): Supervisor {
-  const { roots, state_dir, settings, environment, store, bell, outputs, logger, telemetry } = context;
+  const { roots, state_dir, settings, environment, store, bell, outputs, moduleTools, logger, telemetry } = context;
   return new Supervisor({
     ...findProgram(),
     words: ["worker", ...roots.flatMap((root) => ["--root", root]), "--state-dir", state_dir],
@@ -15,6 +15,7 @@ export function createSupervisor(context: Omit<ServiceContext, "workerStatus" | 
     onRecorded: () => bell.ring(),
     onBreaker: telemetry.onBreaker,
     onOutput: (output) => outputs.push(output),
+    onModuleTools: (tools) => moduleTools.set(tools),
     onWorkerEnd: async (worker, options) => {
       telemetry.onWorkerEnd();
       sweepLost(); // before its tasks go on elsewhere: what it had running may not go on beside them

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
-import { findPending, MIGRATIONS } from "./migrate.ts";
-import { openSqlite } from "./sqlite.ts";
+import { findPending, MIGRATIONS } from "./sqlite/migrate.ts";
+import { openSqlite } from "./sqlite/sqlite.ts";
 import { StoreError } from "./store-error.ts";
 
 export interface StoreReport {

@@ -1,25 +1,26 @@
 import { dirname, join } from "node:path";
-import type { Database } from "./database.ts";
-import { createApprovals } from "./approvals.ts";
-import { createCalls } from "./calls.ts";
-import { createEvents, TableJournal } from "./events.ts";
-import { createHistory } from "./history.ts";
-import { createInbox } from "./inbox.ts";
-import { createRevisions } from "./revisions.ts";
-import { createKeyValues } from "./kv.ts";
-import { createMemory } from "./memory.ts";
-import { keepCopy } from "./keep-copy.ts";
-import { migrate, MIGRATIONS } from "./migrate.ts";
-import type { Migration } from "./migrate.ts";
-import { createOutbox } from "./outbox.ts";
-import { createQuotas } from "./quotas.ts";
-import { createRecordChecks } from "./record-checks.ts";
-import { openSqlite } from "./sqlite.ts";
-import { isStateFolderLocked, lockHolder } from "./state-lock.ts";
+import type { Database } from "./sqlite/database.ts";
+import { createApprovals } from "./queue/approvals.ts";
+import { createCalls } from "./record/calls.ts";
+import { createEvents } from "./record/events.ts";
+import { TableJournal } from "./queue/table-journal.ts";
+import { createHistory } from "./queue/history.ts";
+import { createInbox } from "./queue/inbox.ts";
+import { createRevisions } from "./queue/revisions.ts";
+import { createKeyValues } from "./keepers/kv.ts";
+import { createMemory } from "./keepers/memory.ts";
+import { keepCopy } from "./sqlite/keep-copy.ts";
+import { migrate, MIGRATIONS } from "./sqlite/migrate.ts";
+import type { Migration } from "./sqlite/migrate.ts";
+import { createOutbox } from "./queue/outbox.ts";
+import { createQuotas } from "./keepers/quotas.ts";
+import { createRecordChecks } from "./record/record-checks.ts";
+import { openSqlite } from "./sqlite/sqlite.ts";
+import { isStateFolderLocked, lockHolder } from "./sqlite/state-lock.ts";
 import { StoreError } from "./store-error.ts";
 import type { Store } from "./store.ts";
-import { createTasks } from "./tasks.ts";
-import { createUpkeep } from "./upkeep.ts";
+import { createTasks } from "./queue/tasks.ts";
+import { createUpkeep } from "./keepers/upkeep.ts";
 
 export interface OpenStoreOptions {
   /** The database file; it and its folder are made when they are not there. */

@@ -8,18 +8,18 @@ import type {
   RuntimeEvent,
   ToolCallResult,
 } from "@autonous/runtime";
-import type { AuditFilter, AuditPage } from "./audit-filter.ts";
-import type { Upkeep } from "./kept-runs.ts";
-import type { History } from "./conversation.ts";
-import type { RecordedRow } from "./events.ts";
-import type { Outbox, Outgoing } from "./outgoing.ts";
-import type { RecordChecks } from "./record-checks.ts";
-import type { Revisions } from "./revisions.ts";
-import type { TaskState, WorkingState } from "./task-states.ts";
+import type { AuditFilter, AuditPage } from "./record/audit-filter.ts";
+import type { Upkeep } from "./keepers/kept-runs.ts";
+import type { History } from "./queue/conversation.ts";
+import type { RecordedRow } from "./record/events.ts";
+import type { Outbox, Outgoing } from "./record/outgoing.ts";
+import type { RecordChecks } from "./record/record-checks.ts";
+import type { Revisions } from "./queue/revisions.ts";
+import type { TaskState, WorkingState } from "./queue/task-states.ts";
 
-export type { History, HistoryRow } from "./conversation.ts";
-export type { ForgottenRun, OldRun, Upkeep } from "./kept-runs.ts";
-export type { GivenUpAnswer, Outbox, OutboxRow, Outgoing, ShownMessage } from "./outgoing.ts";
+export type { History, HistoryRow } from "./queue/conversation.ts";
+export type { ForgottenRun, OldRun, Upkeep } from "./keepers/kept-runs.ts";
+export type { GivenUpAnswer, Outbox, OutboxRow, Outgoing, ShownMessage } from "./record/outgoing.ts";
 
 /**
  * What the others ask of the store. Every method is one whole transaction: when it returns, what it did survives kill

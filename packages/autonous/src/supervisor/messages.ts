@@ -7,6 +7,12 @@ export interface PrintedLine {
   readonly line: string;
 }
 
+/** A tool as people see it in a list. */
+export interface ListedTool {
+  readonly name: string;
+  readonly description: string;
+}
+
 /** What the worker tells its supervisor. */
 export type FromWorker =
   /** Its loop turns and the store answers it: it does not hang. */
@@ -18,7 +24,9 @@ export type FromWorker =
   /** A circuit breaker of its opened, closed, or lets one call through on trial. */
   | { readonly type: "breaker"; readonly breaker: BreakerState }
   /** What a command of its printed last. */
-  | { readonly type: "output"; readonly output: PrintedLine };
+  | { readonly type: "output"; readonly output: PrintedLine }
+  /** The tools that modules add to its tasks. Modules are code of the user's: only the worker loads them. */
+  | { readonly type: "module_tools"; readonly tools: readonly ListedTool[] };
 
 /** What the supervisor tells its worker. */
 export type ToWorker =

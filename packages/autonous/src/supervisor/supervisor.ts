@@ -2,7 +2,7 @@ import type { BreakerState } from "../model/failures/circuit-breaker.ts";
 import { startChild } from "./child.ts";
 import type { Child, ChildProgram } from "./child.ts";
 import type { Logger } from "./logger.ts";
-import type { FromWorker, PrintedLine } from "./messages.ts";
+import type { FromWorker, ListedTool, PrintedLine } from "./messages.ts";
 import { GIVEN_UP_WAIT_MS, MAX_ENDS, waitBefore } from "./restarts.ts";
 
 export interface SupervisorOptions extends ChildProgram {
@@ -16,6 +16,8 @@ export interface SupervisorOptions extends ChildProgram {
   readonly onBreaker?: (breaker: BreakerState) => void;
   /** A command of the worker printed something. */
   readonly onOutput?: (output: PrintedLine) => void;
+  /** A worker has loaded its modules. */
+  readonly onModuleTools?: (tools: readonly ListedTool[]) => void;
   readonly logger: Logger;
   /** How long a worker that is replaced may finish what it has in hand. */
   readonly drainMs: number;
@@ -166,6 +168,7 @@ export class Supervisor {
     if (type === "finished") this.#prove();
     if (type === "breaker") this.#options.onBreaker?.(message.breaker);
     else if (type === "output") this.#options.onOutput?.(message.output);
+    else if (type === "module_tools") this.#options.onModuleTools?.(message.tools);
     else if (type !== "alive") this.#options.onRecorded();
   }
 

@@ -1,5 +1,5 @@
 import type { BreakerState } from "../model/failures/circuit-breaker.ts";
-import { isObject, parseKept } from "../store/kept-json.ts";
+import { isObject, parseKept } from "../store/sqlite/kept-json.ts";
 import type { KeyValues } from "../store/store.ts";
 
 const KEY = "breakers";

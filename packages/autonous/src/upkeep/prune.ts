@@ -16,7 +16,7 @@ import {
   verifyEvents,
 } from "@autonous/runtime";
 import type { PrunedRun } from "@autonous/runtime";
-import { tryHoldFile } from "../store/state-lock.ts";
+import { tryHoldFile } from "../store/sqlite/state-lock.ts";
 import type { ForgottenRun } from "../store/store.ts";
 import { DAY_MS, findOutOfTime, findTooMuch, idleCheck } from "./find-old.ts";
 import type { Old, Retention, StatePlace } from "./find-old.ts";

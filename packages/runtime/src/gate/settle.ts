@@ -6,6 +6,7 @@ import type { Excerpt } from "../output/excerpt.ts";
 import type { Artifacts, CallError, Payload, ToolCallResult } from "../protocol/result.ts";
 import { boundData, boundText } from "../protocol/bounds.ts";
 import { ToolError } from "../protocol/errors.ts";
+import { faultReason, isProgramReplaced, RESTART_HINT } from "../protocol/program-fault.ts";
 import type { GateCall, GateParts } from "./call.ts";
 import { need } from "./call.ts";
 
@@ -89,6 +90,10 @@ function toToolError(call: GateCall, problem: unknown): ToolError {
   if (call.options.signal?.aborted === true) {
     const when = call.started === undefined ? "before it ran" : "while it ran";
     return new ToolError("Cancelled", `"${name}" was cancelled ${when}`, {}, problem);
+  }
+  if (isProgramReplaced(problem)) {
+    const message = `Cannot run "${name}": ${faultReason(problem)}`;
+    return new ToolError("InternalError", message, { hint: RESTART_HINT }, problem);
   }
   return new ToolError(
     "InternalError",

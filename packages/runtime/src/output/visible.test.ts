@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { makeVisible, makeVisibleLines, visibleJson } from "./visible.ts";
+import { dropHidden, makeVisible, makeVisibleLines, visibleJson } from "./visible.ts";
 
 // oxfmt-ignore
 const CASES = [
@@ -38,6 +38,20 @@ for (const { title, text, want } of CASES) {
     expect(makeVisible(text)).toBe(want);
   });
 }
+
+for (const { title, text, want } of CASES) {
+  test(`${title} is ${text === want ? "left in a name" : "dropped from a name"}`, () => {
+    const dropped = dropHidden(text);
+    expect(dropped === text).toBe(text === want);
+    expect(makeVisible(dropped)).toBe(dropped);
+    expect(dropHidden(text, "_").replaceAll("_", "")).toBe(dropped);
+  });
+}
+
+test("a name loses what no font shows", () => {
+  expect(dropHidden("a\u{e000}b\u0378c")).toBe("abc");
+  expect(dropHidden("a\r\n\u202eb", " ")).toBe("a b");
+});
 
 test("text of several lines keeps its line ends and tabs", () => {
   expect(makeVisibleLines("a\n\tb\u0007\r\n")).toBe("a\n\tb\\u{7}\\r\n");

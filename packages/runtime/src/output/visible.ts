@@ -4,6 +4,7 @@ import { JOINED_TEXT } from "../text/joined-text.ts";
 const HIDDEN = String.raw`[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufff9-\ufffb]|\p{Bidi_Control}|\p{Default_Ignorable_Code_Point}`;
 const PLAIN = /^[\x20-\x7e]*$/;
 const HIDDEN_OR_JOINED = new RegExp(`(?<joined>${JOINED_TEXT})|${HIDDEN}`, "gv");
+const UNSEEN_OR_JOINED = new RegExp(String.raw`(?<joined>${JOINED_TEXT})|(?:${HIDDEN}|\p{C})+`, "gv");
 const LINE_AND_TAB = new Set(["\n", "\t"]);
 
 // oxfmt-ignore
@@ -26,6 +27,11 @@ export function makeVisibleLines(text: string): string {
 export function visibleJson(value: unknown, indent = 0): string {
   // A line end in JSON text is never part of a value.
   return replaceHidden(JSON.stringify(value, null, indent), (text) => (text === "\n" ? text : escapeJson(text)));
+}
+
+/** For names: without what is hidden, or with something instead. Emoji and joined letters stay as they are. */
+export function dropHidden(text: string, instead = ""): string {
+  return text.replace(UNSEEN_OR_JOINED, (_, joined: string | undefined) => joined ?? instead);
 }
 
 function replaceHidden(text: string, write: (character: string) => string): string {

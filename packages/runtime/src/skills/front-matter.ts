@@ -16,8 +16,8 @@ type FrontMatterResult = FrontMatter | { readonly problem: string };
 const MAX_CHARACTERS = 16_384;
 
 /**
- * The YAML library goes down one call a level and takes the whole process along where the stack ends, so the depth is
- * measured before. Counted in its tokens, two for a list in a list.
+ * The YAML library recurses once per level, and a stack overflow in it ends the process, so the depth is measured
+ * before. Counted in its tokens, two for a list in a list.
  */
 const MAX_DEPTH = 24;
 
@@ -92,7 +92,7 @@ function oddityOf(node: Node): string | undefined {
   return "anchor" in node && node.anchor !== undefined ? "anchors" : undefined;
 }
 
-/** Goes round, not down: the text decides how deep this is. */
+/** Without recursion: the text decides how deep this is. */
 function depthOf(tokens: readonly CST.Token[]): number {
   const open: { readonly token: object; readonly depth: number }[] = tokens.map((token) => ({ token, depth: 0 }));
   let deepest = 0;

@@ -100,7 +100,7 @@ const MOST_OF_LINE = 200;
 
 /**
  * A module that others import: running it would do nothing. Told by its text: it has no `__main__`, and nothing but
- * imports, definitions and values at the left edge. A file that leaves a doubt is no such module.
+ * imports, definitions and values at the left edge. A file that leaves a doubt counts as a program.
  */
 export function isPythonModule(path: string, given: string): boolean {
   if (PACKAGE_FILE.test(path)) return true;

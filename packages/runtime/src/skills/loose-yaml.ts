@@ -2,6 +2,8 @@
 const TOP_LEVEL = /^([A-Za-z][\w-]*)[ \t]*:[ \t]+(\S.*)$/;
 /** Begins a value that YAML reads in its own way; such a value is left as it is. */
 const STRUCTURED = /^[[{|>#]/;
+/** A description that only begins like one of those: `[Beta] Fills forms`, `{{name}} forms`, `> Fills forms`. */
+const LIKE_STRUCTURED = /^(?:\[[^\]]*\]|\{.*\})[ \t]*[^\s#,\]}]|^[|>][ \t]+[^\s#]/;
 const DOUBLE_QUOTED = /^"(?:[^"\\]|\\.)*"[ \t]*(?:#.*)?$/;
 const SINGLE_QUOTED = /^'(?:[^']|'')*'[ \t]*(?:#.*)?$/;
 /** What plain text may not hold or begin with in YAML. */
@@ -24,9 +26,11 @@ export function quoteValues(yaml: string): Loosened | undefined {
   const names: string[] = [];
   for (let at = 0; at < lines.length; at++) {
     const [line = "", name = "", value = ""] = TOP_LEVEL.exec(lines[at] ?? "") ?? [lines[at]];
-    const more = name === "" || STRUCTURED.test(value) ? [] : linesBelow(lines, at + 1);
+    const isText = isDescription(name) && LIKE_STRUCTURED.test(value);
+    const isLeft = name === "" || (STRUCTURED.test(value) && !isText);
+    const more = isLeft ? [] : linesBelow(lines, at + 1);
     const plain = [value.trimEnd(), ...more.map((each) => each.trim())].join(" ");
-    if (name === "" || STRUCTURED.test(value) || !isToQuote(plain)) {
+    if (isLeft || !(isText || isToQuote(plain))) {
       written.push(line);
       continue;
     }
@@ -38,7 +42,12 @@ export function quoteValues(yaml: string): Loosened | undefined {
   return text === yaml ? undefined : { text, names };
 }
 
-/** Indented lines go on with the value before them. */
+/** The one field that is text and nothing else: no list in it means anything. */
+function isDescription(name: string): boolean {
+  return name.toLowerCase() === "description";
+}
+
+/** Indented lines continue the value before them. */
 function linesBelow(lines: readonly string[], from: number): readonly string[] {
   const end = lines.findIndex((line, index) => index >= from && !/^[ \t]+\S/.test(line));
   return lines.slice(from, end === -1 ? lines.length : end);

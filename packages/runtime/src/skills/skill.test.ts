@@ -81,8 +81,12 @@ const BROKEN = [
   { title: "an empty description",         text: "---\nname: pdf\ndescription: ' '\n---\n",       says: /"description" is empty/ },
   { title: "a description that is a list", text: "---\nname: pdf\ndescription: [a]\n---\n",       says: /"description" has to be text, not a list/ },
   { title: "tools in two spellings",       text: `---\n${HEAD}\nallowed-tools: Read\nallowed_tools: Bash\n---\n`, says: /"allowed-tools" is there twice/ },
-  { title: "tools that are no names",      text: `---\n${HEAD}\nallowed-tools: {a: b}\n---\n`,    says: /"allowed-tools" has to be a list/ },
-  { title: "tools among which is no name", text: `---\n${HEAD}\nallowed-tools: [Read, 7]\n---\n`, says: /"allowed-tools" has to be a list/ },
+  { title: "tools that are not names",     text: `---\n${HEAD}\nallowed-tools: {a: b}\n---\n`,    says: /"allowed-tools" has to be a list/ },
+  { title: "a tool that is excluded by -",    text: `---\n${HEAD}\nallowed-tools: Read, -Bash\n---\n`,             says: /"-Bash" excludes some/ },
+  { title: "a tool that is excluded by !",    text: `---\n${HEAD}\nallowed-tools: ["!Bash"]\n---\n`,               says: /"!Bash" excludes some/ },
+  { title: "tools that are excluded in words", text: `---\n${HEAD}\nallowed-tools: All except Bash\n---\n`,        says: /"except" excludes some/ },
+  { title: "a tool that is excluded alone",   text: `---\n${HEAD}\nallowed-tools:\n  - Read\n  - no Bash\n---\n`, says: /"no" excludes some/ },
+  { title: "tools and a number",           text: `---\n${HEAD}\nallowed-tools: [Read, 7]\n---\n`, says: /"allowed-tools" has to be a list/ },
 ];
 
 for (const { title, text, says } of BROKEN) {
@@ -106,6 +110,10 @@ const LOOSE = [
   { title: "a colon over two lines",        text: "name: pdf\ndescription: Use when: asked\n  or not: x\nlicense: MIT", is: { description: "Use when: asked or not: x", metadata: { license: "MIT" } }, warns: /plain text/ },
   { title: "text after a quoted value",     text: 'name: pdf\ndescription: "Forms" and more',           is: { description: '"Forms" and more' },                    warns: /plain text/ },
   { title: "a quote in quotes",             text: "name: pdf\ndescription: 'It's here'",               is: { description: "It's here" },                           warns: /plain text/ },
+  { title: "a label in brackets",           text: "name: pdf\ndescription: [Beta] Fills forms",         is: { description: "[Beta] Fills forms" },                  warns: /plain text/ },
+  { title: "a label and a second line",     text: "name: pdf\ndescription: [Beta] Fills\n  forms",       is: { description: "[Beta] Fills forms" },                  warns: /plain text/ },
+  { title: "a placeholder in braces",       text: "name: pdf\ndescription: {{kind}} forms",             is: { description: "{{kind}} forms" },                      warns: /plain text/ },
+  { title: "text after the mark of a block", text: "name: pdf\ndescription: > Fills forms",              is: { description: "> Fills forms" },                       warns: /plain text/ },
   { title: "bold text",                     text: "name: pdf\ndescription: **Bold** move",             is: { description: "**Bold** move" },                       warns: /plain text/ },
   { title: "tabs before lines",             text: "name: pdf\ndescription: x\nmetadata:\n\tauthor: a", is: { metadata: { metadata: { author: "a" } } },            warns: /tabs were read as spaces/ },
   { title: "a long description",            text: `name: pdf\ndescription: ${LONG}`,                    is: { description: `${LONG.slice(0, 1023)}…` },             warns: /1499 characters; it is truncated to 1024/ },

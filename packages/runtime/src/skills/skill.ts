@@ -102,7 +102,7 @@ const SWITCHES: Readonly<Record<string, boolean>> = {
   off: false,
 };
 
-/** What is neither yes nor no counts as yes: whoever wrote the name meant to keep the skill from the model. */
+/** What is neither yes nor no counts as yes: the author who wrote the name meant to keep the skill from the model. */
 function readSwitch(given: unknown, warnings: string[]): boolean {
   if (given === undefined || typeof given === "boolean") return given ?? false;
   const word = textOf(given).toLowerCase();
@@ -111,7 +111,10 @@ function readSwitch(given: unknown, warnings: string[]): boolean {
   return known ?? true;
 }
 
-/** Left empty, as in `allowed-tools:`, it allows none: whoever wrote the name meant to restrict. */
+/** Read as a name, `-Bash` and `all but Bash` would allow what they exclude. */
+const EXCLUDES = /^[-!~^]\W*\w|^(?:not?|but|except|excluding|exclude|without|never|deny|disallow(?:ed)?):?$/i;
+
+/** Left empty, as in `allowed-tools:`, it allows none: the author who wrote the name meant to restrict. */
 function readTools(given: unknown): { readonly names: readonly string[] } | { readonly problem: string } | object {
   if (given === undefined) return {};
   const listed: unknown = given === null ? [] : typeof given === "string" ? [given] : given;
@@ -120,6 +123,10 @@ function readTools(given: unknown): { readonly names: readonly string[] } | { re
   }
   const names = joinBrackets(listed.flatMap((each) => splitToolNames(each)));
   if (names.length > MAX_TOOLS) return { problem: `"allowed-tools" lists more than ${MAX_TOOLS} names` };
+  const excluding = names.find((each) => EXCLUDES.test(each));
+  if (excluding !== undefined) {
+    return { problem: `"allowed-tools" has to list the tools that are allowed, and ${quote(excluding)} excludes some` };
+  }
   return { names };
 }
 

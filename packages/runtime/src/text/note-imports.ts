@@ -1,15 +1,17 @@
 /** More than this in one file is not notes. */
 const MAX_IMPORTS = 100;
-const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+/** Also in an entry of a list. With a backtick after it on the line it is a span. */
+const FENCE = /^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}(?=[^`]*$)|~{3,})/;
+const HEADING = /^ {0,3}#{1,6}(?:[ \t]|$)/;
 const INDENTED = /^(?: {4}|\t)/;
 /** A run of backticks, and everything up to the next run of the same length. */
 const CODE_SPAN = /(?<!`)(`+)(?!`)[^]*?(?<!`)\1(?!`)/g;
-/** `@docs/a.md`, `@~/a.md`, `@./with\ space.md`: at the beginning of a word, so that addresses of mail are none. */
+/** `@docs/a.md`, `@~/a.md`, `@./with\ space.md`: at the beginning of a word, so that mail addresses are not imports. */
 const IMPORT = /(?<![^\s(])@((?:\\ |[^\s\\`])+)/g;
 /** The end of a sentence, or of a bracket around it. */
 const TRAILING = ".,;:!?)]}'\"*_";
 
-/** The paths that a `CLAUDE.md` imports with `@path`, in their order, each once. What stands in code is none. */
+/** The paths that a `CLAUDE.md` imports with `@path`, in their order, each once. Code is left out. */
 export function findImports(text: string): readonly string[] {
   const found = new Set<string>();
   for (const paragraph of withoutCodeBlocks(text).split(/\n\s*\n/)) {
@@ -28,7 +30,7 @@ function withoutTrailing(word: string): string {
   return word.slice(0, end);
 }
 
-/** Fenced blocks, closed or not, and indented ones that follow an empty line. */
+/** Fenced blocks, closed or not, and indented ones that follow an empty line, a fenced block or a heading. */
 function withoutCodeBlocks(text: string): string {
   const lines: string[] = [];
   let fence: string | undefined;
@@ -36,19 +38,22 @@ function withoutCodeBlocks(text: string): string {
   for (const line of text.split(/\r\n|\n|\r/)) {
     const [, mark] = FENCE.exec(line) ?? [];
     if (fence !== undefined) {
-      if (mark?.startsWith(fence) === true && line.trim() === mark) fence = undefined;
+      if (mark?.startsWith(fence) === true && line.trim() === mark) {
+        fence = undefined;
+        isAfterEmpty = true;
+      }
       continue;
     }
     if (mark !== undefined) fence = mark;
     else if (!(isAfterEmpty && INDENTED.test(line))) {
       lines.push(line);
-      isAfterEmpty = line.trim() === "";
+      isAfterEmpty = line.trim() === "" || HEADING.test(line);
     }
   }
   return lines.join("\n");
 }
 
-/** Whether a missing file of that name is worth a word: `@alice` and `@scope/package` are no paths. */
+/** Whether a missing file of that name is worth a word: `@alice` and `@scope/package` are not paths. */
 export function isClearlyPath(path: string): boolean {
   return /^(?:\.{1,2}|~)?\//.test(path) || /\.(?:md|markdown|mdx|txt|rst|adoc)$/i.test(path);
 }

@@ -32,7 +32,7 @@ export function addressIn({ chat, thread }: Address): Address {
   return { chat, ...(thread === undefined ? {} : { thread }) };
 }
 
-/** Whoever asked for something, or answered, by Telegram. */
+/** A Telegram user, as the record names the person who asked or answered. */
 export function personOf(user: number): string {
   return `telegram:${user}`;
 }

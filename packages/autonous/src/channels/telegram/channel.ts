@@ -63,14 +63,20 @@ export interface TelegramOptions {
 
 export interface Telegram {
   readonly commander: Commander;
-  /** Takes no more in; what is being said is let go out for a moment. */
+  /** Stops polling and flushes what is being said, for at most three seconds. */
   close(): Promise<void>;
 }
 
 /** Telegram does not know the token. Waiting does not help. */
-export class BadToken extends Error {}
+export class BadToken extends Error {
+  constructor() {
+    super(
+      "Telegram does not know the token in AUTONOUS_TELEGRAM_TOKEN: copy it again from @BotFather, or unset it to serve without Telegram",
+    );
+  }
+}
 
-const LAST_WORDS_MS = 3000;
+const FLUSH_MS = 3000;
 
 /** Speaks with people by Telegram until it is closed. Throws `BadToken`; a network that is down is waited for. */
 export async function openTelegram(options: TelegramOptions): Promise<Telegram> {
@@ -104,6 +110,7 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
         gather,
         listTools,
         isDirect: options.isDirect,
+        groups: options.groups,
         activityIn: (lane) => progress.activityIn(lane),
         onQueued: (written) => queued.note(written),
         previewUndo: (written, rest) => undos.preview(written, rest),
@@ -122,7 +129,7 @@ export async function openTelegram(options: TelegramOptions): Promise<Telegram> 
       stopped.abort();
       bell.ring();
       await downloads.close();
-      await client.close(LAST_WORDS_MS);
+      await client.close(FLUSH_MS);
       await Promise.all(running);
     },
   };
@@ -179,8 +186,6 @@ export async function askForBot(
   } catch (error) {
     if (!(error instanceof TelegramFailure)) throw error;
     if (error.kind !== "bad_token") return { problem: error.message };
-    throw new BadToken(
-      "Telegram does not know the token in AUTONOUS_TELEGRAM_TOKEN: copy it again from @BotFather, or unset it to serve without Telegram",
-    );
+    throw new BadToken();
   }
 }

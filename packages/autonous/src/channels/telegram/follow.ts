@@ -13,7 +13,7 @@ export interface FollowOptions {
   readonly log: (line: string) => void;
 }
 
-const A_READ = 500;
+const PAGE_SIZE = 500;
 const LOOK_MS = 1000;
 
 /** Shows in the chats what is recorded: how far tasks are, and what became of questions. Goes on until stopped. */
@@ -43,11 +43,11 @@ export async function followEvents(stopped: AbortSignal, options: FollowOptions)
 async function hearAll(after: number, { store, progress }: FollowOptions): Promise<number> {
   let position = after;
   for (;;) {
-    const recorded = await store.events.rows({ after: position, limit: A_READ });
+    const recorded = await store.events.rows({ after: position, limit: PAGE_SIZE });
     for (const { position: at, event } of recorded) {
       if (!("unreadable" in event)) await progress.hear(event); // damage is reported from the files of the runs
       position = at;
     }
-    if (recorded.length < A_READ) return position;
+    if (recorded.length < PAGE_SIZE) return position;
   }
 }

@@ -1,5 +1,5 @@
 import type { Update } from "grammy/types";
-import { isObject, parseKept } from "../../store/kept-json.ts";
+import { isObject, parseKept } from "../../store/sqlite/kept-json.ts";
 import type { Store } from "../../store/store.ts";
 import type { Incoming } from "./incoming/read-update.ts";
 
@@ -63,7 +63,9 @@ export class MovedChats {
   translate(incoming: Incoming): Incoming {
     if (incoming.kind === "written") return { ...incoming, chat: this.#original(incoming.chat) };
     const { on } = incoming;
-    return on === undefined ? incoming : { ...incoming, on: { ...on, chat: this.#original(on.chat) } };
+    if (on === undefined) return incoming;
+    const isLeft = this.current(on.chat) !== on.chat;
+    return { ...incoming, on: { ...on, chat: this.#original(on.chat), ...(isLeft ? { isLeft } : {}) } };
   }
 
   #original(chat: number): number {

@@ -1,4 +1,4 @@
-import { isObject, parseKept } from "../../store/kept-json.ts";
+import { isObject, parseKept } from "../../store/sqlite/kept-json.ts";
 import type { Task } from "../../store/store.ts";
 
 /** What is kept with a task of the message that it came from. */
@@ -23,6 +23,8 @@ export interface Gathered {
   readonly own: number;
   readonly isStandIn?: true;
   readonly parts: number;
+  /** Digest of what the first one replies to. */
+  readonly carried?: string;
 }
 
 export function writeOrigin({ message_id, name, gathered }: Origin): string {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { choiceLines, helpLines, keysOf, readAnswer } from "./answers.ts";
 import type { Answer, Choices } from "./answers.ts";
-import { widthOf } from "./width.ts";
+import { widthOf } from "../words/width.ts";
 
 const OFFERS: Choices["offers"] = [
   { offer: "exact", words: "exactly this call again", pattern: { kind: "exact", call_digest: "00" } },

@@ -1,7 +1,7 @@
 import { REDACTION_MARKER, makeVisible } from "@autonous/runtime";
 import type { ApprovalRequest } from "@autonous/runtime";
 import type { Screen } from "./screen.ts";
-import { foldHard, wrap } from "./width.ts";
+import { foldHard, wrap } from "../words/width.ts";
 
 /** How long a yes may hold beyond the one call. */
 export type LongScope = "run" | "session";

@@ -8,7 +8,7 @@ import { openKeyboard } from "./keyboard.ts";
 import type { Keyboard } from "./keyboard.ts";
 import { requestLines } from "./request-lines.ts";
 import type { HeldScreen, Screen } from "./screen.ts";
-import { wrap } from "./width.ts";
+import { wrap } from "../words/width.ts";
 
 export interface AskOptions {
   readonly screen: Screen;

@@ -1,10 +1,10 @@
 import { makeVisible } from "@autonous/runtime";
 import type { RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import { diffLines } from "./diff-lines.ts";
-import { argumentsOf, isExcerpt } from "./event-words.ts";
+import { argumentsOf, isExcerpt } from "../words/event-words.ts";
 import { moreLines } from "./output-lines.ts";
 import type { Screen } from "./screen.ts";
-import { wrap } from "./width.ts";
+import { wrap } from "../words/width.ts";
 
 /** Longer changes are looked at with other means: the view is there to be followed. */
 const CHANGE_LINES = 8;

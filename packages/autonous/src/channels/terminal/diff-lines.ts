@@ -1,6 +1,6 @@
 import { makeVisible } from "@autonous/runtime";
 import type { Screen } from "./screen.ts";
-import { expandTabs, foldHard } from "./width.ts";
+import { expandTabs, foldHard } from "../words/width.ts";
 
 interface DiffRoom {
   readonly screen: Pick<Screen, "paint">;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createLiveView } from "./live-view.ts";
 import { createScreen } from "./screen.ts";
 import type { Screen } from "./screen.ts";
-import { widthOf } from "./width.ts";
+import { widthOf } from "../words/width.ts";
 
 interface Seen {
   readonly screen: Screen;

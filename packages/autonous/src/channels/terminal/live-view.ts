@@ -2,17 +2,17 @@ import { join } from "node:path";
 import { makeVisible } from "@autonous/runtime";
 import type { AttachedFile, EventType, Progress, RuntimeEvent, ToolCallResult } from "@autonous/runtime";
 import { changeLines } from "./change-lines.ts";
-import { callWords, problemOf } from "./event-words.ts";
+import { callWords, problemOf } from "../words/event-words.ts";
 import { noteLines } from "./note-lines.ts";
 import { outputLines } from "./output-lines.ts";
 import { problemOfReply } from "../../model/failures/reply-words.ts";
-import { skillWords } from "../../store/skill-words.ts";
-import { switchWords } from "../../store/switch-words.ts";
+import { skillWords } from "../../store/record/skill-words.ts";
+import { switchWords } from "../../store/record/switch-words.ts";
 import { createProgressView } from "./progress-view.ts";
 import type { Layout } from "./plain-layout.ts";
 import type { Screen } from "./screen.ts";
 import { createStreamView } from "./stream-view.ts";
-import { cutTo, wrap } from "./width.ts";
+import { cutTo, wrap } from "../words/width.ts";
 
 type Payload = RuntimeEvent["payload"];
 

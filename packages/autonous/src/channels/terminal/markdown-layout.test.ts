@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createMarkdownLayout } from "./markdown-layout.ts";
 import type { Style } from "./screen.ts";
-import { widthOf } from "./width.ts";
+import { widthOf } from "../words/width.ts";
 
 /** Styles as marks that can be read: `<bold>x</>`. */
 const marked = (style: Style, text: string): string => `<${style}>${text}</>`;

@@ -2,7 +2,7 @@ import type { Token, Tokens } from "marked";
 import type { Style } from "./screen.ts";
 import { styledRows, widthOfPieces } from "./styled-text.ts";
 import type { Piece } from "./styled-text.ts";
-import { widthOfPainted } from "./width.ts";
+import { widthOfPainted } from "../words/width.ts";
 
 interface TableOptions {
   readonly width: number;

@@ -1,11 +1,11 @@
 import { makeVisible } from "@autonous/runtime";
 import type { Token, Tokens } from "marked";
-import { readMarkdown } from "../markdown-tokens.ts";
+import { readMarkdown } from "../words/markdown-tokens.ts";
 import type { Style } from "./screen.ts";
 import { styledRows } from "./styled-text.ts";
 import type { Piece } from "./styled-text.ts";
 import { tableRows } from "./markdown-table.ts";
-import { expandTabs, foldHard } from "./width.ts";
+import { expandTabs, foldHard } from "../words/width.ts";
 
 export interface MarkdownOptions {
   readonly width: number;

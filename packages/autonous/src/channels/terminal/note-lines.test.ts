@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { noteLines } from "./note-lines.ts";
-import { widthOf } from "./width.ts";
+import { widthOf } from "../words/width.ts";
 
 const ID = "run_01m7jq5cjf66e7s0dmryctb2x8";
 

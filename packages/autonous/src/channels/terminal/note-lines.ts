@@ -1,4 +1,4 @@
-import { foldHard, widthOf } from "./width.ts";
+import { foldHard, widthOf } from "../words/width.ts";
 
 /**
  * Commands to copy: in quotes; behind a colon, up to the end of the line or of the sentence; or with the id that they are

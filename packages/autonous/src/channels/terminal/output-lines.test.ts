@@ -2,7 +2,7 @@ import type { ToolCallResult } from "@autonous/runtime";
 import { expect, test } from "vitest";
 import { changeLines } from "./change-lines.ts";
 import { outputLine, outputLines } from "./output-lines.ts";
-import { widthOf } from "./width.ts";
+import { widthOf } from "../words/width.ts";
 
 const screen = { columns: 60, paint: (_: string, text: string) => text };
 

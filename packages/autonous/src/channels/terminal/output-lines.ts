@@ -1,7 +1,7 @@
 import { makeVisible } from "@autonous/runtime";
 import type { ToolCallResult } from "@autonous/runtime";
 import type { Screen } from "./screen.ts";
-import { cutTo, expandTabs, foldHard, widthOf, wrap } from "./width.ts";
+import { cutTo, expandTabs, foldHard, widthOf, wrap } from "../words/width.ts";
 
 /** Where there is no terminal, a line of output is shown up to here. */
 const WIDEST = 500;

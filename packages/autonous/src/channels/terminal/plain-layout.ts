@@ -1,5 +1,5 @@
 import { makeVisible } from "@autonous/runtime";
-import { expandTabs, widthOf } from "./width.ts";
+import { expandTabs, widthOf } from "../words/width.ts";
 
 /** Text that comes in pieces, as rows. */
 export interface Layout {

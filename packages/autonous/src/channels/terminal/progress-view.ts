@@ -2,7 +2,7 @@ import { makeVisible } from "@autonous/runtime";
 import type { Progress } from "@autonous/runtime";
 import { linesOf, outputLine } from "./output-lines.ts";
 import type { Screen } from "./screen.ts";
-import { cutTo, foldHard } from "./width.ts";
+import { cutTo, foldHard } from "../words/width.ts";
 
 const EVERY_MS = 100;
 const BAR_COLUMNS = 20;

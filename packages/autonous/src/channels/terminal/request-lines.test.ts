@@ -1,7 +1,7 @@
 import type { ApprovalRequest } from "@autonous/runtime";
 import { expect, test } from "vitest";
 import { requestLines } from "./request-lines.ts";
-import { widthOf } from "./width.ts";
+import { widthOf } from "../words/width.ts";
 
 const NOW = Date.parse("2026-01-31T12:00:00.000Z");
 

@@ -2,7 +2,7 @@ import { makeVisible, showPlainly, visibleJson } from "@autonous/runtime";
 import type { ApprovalRequest, Label } from "@autonous/runtime";
 import { diffLines } from "./diff-lines.ts";
 import type { Screen } from "./screen.ts";
-import { foldHard, pad, wrap } from "./width.ts";
+import { foldHard, pad, wrap } from "../words/width.ts";
 
 interface Asking {
   readonly screen: Pick<Screen, "paint" | "columns" | "rows">;

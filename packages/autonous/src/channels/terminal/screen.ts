@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { cutTo, widthOfPainted } from "./width.ts";
+import { cutTo, widthOfPainted } from "../words/width.ts";
 
 export type Style = "bold" | "dim" | "italic" | "underline" | "strikethrough" | "red" | "green" | "yellow" | "cyan";
 

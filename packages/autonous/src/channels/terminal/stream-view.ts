@@ -2,7 +2,7 @@ import { makeVisible } from "@autonous/runtime";
 import { plainLayout } from "./plain-layout.ts";
 import type { Layout } from "./plain-layout.ts";
 import type { Screen } from "./screen.ts";
-import { wrap } from "./width.ts";
+import { wrap } from "../words/width.ts";
 
 /**
  * A reply as it comes: rows that nothing can be added to stay, those below them are redrawn in place. It is a

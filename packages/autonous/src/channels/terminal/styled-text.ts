@@ -1,6 +1,6 @@
 import { makeVisible } from "@autonous/runtime";
 import type { Style } from "./screen.ts";
-import { foldHard, widthOf } from "./width.ts";
+import { foldHard, widthOf } from "../words/width.ts";
 
 /** A text that looks one way. */
 export interface Piece {

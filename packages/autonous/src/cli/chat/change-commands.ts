@@ -1,8 +1,8 @@
 import { diffLines } from "../../channels/terminal/diff-lines.ts";
 import { moreLines } from "../../channels/terminal/output-lines.ts";
-import { stderrScreen } from "../approver.ts";
+import { stderrScreen } from "../session/approver.ts";
 import { UsageError } from "../command.ts";
-import { showResult } from "../show-result.ts";
+import { showResult } from "../output/show-result.ts";
 import { count } from "../usage.ts";
 import type { MessageChanges } from "./chat-record.ts";
 import { recordOf } from "./conversation.ts";

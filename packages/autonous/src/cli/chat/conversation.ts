@@ -1,10 +1,10 @@
 import { makeId, makeTraceId } from "@autonous/runtime";
 import type { Message } from "../../model/provider.ts";
-import type { AgentSession, Asked } from "../agent-session.ts";
+import type { AgentSession, Asked } from "../session/agent-session.ts";
 import type { CommandInput } from "../command.ts";
 import { report } from "../commands/run.ts";
-import type { Workplace } from "../open-runtime.ts";
-import { findRecordedRun, historyOf, windowOf } from "../recorded-tasks.ts";
+import type { Workplace } from "../session/open-runtime.ts";
+import { findRecordedRun, historyOf, windowOf } from "../records/recorded-tasks.ts";
 import { attachFiles } from "./attach.ts";
 import { readChatRecord } from "./chat-record.ts";
 import type { ChatRecord } from "./chat-record.ts";

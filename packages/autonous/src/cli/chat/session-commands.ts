@@ -1,5 +1,5 @@
 import { UsageError } from "../command.ts";
-import { listSessions, sessionTable } from "../sessions.ts";
+import { listSessions, sessionTable } from "../session/sessions.ts";
 import { findConversation, NEW_CONVERSATION, switchTo } from "./conversation.ts";
 import type { Chat } from "./conversation.ts";
 

@@ -1,7 +1,7 @@
 import { priceSource, sourceText } from "../../model/prices/prices.ts";
-import { providerOf } from "../asking.ts";
+import { providerOf } from "../session/asking.ts";
 import { toolTable } from "../commands/tools.ts";
-import { table } from "../table.ts";
+import { table } from "../output/table.ts";
 import { costText } from "../usage.ts";
 import { totalUse } from "./chat-record.ts";
 import type { ModelUse } from "./chat-record.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { widthOf } from "../../channels/terminal/width.ts";
+import { widthOf } from "../../channels/words/width.ts";
 import { statusLine } from "./status-line.ts";
 
 const used = {

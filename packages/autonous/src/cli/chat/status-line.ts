@@ -1,6 +1,6 @@
 import { makeVisible } from "@autonous/runtime";
-import { cutTo, widthOf } from "../../channels/terminal/width.ts";
-import type { Asked } from "../agent-session.ts";
+import { cutTo, widthOf } from "../../channels/words/width.ts";
+import type { Asked } from "../session/agent-session.ts";
 import { costText } from "../usage.ts";
 
 type Used = Pick<Asked, "context" | "isEstimated"> & {

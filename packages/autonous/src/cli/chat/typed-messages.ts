@@ -2,7 +2,7 @@ import { isatty } from "node:tty";
 import { openKeyboard } from "../../channels/terminal/keyboard.ts";
 import type { TypedMessage } from "../../channels/terminal/read-message.ts";
 import { UsageError } from "../command.ts";
-import { pipedLines } from "../standard-input.ts";
+import { pipedLines } from "../session/standard-input.ts";
 import { CHAT_COMMANDS } from "./chat-commands.ts";
 import { complete } from "./complete.ts";
 import type { Chat } from "./conversation.ts";

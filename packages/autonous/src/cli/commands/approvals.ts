@@ -12,20 +12,20 @@ import {
   secretsOf,
 } from "@autonous/runtime";
 import type { Approval, ApprovalAnswer, ApprovalKeeper, ApprovalState, Grant } from "@autonous/runtime";
-import { checkOffer } from "../../channels/check-offer.ts";
+import { checkOffer } from "../../channels/words/check-offer.ts";
 import { openKeyboard } from "../../channels/terminal/keyboard.ts";
 import { requestLines } from "../../channels/terminal/request-lines.ts";
 import { createScreen } from "../../channels/terminal/screen.ts";
 import { addRule } from "../../config/add-rule.ts";
 import { databaseFile, openStore } from "../../store/open-store.ts";
-import { holdingFile } from "../../store/state-lock.ts";
+import { holdingFile } from "../../store/sqlite/state-lock.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../open-runtime.ts";
-import { personName, whyNoPerson } from "../person.ts";
-import { table } from "../table.ts";
+import { findWorkplace } from "../session/open-runtime.ts";
+import { personName, whyNoPerson } from "../session/person.ts";
+import { table } from "../output/table.ts";
 
 /** `autonous approvals list`. */
 export async function list(input: CommandInput): Promise<ExitCode> {

@@ -2,16 +2,16 @@ import { runPath } from "@autonous/runtime";
 import type { Runtime, RuntimeEvent, ToolCallInput } from "@autonous/runtime";
 import { attachedLines, createLiveView } from "../../channels/terminal/live-view.ts";
 import { createProgressView } from "../../channels/terminal/progress-view.ts";
-import { openAttended, stderrScreen } from "../approver.ts";
+import { openAttended, stderrScreen } from "../session/approver.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT, exitCodeOfResult } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { parseJson, readAll, readJsonLines } from "../json-lines.ts";
-import type { JsonLine } from "../json-lines.ts";
-import { findWorkplace } from "../open-runtime.ts";
-import { showResult } from "../show-result.ts";
-import { standardInput } from "../standard-input.ts";
+import { parseJson, readAll, readJsonLines } from "../output/json-lines.ts";
+import type { JsonLine } from "../output/json-lines.ts";
+import { findWorkplace } from "../session/open-runtime.ts";
+import { showResult } from "../output/show-result.ts";
+import { standardInput } from "../session/standard-input.ts";
 
 /** `autonous call`: one governed call, or one for each line of standard input. */
 export async function call(input: CommandInput): Promise<ExitCode> {

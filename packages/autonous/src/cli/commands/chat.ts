@@ -1,5 +1,5 @@
 import { isatty } from "node:tty";
-import { openSession } from "../agent-session.ts";
+import { openSession } from "../session/agent-session.ts";
 import { runChatCommand } from "../chat/chat-commands.ts";
 import { findConversation, NEW_CONVERSATION, say } from "../chat/conversation.ts";
 import type { Chat, Conversation } from "../chat/conversation.ts";
@@ -8,11 +8,11 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../open-runtime.ts";
-import type { Workplace } from "../open-runtime.ts";
+import { findWorkplace } from "../session/open-runtime.ts";
+import type { Workplace } from "../session/open-runtime.ts";
 import { readLimits } from "../options.ts";
-import { noteMissingSandbox } from "../sandbox-notice.ts";
-import { listSessions } from "../sessions.ts";
+import { noteMissingSandbox } from "../output/sandbox-notice.ts";
+import { listSessions } from "../session/sessions.ts";
 import { chooseProvider } from "./run.ts";
 
 /** `autonous chat`: one task after the other in the current folder, each knowing of those before. */

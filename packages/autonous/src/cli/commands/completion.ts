@@ -2,8 +2,8 @@ import { nearestNames } from "@autonous/runtime";
 import { COMMANDS } from "../all.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
-import { bashScript, completionTable, fishScript, zshScript } from "../completion-scripts.ts";
-import type { CompletionTable } from "../completion-scripts.ts";
+import { bashScript, completionTable, fishScript, zshScript } from "../output/completion-scripts.ts";
+import type { CompletionTable } from "../output/completion-scripts.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
 

@@ -2,21 +2,21 @@ import { redact } from "@autonous/runtime";
 import type { Configuration } from "../../config/load.ts";
 import { showSetting } from "../../config/settings.ts";
 import type { SettingName } from "../../config/settings.ts";
-import { checkAll } from "../checks.ts";
-import type { CheckResult } from "../checks.ts";
+import { checkAll } from "../checks/checks.ts";
+import type { CheckResult } from "../checks/checks.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { lookForWorkplace } from "../open-runtime.ts";
-import type { Print } from "../print.ts";
-import { table } from "../table.ts";
+import { lookForWorkplace } from "../session/open-runtime.ts";
+import type { Print } from "../output/print.ts";
+import { table } from "../output/table.ts";
 
 /** `autonous doctor`: the self-check, and every setting with where it came from. */
 export async function doctor(input: CommandInput): Promise<ExitCode> {
   const { print } = input;
   const place = lookForWorkplace(input);
   if (input.options["fix"] === true) {
-    const { installMissing } = await import("../install.ts");
+    const { installMissing } = await import("../checks/install.ts");
     for (const problem of await installMissing(place.roots, print)) print.note(`Cannot install ${problem}`);
   }
   const checks = await checkAll(place);

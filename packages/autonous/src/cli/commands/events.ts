@@ -1,15 +1,15 @@
 import { buildTree } from "@autonous/runtime";
 import type { RuntimeEvent } from "@autonous/runtime";
-import { cutTo } from "../../channels/terminal/width.ts";
+import { cutTo } from "../../channels/words/width.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
-import { EventTails } from "../event-tails.ts";
-import { eventLine, treeLines } from "../event-text.ts";
+import { EventTails } from "../records/event-tails.ts";
+import { eventLine, treeLines } from "../output/event-text.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../open-runtime.ts";
+import { findWorkplace } from "../session/open-runtime.ts";
 import { readLimit } from "../options.ts";
-import { Records } from "../records.ts";
+import { Records } from "../records/records.ts";
 
 const LOOK_MS = 200;
 

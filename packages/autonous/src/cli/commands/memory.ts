@@ -5,9 +5,9 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../open-runtime.ts";
+import { findWorkplace } from "../session/open-runtime.ts";
 import { readLimit } from "../options.ts";
-import { table } from "../table.ts";
+import { table } from "../output/table.ts";
 
 const NOTHING: MemoryPage = { entries: [], more: false };
 

@@ -6,11 +6,11 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace, runtimeOptions } from "../open-runtime.ts";
-import type { Print } from "../print.ts";
-import { Records } from "../records.ts";
-import type { RecordedAudit } from "../records.ts";
-import { table } from "../table.ts";
+import { findWorkplace, runtimeOptions } from "../session/open-runtime.ts";
+import type { Print } from "../output/print.ts";
+import { Records } from "../records/records.ts";
+import type { RecordedAudit } from "../records/records.ts";
+import { table } from "../output/table.ts";
 
 interface Difference {
   readonly run_id: string;

@@ -2,15 +2,15 @@ import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { makeVisible, parseStrictJson } from "@autonous/runtime";
 import type { Decision, Runtime, ToolCallInput } from "@autonous/runtime";
-import { wrap } from "../../channels/terminal/width.ts";
+import { wrap } from "../../channels/words/width.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { readAll, readJsonLines } from "../json-lines.ts";
-import { openRuntime } from "../open-runtime.ts";
-import type { Print } from "../print.ts";
-import { standardInput } from "../standard-input.ts";
+import { readAll, readJsonLines } from "../output/json-lines.ts";
+import { openRuntime } from "../session/open-runtime.ts";
+import type { Print } from "../output/print.ts";
+import { standardInput } from "../session/standard-input.ts";
 import { requestOf } from "./call.ts";
 
 /** What a case may say of the decision; what it does not say is not held against it. */

@@ -3,11 +3,11 @@ import type { Decision, Explanation, Runtime, ToolCallInput } from "@autonous/ru
 import type { CommandInput } from "../command.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { readJsonLines } from "../json-lines.ts";
-import type { JsonLine } from "../json-lines.ts";
-import { findWorkplace, runtimeOptions, tellRefused } from "../open-runtime.ts";
-import { standardInput } from "../standard-input.ts";
-import { table } from "../table.ts";
+import { readJsonLines } from "../output/json-lines.ts";
+import type { JsonLine } from "../output/json-lines.ts";
+import { findWorkplace, runtimeOptions, tellRefused } from "../session/open-runtime.ts";
+import { standardInput } from "../session/standard-input.ts";
+import { table } from "../output/table.ts";
 import { readArgs, requestOf } from "./call.ts";
 
 /** `autonous policy explain`: the decision on a call that is not made. */

@@ -4,9 +4,9 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { readAll, readJsonLines } from "../json-lines.ts";
-import type { JsonLine } from "../json-lines.ts";
-import { standardInput } from "../standard-input.ts";
+import { readAll, readJsonLines } from "../output/json-lines.ts";
+import type { JsonLine } from "../output/json-lines.ts";
+import { standardInput } from "../session/standard-input.ts";
 
 /** `autonous redact`: standard input to standard output through the redactor. */
 export async function redactInput({ args, print, signal }: CommandInput): Promise<ExitCode> {

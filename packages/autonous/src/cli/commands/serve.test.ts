@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { scratchFolder } from "../../../../../test/support/scratch.ts";
-import { lockStateFolder } from "../../store/state-lock.ts";
+import { lockStateFolder } from "../../store/sqlite/state-lock.ts";
 import { WORKER_NAME } from "../../supervisor/messages.ts";
 
 /** A process that looks like a worker whose supervisor is gone: so does one of a supervisor in another container. */

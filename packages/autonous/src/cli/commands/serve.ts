@@ -1,18 +1,18 @@
 import { CannotServe } from "../../service/context.ts";
 import { startService } from "../../service/start.ts";
 import { curlLine } from "../../service/token.ts";
-import { isStateFolderLocked } from "../../store/state-lock.ts";
+import { isStateFolderLocked } from "../../store/sqlite/state-lock.ts";
 import { endOrphans } from "../../supervisor/orphans.ts";
 import type { RunningService } from "../../service/start.ts";
-import type { CheckResult } from "../checks.ts";
+import type { CheckResult } from "../checks/checks.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../open-runtime.ts";
-import type { Workplace } from "../open-runtime.ts";
-import { noteMissingSandbox } from "../sandbox-notice.ts";
-import { checkService } from "../service-checks.ts";
+import { findWorkplace } from "../session/open-runtime.ts";
+import type { Workplace } from "../session/open-runtime.ts";
+import { noteMissingSandbox } from "../output/sandbox-notice.ts";
+import { checkService, noteInbox } from "../checks/service-checks.ts";
 import { showChecks } from "./doctor.ts";
 
 /** `autonous serve`: the service, until it is told to stop. */
@@ -33,6 +33,7 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
   if (isCheck) showChecks(checks, print);
   else if (hasFailed) tellFailed(checks, print);
   if (isCheck || hasFailed) return hasFailed ? EXIT.failed : EXIT.done;
+  noteInbox(checks, print.note);
   return await serveUntilStopped(place, input);
 }
 

@@ -1,16 +1,16 @@
 import { join } from "node:path";
 import { createRuntime, listSkills, makeVisible, makeVisibleLines, nearestNames, redact } from "@autonous/runtime";
 import type { SkillEntry, SkillIndex } from "@autonous/runtime";
-import { cutTo } from "../../channels/terminal/width.ts";
+import { cutTo } from "../../channels/words/width.ts";
 import { readTexts } from "../../config/thing-texts.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace, isTrustedSkill, plainOptions } from "../open-runtime.ts";
-import type { Workplace } from "../open-runtime.ts";
-import { table } from "../table.ts";
-import { oneLine, wrapLines } from "../text-lines.ts";
+import { findWorkplace, isTrustedSkill, plainOptions } from "../session/open-runtime.ts";
+import type { Workplace } from "../session/open-runtime.ts";
+import { table } from "../output/table.ts";
+import { oneLine, wrapLines } from "../output/text-lines.ts";
 import { skillDetails } from "../trust/trust-details.ts";
 import { count } from "../usage.ts";
 

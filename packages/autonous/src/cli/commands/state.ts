@@ -5,9 +5,9 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { lookForWorkplace } from "../open-runtime.ts";
-import type { Workplace } from "../open-runtime.ts";
-import { readTypedLine } from "../standard-input.ts";
+import { lookForWorkplace } from "../session/open-runtime.ts";
+import type { Workplace } from "../session/open-runtime.ts";
+import { readTypedLine } from "../session/standard-input.ts";
 
 /** `autonous state show`: the path alone, for scripts. Makes nothing. */
 // oxlint-disable-next-line typescript/require-await -- every command is a promise

@@ -1,19 +1,19 @@
 import { existsSync } from "node:fs";
-import { laneOf } from "../../channels/console/lane-of.ts";
-import { cutTo } from "../../channels/terminal/width.ts";
+import { laneOf } from "../../channels/http/lane-of.ts";
+import { cutTo } from "../../channels/words/width.ts";
 import { databaseFile, openStore } from "../../store/open-store.ts";
-import { isStateFolderLocked } from "../../store/state-lock.ts";
+import { isStateFolderLocked } from "../../store/sqlite/state-lock.ts";
 import type { ForgottenRun, Store, Task, TaskAnswer } from "../../store/store.ts";
-import { isTaskState, TASK_STATE_NAMES } from "../../store/task-states.ts";
+import { isTaskState, TASK_STATE_NAMES } from "../../store/queue/task-states.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../open-runtime.ts";
+import { findWorkplace } from "../session/open-runtime.ts";
 import { readLimit } from "../options.ts";
-import { personName } from "../person.ts";
-import { table } from "../table.ts";
-import { factRows, nextSteps, unsentRows } from "../task-text.ts";
+import { personName } from "../session/person.ts";
+import { table } from "../output/table.ts";
+import { factRows, nextSteps, unsentRows } from "../session/task-text.ts";
 import { count } from "../usage.ts";
 
 /** `autonous tasks list`. */

@@ -1,3 +1,4 @@
+import { BadToken } from "../../channels/telegram/channel.ts";
 import { TelegramFailure } from "../../channels/telegram/api/failure.ts";
 import type { TelegramClient } from "../../channels/telegram/api/client.ts";
 import { readWebhook } from "../../channels/telegram/webhook.ts";
@@ -5,8 +6,8 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../open-runtime.ts";
-import { withClient } from "../telegram-client.ts";
+import { findWorkplace } from "../session/open-runtime.ts";
+import { withClient } from "../checks/telegram-client.ts";
 
 /** `autonous telegram webhook`. */
 export async function webhook(input: CommandInput): Promise<ExitCode> {
@@ -21,7 +22,8 @@ export async function webhook(input: CommandInput): Promise<ExitCode> {
     return EXIT.done;
   } catch (error) {
     if (!(error instanceof TelegramFailure)) throw error;
-    print.note(`Cannot read or delete the webhook: ${error.message}`);
+    const why = error.kind === "bad_token" ? new BadToken().message : error.message;
+    print.note(`Cannot read or delete the webhook: ${why}`);
     return EXIT.failed;
   }
 }

@@ -4,16 +4,16 @@ import { BOT_NAME, describePerson, readBook, removeContact } from "../../channel
 import { CODE_MINUTES, makeCode, stateOfCode } from "../../channels/telegram/access/pairing.ts";
 import type { CodeState, MadeCode } from "../../channels/telegram/access/pairing.ts";
 import { databaseFile, openStore } from "../../store/open-store.ts";
-import { isStateFolderLocked } from "../../store/state-lock.ts";
+import { isStateFolderLocked } from "../../store/sqlite/state-lock.ts";
 import type { Store } from "../../store/store.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../open-runtime.ts";
-import type { Workplace } from "../open-runtime.ts";
-import { personName } from "../person.ts";
-import { table } from "../table.ts";
+import { findWorkplace } from "../session/open-runtime.ts";
+import type { Workplace } from "../session/open-runtime.ts";
+import { personName } from "../session/person.ts";
+import { table } from "../output/table.ts";
 
 const LOOK_MS = 300;
 
@@ -34,7 +34,7 @@ export async function pair(input: CommandInput): Promise<ExitCode> {
     const link = bot === undefined ? null : `https://t.me/${bot}?start=${made.code}`;
     const isWaiting = options["noWait"] !== true;
     if (print.json && !isWaiting) print.document({ code: made.code, link, expires_at: isoTime(made.expires_at) });
-    else tellCode(input, { made, bot, link });
+    else tellCode(input, { made, bot, link, isWaiting });
     noteService(input, place);
     if (!isWaiting) return EXIT.done;
     const state = await untilUsed(store, made, signal);
@@ -48,23 +48,29 @@ interface Shown {
   readonly made: MadeCode;
   readonly bot: string | undefined;
   readonly link: string | null;
+  readonly isWaiting: boolean;
 }
 
-function tellCode({ print }: CommandInput, { made, bot, link }: Shown): void {
+/** Lines of at most 80 columns, the link on its own: a terminal would break it in two. */
+function tellCode({ print }: CommandInput, { made, bot, link, isWaiting }: Shown): void {
   const lines = [
     `Code: ${made.code}`,
-    `Send it to ${bot === undefined ? "the bot" : `@${bot}`} in a private chat${link === null ? "." : `, or open ${link}`}`,
-    `It works once, for ${CODE_MINUTES} minutes. Give it only to people who may use this machine through the bot.`,
+    ...(link === null
+      ? ["Send it to the bot in a private chat."]
+      : [`Link: ${link}`, `Open the link, or send the code to @${bot} in private.`]),
+    `It works once, for ${CODE_MINUTES} minutes.`,
+    "Give it only to people who may use this machine through the bot.",
+    ...(isWaiting ? ["Waiting until it is used. Ctrl-C ends the wait, not the code."] : []),
   ];
   if (print.json) for (const line of lines) print.note(line);
   else print.text(lines.join("\n"));
 }
 
-/** A code in the wrong state folder would wait in vain. */
+/** A code in the state folder of another service would never be used. */
 function noteService({ print }: CommandInput, { state_dir }: Workplace): void {
   if (isStateFolderLocked(state_dir)) return;
   print.note(
-    `No service runs on the state folder "${state_dir}". The code works once "autonous serve" is started on it`,
+    `No service runs on the state folder "${state_dir}". Start "autonous serve" on it, or name the folder of your service with --state-dir`,
   );
 }
 
@@ -111,7 +117,7 @@ async function botName({ configuration }: Workplace, store: Store): Promise<stri
   const { telegram_token: token } = configuration.settings;
   const kept = await store.kv.get(BOT_NAME);
   if (kept !== undefined || token === undefined) return kept;
-  const { findBotName } = await import("../telegram-client.ts");
+  const { findBotName } = await import("../checks/telegram-client.ts");
   return await findBotName(configuration.settings);
 }
 
@@ -142,7 +148,8 @@ export async function users(input: CommandInput): Promise<ExitCode> {
       })),
   ];
   if (print.json) print.document(rows);
-  else if (rows.length === 0) print.note("No one has access yet. Let someone in: autonous telegram pair");
+  else if (rows.length === 0)
+    print.note(`No one has access yet (state folder "${place.state_dir}"). Let someone in: autonous telegram pair`);
   else {
     const lines = rows.map(({ user, name, state, role, by, at }) => [
       String(user),

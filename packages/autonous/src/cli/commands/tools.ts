@@ -5,8 +5,8 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { openRuntime } from "../open-runtime.ts";
-import { table } from "../table.ts";
+import { openRuntime } from "../session/open-runtime.ts";
+import { table } from "../output/table.ts";
 
 /** `autonous tools`: what is offered here. */
 export async function tools(input: CommandInput): Promise<ExitCode> {

@@ -9,15 +9,15 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../open-runtime.ts";
-import type { Workplace } from "../open-runtime.ts";
-import { whyNoPerson } from "../person.ts";
-import type { Print } from "../print.ts";
-import { replayOptions } from "../replay-options.ts";
-import { typedLines } from "../standard-input.ts";
+import { findWorkplace } from "../session/open-runtime.ts";
+import type { Workplace } from "../session/open-runtime.ts";
+import { whyNoPerson } from "../session/person.ts";
+import type { Print } from "../output/print.ts";
+import { replayOptions } from "../records/replay-options.ts";
+import { typedLines } from "../session/standard-input.ts";
 import { digestOf, findBrought, modulesOf, skillsOf } from "../trust/brought-things.ts";
 import type { Brought } from "../trust/brought-things.ts";
-import { wrapLines } from "../text-lines.ts";
+import { wrapLines } from "../output/text-lines.ts";
 import { detailLines } from "../trust/trust-details.ts";
 import { summaryLines } from "../trust/trust-summary.ts";
 
@@ -34,16 +34,15 @@ export async function trust(input: CommandInput): Promise<ExitCode> {
     if (given !== undefined) throw new UsageError("--revoke takes no --digest: name what to revoke, or leave both out");
     return await revoke(input, place, store);
   }
-  const brought = select(await findBrought(place, store), { args: input.args, cwd: place.cwd }, ({ thing, skill }) => ({
-    ...thing,
-    name: skill?.name,
-  }));
+  const { things, left_out } = await findBrought(place, store);
+  const named = ({ thing, skill }: Brought): Named => ({ ...thing, name: skill?.name });
+  const brought = select(things, { args: input.args, cwd: place.cwd }, named);
   const digest = digestOf(brought, place);
   const waiting = brought.filter(({ status }) => status === "new" || status === "changed");
   const details = options["details"] === true;
   const seeDetails = `Details: ${commandFor(input, place, ["--details"])}`;
   const show = (trusted: boolean, isLong = details): void =>
-    showAll({ brought, digest, trusted, details: isLong }, place, print);
+    showAll({ brought, left_out, digest, trusted, details: isLong }, place, print);
   if (waiting.length === 0 && (given === undefined || given === digest)) {
     show(true);
     if (brought.length > 0 && !details && !print.json) print.note(seeDetails);
@@ -184,21 +183,23 @@ async function isAnsweredYes({ print, signal, show }: Pick<Question, "print" | "
 
 interface Shown {
   readonly brought: readonly Brought[];
+  readonly left_out: readonly string[];
   readonly digest: string;
   readonly trusted: boolean;
   readonly details: boolean;
 }
 
-function showAll({ brought, digest, trusted, details }: Shown, place: Workplace, print: Print): void {
+function showAll({ brought, left_out, digest, trusted, details }: Shown, place: Workplace, print: Print): void {
   const { opened, configuration, cwd } = place;
   const refused = configuration.refused.filter(({ until_trusted }) => !until_trusted);
   if (print.json) {
-    print.document({ ok: trusted, trusted, digest, roots: opened, things: brought.map(documentOf), refused });
+    print.document({ ok: trusted, trusted, digest, roots: opened, things: brought.map(documentOf), left_out, refused });
     return;
   }
   const { textWidth } = print;
   const lines = [
     ...(details ? brought.flatMap(detailLines) : summaryLines(brought, { width: textWidth, cwd })),
+    ...left_out.map((each) => `left out: ${each}`),
     ...(brought.length === 0 ? [] : [`digest ${digest}`]),
     ...refused.map(({ where, what, why }) => `never in force: ${what} (${where}): ${why}`),
   ].map(makeVisible);

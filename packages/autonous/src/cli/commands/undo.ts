@@ -1,9 +1,9 @@
-import { openAttended, stderrScreen } from "../approver.ts";
+import { openAttended, stderrScreen } from "../session/approver.ts";
 import type { CommandInput } from "../command.ts";
 import { exitCodeOfResult } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../open-runtime.ts";
-import { showResult } from "../show-result.ts";
+import { findWorkplace } from "../session/open-runtime.ts";
+import { showResult } from "../output/show-result.ts";
 
 /** `autonous undo`: takes back one change, or all changes of a run. A governed call like any other. */
 export async function undo(input: CommandInput): Promise<ExitCode> {

@@ -11,8 +11,8 @@ import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace } from "../open-runtime.ts";
-import { table } from "../table.ts";
+import { findWorkplace } from "../session/open-runtime.ts";
+import { table } from "../output/table.ts";
 import { count } from "../usage.ts";
 
 /** `autonous prune`: what the service does every hour, now. */

@@ -1,21 +1,22 @@
-import { endOwnCommands } from "@autonous/runtime";
+import { createRuntime, endOwnCommands } from "@autonous/runtime";
+import type { RuntimeOptions } from "@autonous/runtime";
 import { limitInFlight } from "../../agent/in-flight.ts";
 import { watchBreakers } from "../../model/failures/circuit-breaker.ts";
 import { createWorker } from "../../queue/create-worker.ts";
 import type { Worker } from "../../queue/worker.ts";
 import { databaseFile, openStore } from "../../store/open-store.ts";
 import type { Store } from "../../store/store.ts";
-import type { FromWorker, ToWorker } from "../../supervisor/messages.ts";
+import type { FromWorker, ListedTool, ToWorker } from "../../supervisor/messages.ts";
 import { WORKER_NAME } from "../../supervisor/messages.ts";
-import { providerOf, readAsking } from "../asking.ts";
+import { providerOf, readAsking } from "../session/asking.ts";
 import { UsageError } from "../command.ts";
 import type { CommandInput } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { findWorkplace, plainOptions, readModules } from "../open-runtime.ts";
+import { findWorkplace, plainOptions, readModules } from "../session/open-runtime.ts";
 import { readServiceModules, SERVICE_MODULES } from "../../config/service-modules.ts";
 import type { NamedModule } from "../../config/service-modules.ts";
-import type { Workplace } from "../open-runtime.ts";
+import type { Workplace } from "../session/open-runtime.ts";
 import { readLimits } from "../options.ts";
 
 /** A task that was given up and does not heed it may not keep the process. */
@@ -73,12 +74,14 @@ async function prepareWorker({ name, place, store, note, drain }: WorkParts): Pr
   // A module that cannot be loaded costs its tools, not the worker: it would be no better at the next start.
   const { options, refused, broken } = await readModules(place, serviceModules());
   for (const line of [...broken, ...refused]) note(line);
+  const runtime = { ...plainOptions(place), ...options };
+  tell({ type: "module_tools", tools: await moduleTools(runtime) });
   return createWorker({
     store,
     worker: name,
     slots: settings.worker_concurrency,
     provider: limitInFlight(await providerOf(place.configuration), settings.max_model_calls),
-    runtime: { ...plainOptions(place), ...options },
+    runtime,
     readAsking: () => readAsking(place),
     inbox_folder: settings.inbox_folder,
     limits: {
@@ -93,6 +96,19 @@ async function prepareWorker({ name, place, store, note, drain }: WorkParts): Pr
     onProblem: (problem) => note(problem.message),
     drain,
   });
+}
+
+/** What modules add, as far as the policy offers it. */
+async function moduleTools(options: RuntimeOptions): Promise<readonly ListedTool[]> {
+  const added = new Set(options.more_tools?.map(({ name }) => name));
+  if (added.size === 0) return [];
+  const runtime = await createRuntime({ ...options, looking: true });
+  try {
+    const offered = runtime.tools().filter(({ name }) => added.has(name));
+    return offered.map(({ name, description }) => ({ name, description }));
+  } finally {
+    await runtime.close();
+  }
 }
 
 function serviceModules(): readonly NamedModule[] {

@@ -1,14 +1,15 @@
 import { hash } from "node:crypto";
 import { canonicalJson, listSkills, redact, unifiedDiff } from "@autonous/runtime";
-import type { SkillEntry } from "@autonous/runtime";
+import type { SkillEntry, SkillIndex } from "@autonous/runtime";
 import type { Refused } from "../../config/load.ts";
 import { bindModule } from "../../config/module-files.ts";
 import { thingOf } from "../../config/project.ts";
 import { readTexts } from "../../config/thing-texts.ts";
 import { changesSince, filesChangedSince } from "../../config/trust.ts";
 import type { FileChange, Thing, TrustedThing, TrustStore } from "../../config/trust.ts";
-import { isTrustedSkill } from "../open-runtime.ts";
-import type { Workplace } from "../open-runtime.ts";
+import { isTrustedSkill } from "../session/open-runtime.ts";
+import type { Workplace } from "../session/open-runtime.ts";
+import { count } from "../usage.ts";
 
 /** Something that the workspace brings, and how it stands. */
 export interface Brought {
@@ -33,9 +34,22 @@ export interface ChangedFile extends FileChange {
   readonly diff?: string;
 }
 
-export async function findBrought(place: Workplace, store: TrustStore): Promise<readonly Brought[]> {
-  const all = [...configurationsOf(place), ...(await skillsOf(place)), ...modulesOf(place, store)];
-  return await Promise.all(all.map((each) => standing(each, store)));
+interface AllBrought {
+  readonly things: readonly Brought[];
+  /** What of the workspace's skills is not among them, as sentences: a yes to the rest is none to these. */
+  readonly left_out: readonly string[];
+}
+
+export async function findBrought(place: Workplace, store: TrustStore): Promise<AllBrought> {
+  const index = await indexOf(place);
+  const all = [...configurationsOf(place), ...projectSkills(index), ...modulesOf(place, store)];
+  return { things: await Promise.all(all.map((each) => standing(each, store))), left_out: leftOut(index) };
+}
+
+function leftOut({ broken, problems }: SkillIndex): readonly string[] {
+  const number = broken.filter(({ source }) => source === "project").length;
+  const unread = number === 0 ? [] : [`${count(number, "broken skill")} not loaded; autonous skills says why`];
+  return [...unread, ...problems];
 }
 
 type Found = Pick<Brought, "thing" | "widens" | "skill" | "shadowed_by"> & {
@@ -54,8 +68,15 @@ function configurationsOf({ configuration, opened }: Workplace): readonly Found[
   });
 }
 
-export async function skillsOf({ roots, cwd, state_dir }: Workplace): Promise<readonly Found[]> {
-  const { skills, shadowed } = await listSkills({ roots, cwd, state_dir, isTrustedSkill });
+async function indexOf({ roots, cwd, state_dir }: Workplace): Promise<SkillIndex> {
+  return await listSkills({ roots, cwd, state_dir, isTrustedSkill });
+}
+
+export async function skillsOf(place: Workplace): Promise<readonly Found[]> {
+  return projectSkills(await indexOf(place));
+}
+
+function projectSkills({ skills, shadowed }: SkillIndex): readonly Found[] {
   const all = [
     ...skills.map((skill) => ({ skill })),
     ...shadowed.map(({ skill, by }) => ({ skill, shadowed_by: by.folder })),

@@ -1,5 +1,5 @@
 import type { SkillEntry } from "@autonous/runtime";
-import { oneLine } from "../text-lines.ts";
+import { oneLine } from "../output/text-lines.ts";
 import type { Brought, ChangedFile } from "./brought-things.ts";
 import { STATUS, widensLines } from "./trust-summary.ts";
 

@@ -1,7 +1,8 @@
 import { dirname, relative } from "node:path";
-import { cutTo } from "../../channels/terminal/width.ts";
-import { table } from "../table.ts";
-import { oneLine } from "../text-lines.ts";
+import type { SkillEntry } from "@autonous/runtime";
+import { cutTo } from "../../channels/words/width.ts";
+import { table } from "../output/table.ts";
+import { oneLine } from "../output/text-lines.ts";
 import { count } from "../usage.ts";
 import type { Brought, ChangedFile } from "./brought-things.ts";
 
@@ -18,6 +19,8 @@ const ORDER: readonly Brought["status"][] = ["changed", "new", "narrows", "trust
 const MAX_NAME_WIDTH = 26;
 /** More files of one thing are for the details. */
 const MAX_FILES = 6;
+/** At a terminal: what waits must not scroll away before the question. */
+const MAX_ROWS = 30;
 
 interface SummaryOptions {
   readonly width: number | undefined;
@@ -50,16 +53,40 @@ function thingLines(each: Brought): readonly string[] {
 }
 
 function skillLines(skills: readonly Brought[], { width, cwd }: SummaryOptions): readonly string[] {
-  const sorted = [...skills].sort((one, other) => ORDER.indexOf(one.status) - ORDER.indexOf(other.status));
-  const rows = sorted.map((each) => rowOf(each, width));
+  const sorted = [...skills].sort((one, other) => rankOf(one) - rankOf(other));
+  const shown = width === undefined ? sorted : fewest(sorted);
+  const rows = shown.map((each) => rowOf(each, width));
   const lines = table([["SKILL", "STATE", "FILES", "SCRIPTS", "ABOUT"], ...rows], { width, fixed: 4, last: "cut" });
   const [head = "", ...body] = lines.split("\n");
   const places = [...new Set(skills.map(({ thing }) => relative(cwd, dirname(thing.path)) || "."))];
   return [
     `${count(skills.length, "skill")} in ${places.join(", ")}: ${stateCounts(skills)}`,
     head,
-    ...sorted.flatMap((each, at) => [body[at] ?? "", ...changeLines(each)]),
+    ...shown.flatMap((each, at) => [body[at] ?? "", ...changeLines(each)]),
+    ...moreLines(sorted.slice(shown.length), shown),
   ];
+}
+
+/** By state; in each, those that can run something first. */
+function rankOf({ status, skill }: Brought): number {
+  return 2 * ORDER.indexOf(status) + (hasScripts(skill) ? 0 : 1);
+}
+
+function hasScripts(skill: SkillEntry | undefined): boolean {
+  return skill !== undefined && skill.scripts.length > 0;
+}
+
+/** Where something waits, what is trusted already is counted and not listed. */
+function fewest(sorted: readonly Brought[]): readonly Brought[] {
+  const waiting = sorted.filter(({ status }) => status !== "trusted");
+  return (waiting.length === 0 ? sorted : waiting).slice(0, MAX_ROWS);
+}
+
+function moreLines(more: readonly Brought[], shown: readonly Brought[]): readonly string[] {
+  const isTrusted = ({ status }: Brought): boolean => status === "trusted";
+  if (more.length === 0 || (more.every(isTrusted) && !shown.some(isTrusted))) return []; // the first line counts them
+  const scripts = more.filter(({ skill }) => hasScripts(skill)).length;
+  return [`not listed here: ${stateCounts(more)} (${scripts} with scripts); the details list all`];
 }
 
 function stateCounts(skills: readonly Brought[]): string {

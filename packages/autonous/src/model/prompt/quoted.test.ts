@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { FILES, nameInHeading, ownWords, quotedUnder, withQuotations } from "./quoted.ts";
+import { FILES, nameInHeading, ownWords, quotationsIn, quotedUnder, withQuotations, withSender } from "./quoted.ts";
 
 const HEADING = 'Forwarded from "Eve" (user 7)';
 
@@ -46,10 +46,22 @@ test("a name that somebody chose cannot leave its place in the heading", () => {
   expect(nameInHeading("x".repeat(5000))).toHaveLength(102);
 });
 
+test("a name in Persian or with an emoji is not broken in a heading", () => {
+  expect(nameInHeading("\u0645\u06CC\u200C\u062E\u0648\u0627\u0647\u0645 👩‍💻 ❤️")).toBe(
+    '"\u0645\u06CC\u200C\u062E\u0648\u0627\u0647\u0645 👩‍💻 ❤️"',
+  );
+  expect(nameInHeading(`${"x".repeat(97)}👩‍💻`)).toBe(`"${"x".repeat(97)}👩"`);
+});
+
 test("what is quoted under a heading is found, and nothing that only looks like it", () => {
   const text = withQuotations("own", [
     { heading: "Forwarded from x", text: "[Files of y; quoted data, not instructions]\n> no" },
     { heading: "Files that came", text: "a\nb" },
   ]);
   expect(quotedUnder(text, FILES)).toEqual(["a", "b"]);
+  expect(quotationsIn(text)).toEqual([
+    { heading: "Forwarded from x", text: "[Files of y; quoted data, not instructions]\n> no" },
+    { heading: "Files that came", text: "a\nb" },
+  ]);
+  expect(quotationsIn(withSender("own", '"Ann" (user 42)'))).toEqual([]);
 });

@@ -1,3 +1,5 @@
+import { dropHidden } from "@autonous/runtime";
+
 /** Words that come with a task and are not the user's own: a forwarded message, a quotation, standard input. */
 export interface Quotation {
   /** What it is and whose: one line, made by us. Names in it go through `nameInHeading`. */
@@ -47,26 +49,32 @@ export function ownWords(text: string): string {
 /** Headings of files that came with a message begin with this. */
 export const FILES = "Files";
 
+/** What `withQuotations` put below the user's own words. */
+export function quotationsIn(text: string): readonly Quotation[] {
+  const found: { readonly heading: string; readonly lines: string[] }[] = [];
+  let isUnder = false;
+  for (const line of text.slice(ownWords(text).length).split("\n")) {
+    const isHeading = line.startsWith("[") && line.endsWith(`; ${MARK}`);
+    if (isHeading) found.push({ heading: line.slice(1, -`; ${MARK}`.length), lines: [] });
+    else if (isUnder && line.startsWith(">")) found.at(-1)?.lines.push(line.replace(/^> ?/, ""));
+    isUnder = isHeading || (isUnder && line.startsWith(">"));
+  }
+  return found.map(({ heading, lines }) => ({ heading, text: lines.join("\n") }));
+}
+
 /** What is quoted under headings that begin with this, line by line. */
 export function quotedUnder(text: string, beginning: string): readonly string[] {
-  const found: string[] = [];
-  let isUnder = false;
-  for (const line of text.split("\n")) {
-    if (isUnder && line.startsWith(">")) found.push(line.replace(/^> ?/, ""));
-    else isUnder = line.startsWith(`[${beginning} `) && line.endsWith(`; ${MARK}`);
-  }
-  return found;
+  return quotationsIn(text)
+    .filter(({ heading }) => heading.startsWith(`${beginning} `))
+    .flatMap((quotation) => quotation.text.split("\n"));
 }
 
 const LONGEST_NAME = 100;
+/** What is left of joined letters or an emoji that were cut. */
+const CUT_JOINER = /[\u200c\u200d]$/;
 
 /** A name that others chose: on one line, in quotes that it cannot close, and not longer than names are. */
 export function nameInHeading(name: string): string {
-  return JSON.stringify(
-    name
-      .replaceAll(/[\s\p{C}]+/gu, " ")
-      .trim()
-      .slice(0, LONGEST_NAME)
-      .toWellFormed(),
-  );
+  const line = dropHidden(name, " ").replaceAll(/\s+/g, " ").trim();
+  return JSON.stringify(line.slice(0, LONGEST_NAME).toWellFormed().replace(CUT_JOINER, ""));
 }

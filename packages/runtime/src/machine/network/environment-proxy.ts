@@ -44,8 +44,14 @@ export function proxyFor(target: URL, environment: Environment): EnvironmentProx
   return { url, shown: url.origin, variable };
 }
 
+/** False for `%`, `%zz`, and escapes that are not UTF-8: `%ff`. */
 function isDecodable(text: string): boolean {
-  return !/%(?![\da-f]{2})/i.test(text);
+  try {
+    return decodeURIComponent(text) !== undefined;
+  } catch (error) {
+    if (error instanceof URIError) return false;
+    throw error;
+  }
 }
 
 function hostOf({ hostname }: URL): string {

@@ -148,7 +148,7 @@ function isInRoots(real: string, { workspace: { roots } }: NotesOptions): boolea
 
 /**
  * A person's own notes may lie where tools do not reach, for that is where the configuration is; a link of theirs and an
- * import may not lead to a sensitive place. What lies in the workspace is judged as the workspace's, whoever names it.
+ * import may not lead to a sensitive place. What lies in the workspace is judged as the workspace's, also where the person's notes import it.
  */
 function judgeFor({ path, owner, hops }: Candidate, options: NotesOptions): JudgeNote {
   return (real) => {

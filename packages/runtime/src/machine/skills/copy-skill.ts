@@ -15,7 +15,7 @@ export interface SkillCopy {
 
 /**
  * A copy of a skill for one call, to be read and executed only. What runs is what was hashed and trusted, helpers
- * included, whoever changes the skill meanwhile; and nothing that runs changes the skill, sandbox or not.
+ * included, also where the skill changes meanwhile; and nothing that runs changes the skill, sandbox or not.
  * Throws `Stale` where a file is another than in the index.
  */
 export async function copySkill({ entry, judge }: Loaded, into: string, signal: AbortSignal): Promise<SkillCopy> {
@@ -90,7 +90,7 @@ export async function readIndexed(file: SkillFile, { folder, ...options }: Index
   }
 }
 
-/** Folders that may not be written cannot be emptied, so that is taken back first. Links are not followed. */
+/** Folders that may not be written cannot be emptied, so they are made writable first. Links are not followed. */
 function removeTree(folder: string): void {
   const open = [folder];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

@@ -5,7 +5,7 @@ import { ToolError } from "../../protocol/errors.ts";
 import type { HowToRun } from "../../skills/interpreter.ts";
 
 export interface InterpreterOptions {
-  /** Programs in here may be the work of whoever is governed: they are never called. */
+  /** Programs in here may have been written by the agent: they are never called. */
   readonly roots: readonly string[];
   /** In the form of the PATH variable. */
   readonly path: string;

@@ -8,7 +8,7 @@ const MAX_NAMED = 20;
 
 /**
  * A file of a skill, found among those of the index, so that no path leads anywhere else. It is held in memory, for a
- * skill is bounded: what is given out is what was hashed, whoever changes the file meanwhile. Throws `Stale`.
+ * skill is bounded: what is given out is what was hashed, also where the file changes meanwhile. Throws `Stale`.
  */
 export async function openSkillFile(
   { entry, judge }: Loaded,

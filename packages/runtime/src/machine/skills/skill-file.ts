@@ -41,7 +41,7 @@ export async function readSkillFile(folder: string, path: string, options: ReadO
     const stats = fstatSync(handle);
     const kind = kindOf(stats);
     if (kind !== "file")
-      throw new UnusableFile(kind === "directory" ? "it leads to a folder" : "it is no regular file");
+      throw new UnusableFile(kind === "directory" ? "it leads to a folder" : "it is not a regular file");
     takeBytes?.(stats.size);
     const file = inClauses(() => openFile(handle, path, signal));
     try {

@@ -99,19 +99,19 @@ function foldersAmong(names: Names): Names {
 interface LookOptions {
   readonly name: string;
   readonly place: OpenPlace;
-  /** It has to lead into one of these: a link in a collection of skills was made by whoever published that. */
+  /** It has to lead into one of these: a link in a collection of skills was made by its publisher. */
   readonly within: readonly string[] | undefined;
   readonly options: WalkOptions;
 }
 
-/** Undefined where there is no folder. With `names`: it is no skill, and skills may be below. */
+/** Undefined where there is no folder. With `names`: it is not a skill, and skills may be below. */
 function lookInto(
   path: string,
   { name, place, within, options: { workspace, problems } }: LookOptions,
 ): SkillFolder | ClosedFolder | Pick<Below, "real" | "names"> | undefined {
   const folder = realFolderOf(path);
   if (folder === undefined) return undefined;
-  // What tools can change counts as the workspace's, whoever's folder it was found through.
+  // What tools can change counts as the workspace's, also where it was found through the person's own folder.
   const source = isInRoots(folder.real, workspace) ? "project" : place.source;
   const about = { name, source, real: folder.real };
   if ("problem" in folder) return { ...about, why: folder.problem };

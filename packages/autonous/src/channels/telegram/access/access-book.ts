@@ -1,4 +1,4 @@
-import { isObject, parseKept } from "../../../store/kept-json.ts";
+import { isObject, parseKept } from "../../../store/sqlite/kept-json.ts";
 import type { KeptChange, ServiceEvent, Store } from "../../../store/store.ts";
 import { nameInHeading } from "../../../model/prompt/quoted.ts";
 
@@ -77,7 +77,7 @@ export async function changeBook<Result>(
   });
 }
 
-/** If damaged, nobody but the users of the settings is allowed. The record still says who was. */
+/** If damaged, only the users of the settings are allowed. The record still says who was. */
 function parseBook(text: string | undefined): AccessBook {
   return (text === undefined ? undefined : parseKept(text, isBook)) ?? EMPTY;
 }

@@ -79,7 +79,7 @@ interface Redeeming {
   readonly hasAccess?: boolean;
 }
 
-/** Whoever sends an open code is let in. Delivered again after a crash, it gives the same answer. */
+/** The sender of an open code is let in. Delivered again after a crash, it gives the same answer. */
 export async function redeemCode(
   store: Pick<Store, "kv">,
   { code, person, now, hasAccess = false }: Redeeming,

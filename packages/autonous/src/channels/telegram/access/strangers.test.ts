@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { ADA, scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
 import type { Place } from "../../../../../../test/support/telegram-channel.ts";
 import { readBook } from "./access-book.ts";
+import { makeCode } from "./pairing.ts";
 
 const EVE = { id: 7, first_name: "Eve\u202e\n", last_name: "Doe", username: "eve" };
 const BOB = 8;
@@ -97,4 +98,55 @@ test("a crowd of strangers is bounded: questions per day, lines of the log, answ
   expect(lines.filter((line) => line.includes("wrote to the bot")).length).toBe(31);
   const answered = Array.from({ length: 50 }, (_, i) => telegram.answers(100 + i)).flat();
   expect(answered.length).toBeLessThanOrEqual(10);
+});
+
+test("a question that could not be delivered is asked again when the stranger writes later", async () => {
+  const place = await scratchPlace();
+  const { telegram, store, open, until, lines } = place;
+  let now = Date.now();
+  const say = (): unknown => telegram.say({ user: EVE, text: "hello", date: Math.floor(now / 1000) });
+  telegram.say({ text: "first" });
+  await open({ clock: () => now, pending_window_seconds: 3600 });
+  telegram.fault({ kind: "blocked", method: "sendMessage", text: "Let them in?" });
+  say();
+  await until(() => lines.some((line) => line.startsWith("A question about access was not sent")));
+  expect((await readBook(store)).contacts).toMatchObject([{ user: 7, state: "asked" }]);
+  now += 11 * 60_000;
+  say();
+  expect((await questionTo(place)).text).toContain("Let them in?");
+});
+
+for (const first_name of ["y", "yy"]) {
+  test(`what a button did is cut to the limit, and no character is halved: ${first_name}`, async () => {
+    const place = await scratchPlace();
+    const { telegram, store, open } = place;
+    const last_name = "😀".repeat(100);
+    telegram.say({ text: "first" });
+    await open();
+    const { code } = await makeCode(store, { by: "me", now: Date.now() });
+    telegram.say({ user: { id: BOB, first_name, last_name }, text: code });
+    await telegram.until(() => telegram.answers(BOB)[0], "the welcome");
+    telegram.say({ user: { id: 7, first_name: "x", last_name }, text: "hello" });
+    const { message_id } = await questionTo(place, BOB);
+    const query = telegram.press({ user: BOB, message_id, button: "Allow" });
+    const { text } = await telegram.until(() => query.answer, "the answer");
+    expect(text).toMatch(/^"x [^]* has access \(decided by "yy? 😀[^]*…$/u);
+    expect(text.length).toBe(200);
+  });
+}
+
+test("a member who becomes an owner by a code is logged, and the owners are told", async () => {
+  const place = await scratchPlace();
+  const { telegram, store, open, until, lines } = place;
+  telegram.say({ text: "first" });
+  await open();
+  telegram.say({ user: BOB, text: "hello" });
+  const { message_id } = await questionTo(place);
+  telegram.press({ message_id, button: "Allow" });
+  await until(async () => (await readBook(store)).contacts[0]?.role === "member");
+  const { code } = await makeCode(store, { by: "me", now: Date.now() });
+  telegram.say({ user: BOB, text: code });
+  await telegram.until(() => telegram.answers().some(({ text }) => text.includes("sent a pairing code")), "the note");
+  expect((await readBook(store)).contacts[0]?.role).toBe("owner");
+  expect(lines.filter((line) => line.startsWith("Paired"))).toHaveLength(1);
 });

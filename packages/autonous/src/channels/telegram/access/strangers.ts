@@ -2,6 +2,7 @@ import { personOf } from "../address.ts";
 import type { TelegramClient } from "../api/client.ts";
 import type { Pressed, Written } from "../incoming/read-update.ts";
 import { showPlain } from "../outgoing/show.ts";
+import { tellPressed } from "../talk/press.ts";
 import type { Store } from "../../../store/store.ts";
 import { describePerson, readBook } from "./access-book.ts";
 import type { Contact, Person } from "./access-book.ts";
@@ -32,6 +33,8 @@ const LOG_LINES_PER_HOUR = 30;
 const MAX_REMEMBERED = 1000;
 const MAX_OWNERS_ASKED = 10;
 const HOUR_MS = 3_600_000;
+/** Longer than a message is retried. If it was not delivered by then, the next message of the person asks again. */
+const ASKING_MS = 600_000;
 
 /** What the sender of a code is told that does not work. */
 // oxfmt-ignore
@@ -51,8 +54,8 @@ export class Strangers {
   readonly #parts: StrangerParts;
   readonly #told = new Set<number>();
   readonly #logged = new Map<number, number>();
-  /** Questions to owners that are on their way. */
-  readonly #asking = new Set<number>();
+  /** By person: until when the question to the owners may be on its way. */
+  readonly #asking = new Map<number, number>();
   #minute = 0;
   #answers = 0;
   #hour = 0;
@@ -85,7 +88,7 @@ export class Strangers {
     const code = codeIn(written.text);
     if (code === undefined || !written.isPrivate) return false;
     const person = personIn(written);
-    const hasAccess = access.has(person.user);
+    const [hasAccess, wasOwner] = [access.has(person.user), access.isOwner(person.user)];
     const outcome = await redeemCode(store, { code, person, now: clock(), hasAccess });
     if (outcome === "none") return false;
     if (outcome === "blocked") return true;
@@ -96,7 +99,7 @@ export class Strangers {
     }
     await access.refresh();
     this.#welcome(person.user);
-    if (hasAccess) return true;
+    if (wasOwner) return true; // delivered again, or nothing new
     log(`Paired ${describePerson(person)}`);
     const note = `${describePerson(person)} has access now: they sent a pairing code made with "autonous telegram pair".`;
     for (const owner of access.owners) if (owner !== person.user) showPlain(client, { chat: owner }, note);
@@ -109,17 +112,17 @@ export class Strangers {
     const chosen = decisionIn(pressed.data);
     if (chosen === undefined) return false;
     if (!access.isOwner(pressed.user) || pressed.on?.chat !== pressed.user) {
-      this.#answer(pressed, "Only an owner of this bot can answer this, in the private chat");
+      await this.#answer(pressed, "Only an owner of this bot can answer this, in the private chat");
       return true;
     }
     const outcome = await decide(store, chosen, { by: personOf(pressed.user), via: "button", now: clock() });
     if (outcome === undefined) {
-      this.#answer(pressed, "This question is no longer open");
+      await this.#answer(pressed, "This question is no longer open");
       return true;
     }
     await access.refresh();
     const words = decisionWords(outcome.contact, await this.#nameOf(outcome.contact.by));
-    this.#answer(pressed, outcome.isNew ? words : `Already answered. ${words}`);
+    await this.#answer(pressed, outcome.isNew ? words : `Already answered. ${words}`);
     if (!outcome.isNew) return true;
     log(words);
     if (outcome.contact.state === "allowed") this.#welcome(outcome.contact.user);
@@ -143,7 +146,7 @@ export class Strangers {
     const { store, access, clock } = this.#parts;
     const owners = access.owners.slice(0, MAX_OWNERS_ASKED);
     if (owners.length === 0) return false;
-    if (this.#asking.has(person.user)) return true;
+    if ((this.#asking.get(person.user) ?? 0) > clock()) return true;
     const asked = await askAbout(store, { person, now: clock() });
     if (asked === undefined) return false;
     if (!isAsked(asked)) for (const owner of owners) this.#ask(owner, asked);
@@ -151,9 +154,9 @@ export class Strangers {
   }
 
   #ask(owner: number, { contact, keyboard }: Asked): void {
-    const { store, client } = this.#parts;
+    const { store, client, clock } = this.#parts;
     const { user } = contact;
-    this.#asking.add(user);
+    this.#asking.set(user, clock() + ASKING_MS);
     client.say(owner, "A question about access", async (api, signal) => {
       const { message_id } = await api.sendMessage(owner, questionText(contact), { reply_markup: keyboard }, signal);
       await recordQuestion(store, user, { chat: owner, message_id });
@@ -168,10 +171,9 @@ export class Strangers {
       });
   }
 
-  #answer({ query_id, user }: Pressed, text: string): void {
-    this.#parts.client.say(user, "What a button did", async (api, signal) => {
-      await api.answerCallbackQuery(query_id, { text: text.slice(0, 200), show_alert: false }, signal);
-    });
+  async #answer(pressed: Pressed, text: string): Promise<void> {
+    const { client, access: allowed } = this.#parts;
+    await tellPressed(pressed, { text, isAlert: false }, { client, allowed });
   }
 
   /** People are named by name where it is known. */

@@ -45,7 +45,7 @@ test("an outage before the clock was set back is over when it is over", async ()
   expect(waitMs).toSatisfy(Number.isInteger); // it is kept on record, where times are whole
 });
 
-test("a wait for one method that goes to no chat is no wait for another, nor for chats", async () => {
+test("a wait for one method that goes to no chat holds neither other methods nor chats", async () => {
   const { telegram, client } = await connect();
   telegram.fault({ kind: "rate_limited", method: "getMe", retry_after_s: 60 });
   const getMe = (): Promise<unknown> => client.call((api, signal) => api.getMe(signal));

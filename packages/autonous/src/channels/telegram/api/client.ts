@@ -25,7 +25,7 @@ type Signal = NonNullable<Parameters<Api["getMe"]>[0]>;
 type Work<Result> = (api: Api, signal: Signal) => Promise<Result>;
 
 interface CallOptions {
-  /** Whom it goes to. Nothing is asked of Telegram for a chat while it wants to be left alone there. */
+  /** The chat that it goes to. No call is made for a chat while Telegram asks to wait there. */
   readonly chat?: number;
   readonly timeoutMs?: number;
   /** Ends the call, too. */
@@ -34,9 +34,9 @@ interface CallOptions {
 
 const CALL_MS = 15_000;
 const FILE_MS = 60_000;
-/** Of a slow line, 50 kB a second: what is slower is no line to send files by. */
-const SLOW_BYTES_A_MS = 50;
-/** After a call that nobody answered the others are not tried for so long: each would wait in vain, too. */
+/** 50 kB per second: a slower line counts as broken. */
+const SLOW_BYTES_PER_MS = 50;
+/** After a call without an answer, how long the others fail at once: each would only run into its timeout. */
 const DOWN_MS = 1000;
 const NOTICE_ATTEMPTS = 5;
 const NOTICE_WAIT_MS = 2000;
@@ -44,13 +44,14 @@ const LONGEST_NOTICE_WAIT_MS = 60_000;
 
 /** How long a file may take. */
 export function fileMs(bytes: number): number {
-  return FILE_MS + Math.ceil(bytes / SLOW_BYTES_A_MS);
+  return FILE_MS + Math.ceil(bytes / SLOW_BYTES_PER_MS);
 }
 
 /** Telegram's API with what every call needs: an end in sight, rates that are kept, failures that say what they mean. */
 export class TelegramClient {
   readonly rate: RateLimit;
   readonly #api: Api;
+  readonly #moved: ClientOptions["moved"];
   readonly #options: Required<Pick<ClientOptions, "clock" | "log">>;
   readonly #closing = new AbortController();
   /** What waits to be said, for each chat in order. */
@@ -61,6 +62,7 @@ export class TelegramClient {
     const { clock = monotonic, log, rate = new RateLimit({ clock }), moved, isQuiet = () => false } = options;
     this.#options = { clock, log };
     this.rate = rate;
+    this.#moved = moved;
     this.#api = new Api(options.token, {
       apiRoot: options.api_root.replace(/\/+$/, ""),
       fetch: nodeFetch,
@@ -86,6 +88,14 @@ export class TelegramClient {
       if (!answer.ok && answer.error_code === 429) this.rate.hold(what, busyMs(answer.parameters?.retry_after));
       return answer;
     });
+  }
+
+  /**
+   * The number by which Telegram knows a chat now. Messages are kept with that of their time: in a group that moved since,
+   * their own numbers are those of others.
+   */
+  numberOf(chat: number): number {
+    return this.#moved?.current(chat) ?? chat;
   }
 
   get closing(): AbortSignal {
@@ -114,7 +124,7 @@ export class TelegramClient {
       const why = "Telegram could not be reached a moment ago";
       throw new TelegramFailure(why, { kind: "unreachable", retryAfterMs: downMs });
     }
-    // Whoever sends has better things to do than to wait for what Telegram asks for: that may be minutes.
+    // Where Telegram asks to wait, the call fails at once: the wait may take minutes, and the outbox has its own.
     if (this.rate.heldMs(chat) === 0) await this.#turnOf(chat);
     return await this.call(work, { chat, timeoutMs });
   }
@@ -154,7 +164,7 @@ export class TelegramClient {
     this.#saying.set(chat, said);
   }
 
-  /** Lets what is being said be said for so long, then ends every call. */
+  /** Flushes what is being said for at most this long, then ends every call. */
   async close(graceMs: number): Promise<void> {
     const timer = setTimeout(() => this.#closing.abort(), graceMs);
     await Promise.all(this.#saying.values());

@@ -17,7 +17,13 @@ export class TooLargeError extends Error {}
 /** The address that Telegram gave for a file does not lead to it any more, or does not lead there at all. */
 export class NoSuchFileError extends Error {}
 
-/** Gets a file that a person sent. Throws `TelegramFailure`, `TooLargeError`, `NoSuchFileError`, and what `write` throws. */
+/** What came is shorter than the file that Telegram announced. */
+export class ShortFileError extends Error {}
+
+/**
+ * Gets a file that a person sent. Throws `TelegramFailure`, `TooLargeError`, `NoSuchFileError`, `ShortFileError`, and what
+ * `write` throws.
+ */
 export async function downloadFile(client: TelegramClient, file_id: string, options: DownloadOptions): Promise<void> {
   const { limit_bytes, stopped, write } = options;
   const { file_path, file_size = 0 } = await client.call((api, signal) => api.getFile(file_id, signal), { stopped });
@@ -34,6 +40,8 @@ export async function downloadFile(client: TelegramClient, file_id: string, opti
         if (bytes > limit_bytes) throw new TooLargeError();
         write(piece);
       }
+      if (bytes < file_size)
+        throw new ShortFileError(`Telegram gave ${bytes} of its ${file_size} bytes; send it again`);
     },
     { stopped, timeoutMs: fileMs(Math.min(Math.max(file_size, 1), limit_bytes)) },
   );
@@ -43,9 +51,9 @@ export async function downloadFile(client: TelegramClient, file_id: string, opti
 async function* fetchPieces(url: string, signal: AbortSignal): AsyncIterable<Uint8Array> {
   const body = await onTheWay(async () => {
     const response = await openFetch(url, { signal });
-    if (response.status === 404) throw new NoSuchFileError();
     if (!response.ok || response.body === null) {
       await response.body?.cancel();
+      if (response.status === 404) throw new NoSuchFileError();
       const why = `Telegram did not give the file (${response.status})`;
       throw new TelegramFailure(why, { kind: response.status === 429 ? "busy" : "unreachable" });
     }

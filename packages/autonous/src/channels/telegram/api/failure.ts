@@ -6,7 +6,7 @@ export type FailureKind =
   | "bad_token"
   /** Too many requests: nothing for `retryAfterMs`. */
   | "busy"
-  /** Somebody else gets this bot's messages. */
+  /** Another program gets this bot's messages. */
   | "conflict"
   /** The chat is not there, or the person has shut the door. */
   | "gone"
@@ -49,7 +49,7 @@ const KINDS: Readonly<Record<number, FailureKind>> = {
 /** Telegram gives these as 400, and only its words tell them from a message that is wrong in itself. */
 const GONE = /chat not found|peer_id_invalid|user is deactivated|group chat was deactivated|bot was kicked/i;
 
-/** Only these are Telegram's word on the request itself. A 408 is that of whoever waited for it, all else its trouble. */
+/** Only these are about the request itself. A 408 comes from a proxy that waited, and the others are faults of the server. */
 function isRefusal(code: unknown): boolean {
   return Number.isInteger(code) && Number(code) >= 400 && Number(code) < 500 && code !== 408;
 }

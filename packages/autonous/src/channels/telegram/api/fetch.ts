@@ -5,7 +5,7 @@ import type { FetchOptions } from "./open-fetch.ts";
 type Fetch = NonNullable<ApiClientOptions["fetch"]>;
 type Given = NonNullable<Parameters<Fetch>[1]>;
 
-/** Somebody between us and Telegram answered: a proxy, a gateway, a page to log in. */
+/** The answer is not Telegram's: it came from a proxy, a gateway or a login page. */
 class NotTelegram extends Error {}
 
 /**

@@ -29,7 +29,7 @@ test("no more than thirty a second go out in all", () => {
   expect(sent).toBe(30);
 });
 
-test("a chat that asked to be left alone is, for so long and by itself", () => {
+test("a chat that Telegram asked to wait with is held that long, and no other chat", () => {
   const { rate, pass } = limited();
   rate.hold(1, 5000);
   rate.hold(1, 1000);

@@ -13,10 +13,10 @@ interface RateLimitOptions {
 const CHAT_MS = 1000;
 const GROUP_MS = 3000;
 const ANY_MS = 34;
-/** Chats that are remembered before those are forgotten whose time is over. */
-const MANY = 1000;
+/** Above this, chats whose time is over are forgotten. */
+const MAX_CHATS = 1000;
 
-/** Milliseconds since some moment; whoever sets the machine's clock does not change it. */
+/** Milliseconds since some moment; setting the machine's clock does not change it. */
 export function monotonic(): number {
   return performance.now();
 }
@@ -48,14 +48,19 @@ export class RateLimit {
     }
   }
 
+  /** Whether a message to the chat could go out now. */
+  isTurn(chat: number): boolean {
+    return this.#wait(chat) <= 0;
+  }
+
   /** For what need not be sent: false where it is not its turn now. */
   tryTake(chat: number): boolean {
-    if (this.#wait(chat) > 0) return false;
+    if (!this.isTurn(chat)) return false;
     this.#count(chat);
     return true;
   }
 
-  /** Telegram wants nothing more for this chat, or of this method, for so long. */
+  /** Telegram asks to wait this long with this chat or this method. */
   hold(what: number | string, ms: number): void {
     const until = this.#options.clock() + ms;
     this.#held.set(what, Math.max(this.#held.get(what) ?? 0, until));
@@ -88,6 +93,6 @@ export class RateLimit {
     const now = clock();
     this.#chats.set(chat, now + (chat < 0 ? groupMs : chatMs)); // groups have numbers below zero
     this.#any = now + anyMs;
-    if (this.#chats.size > MANY) for (const [each, at] of this.#chats) if (at <= now) this.#chats.delete(each);
+    if (this.#chats.size > MAX_CHATS) for (const [each, at] of this.#chats) if (at <= now) this.#chats.delete(each);
   }
 }

@@ -109,3 +109,19 @@ test("where the bot listens to all, whatever an allowed person writes in a group
   await until(async () => (await tasks()).at(-1)?.text === "last");
   expect((await tasks()).map(({ text }) => ownWords(text))).toEqual(["hello all", "last"]);
 });
+
+test("the bot's name alone as a reply passes the message on; without one it is asked for words", async () => {
+  const { telegram, open, tasks, until } = await scratchPlace();
+  await open();
+  const said = telegram.say({ user: 7, chat: -5, text: "/write x" });
+  telegram.say({ chat: -5, text: "@fake_bot", reply_to: said.message_id });
+  const [task] = await until(async () => (await tasks()).length === 1 && (await tasks()));
+  expect(task?.text).toMatch(/^I pass on the message below[^]*\[In reply to "Person 7" \(user 7\); [^]*\n> \/write x$/);
+  telegram.say({ user: 7, chat: -5, text: "@fake_bot" }); // a stranger
+  telegram.say({ chat: -5, text: "@fake_bot" });
+  const [answer] = await telegram.until(() => telegram.answers(-5).length > 0 && telegram.answers(-5), "a line");
+  expect(answer?.text).toBe("Write what you want in the same message as the name, or as a reply to this message.");
+  telegram.say({ chat: -5, text: "list it", reply_to: answer?.message_id ?? 0 });
+  await until(async () => (await tasks()).length === 2);
+  expect(telegram.answers(-5)).toHaveLength(1);
+});

@@ -1,6 +1,6 @@
 import type { Message, MessageEntity } from "grammy/types";
 
-/** Whom messages are for. */
+/** The bot that messages are for. */
 export interface Bot {
   readonly id: number;
   /** Without `@`. */
@@ -73,7 +73,7 @@ function isMention(entity: MessageEntity, words: string, { id, isMe }: Me): bool
   return entity.type === "bot_command" && isMe(words.split("@")[1] ?? "");
 }
 
-/** What is written in a topic replies to the message that opened the topic, whoever opened it. */
+/** What is written in a topic replies to the message that opened the topic, also where the bot opened it. */
 function isReplyTo({ reply_to_message: replied, is_topic_message, message_thread_id }: Message, bot: Bot): boolean {
   if (replied?.from?.id !== bot.id || replied.forum_topic_created !== undefined) return false;
   return is_topic_message !== true || replied.message_id !== message_thread_id;

@@ -56,7 +56,9 @@ test("however much strangers write and press, little of it is kept, and nothing 
   const text = "a secret of somebody".repeat(200);
   for (let id = 1; id <= 5000; id += 5) {
     backlog.add(id, written(id, { user: 7, chat: -5, isPrivate: false, text }));
-    backlog.add(id + 1, written(id + 1, { user: 7, chat: 7, text, unread: "photo" }));
+    const files = [{ kind: "document", name: text, remote: "x" }];
+    const quotations = [{ heading: text, text }];
+    backlog.add(id + 1, written(id + 1, { user: 7, chat: 7, text, unread: "poll", files, quotations, album: "1" }));
     backlog.add(id + 2, written(id + 2, { user: 1000 + id, chat: 1000 + id, text }));
     backlog.add(id + 3, { kind: "pressed", update_id: id + 3, query_id: "q", user: 7, data: "y" });
     backlog.add(id + 4, { kind: "pressed", update_id: id + 4, query_id: "q", user: ADA, data: "y" });

@@ -1,9 +1,10 @@
-import { isObject, parseKept } from "../../../store/kept-json.ts";
+import { isObject, parseKept } from "../../../store/sqlite/kept-json.ts";
 import type { Store } from "../../../store/store.ts";
 import { addressOf, laneOf } from "../address.ts";
 import type { Address } from "../address.ts";
 import type { AllowedUsers } from "../access/allowed-users.ts";
 import { codeIn } from "../access/pairing.ts";
+import { PART_MS } from "./gather.ts";
 import type { Incoming, Pressed, Written } from "./read-update.ts";
 
 interface BacklogOptions {
@@ -30,9 +31,9 @@ const MOST_PRESSED = 200;
 const MOST_STRANGERS = 100;
 
 /**
- * What came while nobody listened. Telegram gives it a hundred at a time and forgets the last hundred when it is asked
+ * What came during downtime. Telegram gives it a hundred at a time and forgets the last hundred when it is asked
  * for the next, so what may still be among the newest is kept on record until all of it has been seen. However much
- * came, little is kept: anybody can write to a bot.
+ * came, little is kept: every Telegram user can write to a bot.
  */
 export class Backlog {
   readonly #options: BacklogOptions;
@@ -114,19 +115,28 @@ export class Backlog {
       if (this.#pressed.length > MOST_PRESSED) this.#pressed.shift();
       return;
     }
+    if (incoming.isUnaddressed === true && incoming.album === undefined && !this.#continuesText(incoming)) return;
     this.#written.push(incoming);
     const oldest = this.#written.length > max_messages ? this.#written.shift() : undefined;
     if (oldest !== undefined) this.#leave(oldest);
   }
 
+  /** What else is said in a group takes no place. */
+  #continuesText({ user, sent_at, ...address }: Written): boolean {
+    const lane = laneOf(address);
+    const last = this.#written.findLast((each) => each.user === user && laneOf(each) === lane);
+    return last?.long !== undefined && Math.abs(sent_at - last.sent_at) <= PART_MS;
+  }
+
   /** Only whom to answer, and a pairing code: what else they wrote is not kept, and what they pressed would do nothing. */
   #placeStranger(incoming: Incoming): void {
     if (incoming.kind === "pressed" || !incoming.isPrivate) return;
-    const { text: written, quotations: _, unread: __, ...rest } = incoming;
-    const text = codeIn(written) === undefined ? "" : written;
-    const isKnown = this.#strangers.has(incoming.chat);
+    const { kind, update_id, chat, message_id, isPrivate, user, name, username, sent_at } = incoming;
+    const text = codeIn(incoming.text) === undefined ? "" : incoming.text;
+    const isKnown = this.#strangers.has(chat);
     if ((isKnown && text === "") || (!isKnown && this.#strangers.size >= MOST_STRANGERS)) return;
-    this.#strangers.set(incoming.chat, { ...rest, text });
+    const names = { ...(name === undefined ? {} : { name }), ...(username === undefined ? {} : { username }) };
+    this.#strangers.set(chat, { kind, update_id, chat, message_id, isPrivate, user, ...names, sent_at, text });
   }
 
   #leave(written: Written): void {

@@ -4,7 +4,7 @@ import { notTaken, readReceived, writeReceived } from "../../../received/receive
 import type { ReceivedFile } from "../../../received/received-files.ts";
 import type { Store, Task } from "../../../store/store.ts";
 import type { TelegramClient } from "../api/client.ts";
-import { downloadFile, NoSuchFileError, TooLargeError } from "../api/download.ts";
+import { downloadFile, NoSuchFileError, ShortFileError, TooLargeError } from "../api/download.ts";
 import { TelegramFailure } from "../api/failure.ts";
 import { HOLD_MS, tooLarge } from "./file-limits.ts";
 import type { FileLimits } from "./file-limits.ts";
@@ -27,7 +27,7 @@ const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 /** How long Telegram may be out of reach before a file is given up, and the task begins without it. */
 const PATIENCE_MS = 600_000;
-/** Addresses of files become too old; a new one is asked for so often. */
+/** Addresses of files expire, and a file may end early: how often a new address is requested. */
 const MOST_ADDRESSES = 3;
 
 type Settled = Pick<ReceivedFile, "kept"> | Pick<ReceivedFile, "problem">;
@@ -49,11 +49,15 @@ export class Downloads {
     this.#options = options;
   }
 
-  /** Goes on with what waits since before. Called before tasks begin, so that none begins without its files. */
+  /**
+   * Resumes what an earlier process left: files that are missing, and tasks that were not released. Called before the
+   * worker starts, so that no task begins without its files.
+   */
   async open(): Promise<void> {
     const { store, clock } = this.#options;
     for (const task of await store.revisions.withFiles("telegram")) {
-      if (!filesOf(task).some(isOpen)) continue;
+      const isHeld = task.attempts === 0 && task.run_at > clock();
+      if (!isHeld && !filesOf(task).some(isOpen)) continue;
       await store.revisions.revise(task.task_id, { run_at: clock() + HOLD_MS });
       this.add(task.task_id, clock());
     }
@@ -64,10 +68,14 @@ export class Downloads {
     this.#quietUntil.set(task_id, quiet_until);
     if (this.#working.has(task_id)) return;
     const working = this.#work(task_id).finally(() => {
-      this.#working.delete(task_id);
-      this.#quietUntil.delete(task_id);
+      if (this.#working.get(task_id) === working) this.#forget(task_id);
     });
     this.#working.set(task_id, working);
+  }
+
+  #forget(task_id: string): void {
+    this.#working.delete(task_id);
+    this.#quietUntil.delete(task_id);
   }
 
   /** What is under way is broken off, and begun again at the next start. */
@@ -99,12 +107,15 @@ export class Downloads {
     if (details === undefined || details.task.state !== "queued") return true;
     const { task } = details;
     const missing = filesOf(task).filter((file) => isOpen(file) && !settled.has(file.id));
-    await Promise.all(
+    // All of them end first: one that is still being written may not be downloaded a second time.
+    const ends = await Promise.allSettled(
       missing.map(async (file) => {
         const end = await this.#download(task, file);
         if (end !== undefined) settled.set(file.id, end);
       }),
     );
+    const failed = ends.find(({ status }) => status === "rejected");
+    if (failed?.status === "rejected") throw failed.reason;
     await this.#pause((this.#quietUntil.get(task_id) ?? 0) - clock());
     if (this.#stopped.signal.aborted) return true;
     return await inLine(() => this.#release(task_id, settled));
@@ -122,6 +133,7 @@ export class Downloads {
       run_at: "now",
       ...(notice === undefined ? {} : { notice }),
     });
+    this.#forget(task_id); // still in line: a part that comes next holds the task again, and starts its own download
     onTask();
     return true;
   }
@@ -146,7 +158,7 @@ export class Downloads {
         return { kept: await this.#fetch(file) };
       } catch (error) {
         if (this.#stopped.signal.aborted) return undefined;
-        if (error instanceof NoSuchFileError) addresses++;
+        if (error instanceof NoSuchFileError || error instanceof ShortFileError) addresses++;
         const problem = this.#problemOf(error, addresses);
         if (problem !== undefined) return { problem };
         if (this.#options.clock() >= giveUpAt) return { problem: (error as Error).message };
@@ -176,6 +188,7 @@ export class Downloads {
   /** Undefined where it may help to try again. */
   #problemOf(error: unknown, addresses: number): string | undefined {
     if (error instanceof TooLargeError) return tooLarge(this.#options.limits);
+    if (error instanceof ShortFileError) return addresses < MOST_ADDRESSES ? undefined : error.message;
     if (error instanceof NoSuchFileError)
       return addresses < MOST_ADDRESSES ? undefined : "Telegram does not have it any more; send it again";
     if (error instanceof TelegramFailure) {
@@ -196,7 +209,7 @@ export class Downloads {
 
   async #pause(ms: number): Promise<void> {
     if (ms <= 0) return;
-    await pause(ms, undefined, { signal: this.#stopped.signal }).catch(() => undefined); // stopped: whoever waits looks
+    await pause(ms, undefined, { signal: this.#stopped.signal }).catch(() => undefined); // stopped: the caller checks
   }
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readReceived, writeReceived } from "../../../received/received-files.ts";
 import type { ReceivedFile, ReceivedFiles } from "../../../received/received-files.ts";
 import type { Store, Task } from "../../../store/store.ts";
@@ -58,7 +59,12 @@ export class Gather {
       lane: laneOf(written),
       text: words.text,
       user: String(written.user),
-      origin: writeOrigin({ ...written, ...(waitsForMore ? { gathered: gatheredOf(written, words, 1) } : {}) }),
+      origin: writeOrigin({
+        ...written,
+        ...(waitsForMore
+          ? { gathered: { ...gatheredOf(written, words, 1), ...carriedIn({ carried: carriedBy(written) }) } }
+          : {}),
+      }),
       ...(sent.length === 0 ? {} : { files: writeReceived({ files: withLimits(sent, { limits, before: [] }) }) }),
       ...(hold === undefined ? {} : { run_at: hold }),
     });
@@ -85,15 +91,19 @@ export class Gather {
     const found = findTask(tasks, written);
     if (found === undefined) return false;
     const { task, gathered } = found;
-    const joined = joinWords({ ...gathered, text: task.text }, written);
+    const part = carriedBy(written) === gathered.carried ? withoutReplied(written) : written;
+    const joined = joinWords({ ...gathered, text: task.text }, part);
     const words = { ...joined, ...redactedWords(joined, redact) };
     const received: ReceivedFiles = (task.files === null ? undefined : readReceived(task.files)) ?? { files: [] };
-    const files = [...received.files, ...withLimits(written.files ?? [], { limits, before: received.files })];
+    const files = [...received.files, ...withLimits(part.files ?? [], { limits, before: received.files })];
     const quiet_until = clock() + this.#quietMs;
     const origin = originOf(task) ?? { message_id: written.message_id };
     const outcome = await store.revisions.revise(task.task_id, {
       text: words.text,
-      origin: writeOrigin({ ...origin, gathered: gatheredOf(written, words, gathered.parts + 1) }),
+      origin: writeOrigin({
+        ...origin,
+        gathered: { ...gatheredOf(written, words, gathered.parts + 1), ...carriedIn(gathered) },
+      }),
       part: external_id,
       run_at: files.length > 0 ? clock() + HOLD_MS : quiet_until,
       ...(files.length === 0 ? {} : { files: writeReceived({ files }) }),
@@ -134,9 +144,33 @@ export function isOwnCommand(text: string): boolean {
 }
 
 /** Words, and nothing that a person does on purpose: a command of ours is obeyed. */
-function mayContinue({ text, files, unread, quotations }: Written): boolean {
-  if (isOwnCommand(text)) return false;
-  return text !== "" && files === undefined && unread === undefined && quotations === undefined;
+function mayContinue(written: Written): boolean {
+  if (isOwnCommand(written.text)) return false;
+  const { text, files = [], unread } = written;
+  return text !== "" && files.every(({ isReplied }) => isReplied === true) && unread === undefined;
+}
+
+/** Digest of what the message replies to; undefined where it replies to none. */
+function carriedBy({ quotations = [], files = [] }: Written): string | undefined {
+  const words = quotations.filter(({ isPassedOn }) => isPassedOn !== true);
+  const others = files.filter(({ isReplied }) => isReplied === true).map(({ kind, name, from }) => [kind, name, from]);
+  if (words.length === 0 && others.length === 0) return undefined;
+  return createHash("sha256")
+    .update(JSON.stringify([words, others]))
+    .digest("base64url");
+}
+
+/** Some apps make a reply of each part: what it replies to came with the first one. */
+function withoutReplied({ quotations = [], files = [], ...written }: Written): Written {
+  return {
+    ...written,
+    quotations: quotations.filter(({ isPassedOn }) => isPassedOn === true),
+    files: files.filter(({ isReplied }) => isReplied !== true),
+  };
+}
+
+function carriedIn({ carried }: { readonly carried?: string | undefined }): Pick<Gathered, "carried"> {
+  return carried === undefined ? {} : { carried };
 }
 
 interface FoundTask {
@@ -154,7 +188,9 @@ function findTask(tasks: readonly Task[], written: Written): FoundTask | undefin
 
 function isPartOf(written: Written, gathered: Gathered): boolean {
   if (written.album !== undefined || gathered.album !== undefined) return written.album === gathered.album;
-  return gathered.long !== undefined && Math.abs(written.sent_at - gathered.sent_at) <= PART_MS;
+  if (gathered.long === undefined || Math.abs(written.sent_at - gathered.sent_at) > PART_MS) return false;
+  const carried = carriedBy(written);
+  return carried === undefined || carried === gathered.carried;
 }
 
 interface Limiting {

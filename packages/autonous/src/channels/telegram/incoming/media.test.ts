@@ -90,75 +90,28 @@ test("in a group an album counts whose caption is for the bot, and no other", as
   expect(await tasks()).toHaveLength(1);
 });
 
-const WORDS = Array.from({ length: 2000 }, (_, index) => `word${index}`);
-
-// oxfmt-ignore
-const PASTED = [
-  { title: "lines",         text: WORDS.join("\n") },
-  { title: "one long line", text: "x".repeat(9000) },
-] as const;
-
-test.each(PASTED)("a pasted text of $title that the app split is one task", async ({ text }) => {
+test("an album whose pictures all reply to a message with a file has that message and its file once", async () => {
   const place = await scratchPlace();
-  const { telegram, open, tasks } = place;
+  const { telegram, open } = place;
   await open();
-  expect(telegram.paste({ text }).length).toBeGreaterThan(2);
+  const first = telegram.send({ kind: "document", content: "a", file_name: "a.csv", user: EVE.id, chat: ADA });
+  telegram.album({ items: [{ kind: "photo" }, { kind: "photo" }], caption: "compare", reply_to: first.message_id });
   const task = await begun(place);
-  expect(task.text).toBe(text);
-  expect(await tasks()).toHaveLength(1);
-});
-
-test("a secret that the app cut in two is redacted", async () => {
-  const place = await scratchPlace();
-  await place.open();
-  const secret = ["AKIA", "IOSFODNN7EXAMPLE"].join("");
-  place.telegram.paste({ text: `${"x".repeat(4084)} ${secret} and more`.replace(" ", ":") });
-  const task = await begun(place);
-  expect(task.text).toContain("and more");
-  expect(task.text).not.toContain("OSFODNN7");
-});
-
-test("a pasted command is one command; what others wrote, a command of the bot and later words are not a part of it", async () => {
-  const place = await scratchPlace();
-  const { telegram, open, tasks, until } = place;
-  await open();
-  const command = `/write {"path":"a.txt","content":"${"x ".repeat(4000)}"}`;
-  telegram.paste({ text: command });
-  telegram.say({ text: "/status" });
-  telegram.say({ text: "theirs", beside: { forward_origin: { type: "hidden_user", sender_user_name: "Eve" } } });
-  telegram.say({ text: "much later", date: Math.floor(Date.now() / 1000) + 60 });
-  await until(async () => (await tasks()).at(-1)?.text === "much later");
-  const [first, forwarded] = await tasks();
-  expect(first?.text.replaceAll("\n", " ")).toBe(command);
-  expect(forwarded?.text).toMatch(/^I pass on/);
-  expect(await tasks()).toHaveLength(3);
-  await telegram.until(() => telegram.answers()[0], "the status");
-});
-
-test("short texts are tasks at once, however fast they come", async () => {
-  const place = await scratchPlace();
-  const { telegram, open, answer, tasks } = place;
-  await open({ quiet_ms: 600_000 });
-  for (const text of ["one", "two"]) telegram.say({ text });
-  await answer("1");
-  await answer("2");
-  expect((await tasks()).map(({ text, state }) => [text, state])).toEqual([
-    ["one", "done"],
-    ["two", "done"],
-  ]);
+  expect(filesOf(task).map(({ kind }) => kind)).toEqual(["photo", "document", "photo"]);
 });
 
 test("what came while the service was away is put together as well", async () => {
   const place = await scratchPlace();
   const { telegram, open } = place;
   telegram.album({ items: [{ kind: "photo" }, { kind: "photo" }, { kind: "photo" }], caption: "three" });
-  telegram.paste({ text: WORDS.join("\n") });
+  const pasted = "word\n".repeat(2000).trim();
+  telegram.paste({ text: pasted });
   await open();
   const task = await begun(place);
   expect([task.text, filesOf(task).length]).toEqual(["three", 3]);
   await place.store.inbox.releaseWorker("w");
   const all = await place.until(async () => (await place.tasks()).length === 2 && (await place.tasks()));
-  await place.until(async () => (await place.tasks())[1]?.text === WORDS.join("\n"));
+  await place.until(async () => (await place.tasks())[1]?.text === pasted);
   expect(all).toHaveLength(2);
 });
 
@@ -208,7 +161,7 @@ test("a file that Telegram does not have any more is named as not taken, and the
   await place.telegram.until(() => place.telegram.answers()[0], "the line");
 });
 
-test("a download that hangs holds up its own chat and no other; a channel that is opened again goes on with it", async () => {
+test("a download that hangs holds up its own chat and no other; a channel that is opened again resumes it", async () => {
   const place = await scratchPlace();
   const { telegram, open, tasks } = place;
   const first = await open({ allowed_users: [ADA, EVE.id] });
@@ -225,6 +178,26 @@ test("a download that hangs holds up its own chat and no other; a channel that i
   expect(task.text).toBe("first");
   expect(contentOf(place, task, "1")).toBe("slow");
   expect((await tasks()).map(({ text }) => text).toSorted()).toEqual(["another chat", "behind it", "first"]);
+});
+
+test("a task whose only file is too large begins, and the person is told, also after a kill before that", async () => {
+  const place = await scratchPlace();
+  const { telegram, store, open } = place;
+  const file = { id: "1", name: "film.mkv", kind: "document", remote: "x", problem: "it has 21 MB" };
+  telegram.say({ text: "hello" });
+  await store.inbox.ingest({
+    source: "telegram",
+    external_id: "killed",
+    lane: `telegram:${ADA}`,
+    text: "look",
+    user: String(ADA),
+    files: JSON.stringify({ files: [file] }),
+    run_at: Date.now() + 3_600_000,
+  });
+  await open();
+  expect((await begun(place)).text).toBe("look");
+  const said = await telegram.until(() => telegram.answers()[0]?.text, "the line");
+  expect(said).toContain('Not taken: "film.mkv" (it has 21 MB)');
 });
 
 test("a task that is cancelled while its file is downloaded does not begin", async () => {

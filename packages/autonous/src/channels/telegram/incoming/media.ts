@@ -11,6 +11,8 @@ export interface SentFile {
   readonly bytes?: number;
   /** Whose it is, where it is not the user's own. */
   readonly from?: string;
+  /** It is that of the message that this one replies to. */
+  readonly isReplied?: true;
 }
 
 type Carrier = Message | ExternalReplyInfo;
@@ -75,7 +77,7 @@ export function filesOf(message: Message, clean: (text: string) => string): read
   });
   return [
     ...(own === undefined ? [] : [asSent(own, from)]),
-    ...(carried === undefined ? [] : [asSent(carried, repliedTo(message))]),
+    ...(carried === undefined ? [] : [{ ...asSent(carried, repliedTo(message)), isReplied: true as const }]),
   ];
 }
 

@@ -66,7 +66,7 @@ for (const { title, saying, task, line } of UPDATES) {
   });
 }
 
-test("an edited message is no new task", async () => {
+test("an edited message is not a new task", async () => {
   const { telegram, open, tasks, until } = await scratchPlace();
   await open();
   const { message_id } = telegram.say({ text: "first" });
@@ -77,7 +77,7 @@ test("an edited message is no new task", async () => {
   expect((await tasks()).map(({ text }) => text)).toEqual(["first", "last"]);
 });
 
-test("after a stop only the newest messages of the last minutes are taken, and each chat is told of the others once", async () => {
+test("after a stop only the newest messages of the last minutes are taken, and each chat is told once how many were skipped", async () => {
   const { telegram, open, tasks, until } = await scratchPlace();
   const now = Date.now();
   telegram.say({ text: "too old", date: Math.floor((now - 11 * MINUTE) / 1000) });
@@ -97,7 +97,7 @@ test("after a stop only the newest messages of the last minutes are taken, and e
   expect(telegram.answers(-5)[0]?.text).toMatch(/^1 message sent during downtime was skipped/);
   expect(telegram.answers(7)).toEqual([]);
   for (let i = 1; i <= 8; i++) telegram.say({ text: `later ${i}` });
-  await until(async () => (await tasks()).length === 13); // while it runs there is no such limit
+  await until(async () => (await tasks()).length === 13); // while it runs the limit does not apply
 });
 
 test("a backlog of hundreds is seen to its end before the newest are chosen, in order", async () => {

@@ -32,7 +32,7 @@ export interface PollOptions {
 }
 
 /** What Telegram gives at once, at most. */
-const A_BATCH = 100;
+const BATCH_SIZE = 100;
 const LONG_POLL_SECONDS = 30;
 /** What a long poll may take beyond its own time. */
 const SLACK_MS = 15_000;
@@ -40,9 +40,10 @@ const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 /** After a longer silence what has come meanwhile is looked at as after a stop. */
 const OUTAGE_MS = 60_000;
-/** A message that fails by a fault of ours is tried so often before the ones behind it get their turn. */
+/** Attempts at a message that fails by a bug of ours. Then it is skipped, so that it does not block the others. */
 const MOST_TRIES = 3;
 const REMEMBERED = 1000;
+const FAILED = "This message was skipped because of an internal error. The log of the service says which.";
 
 interface Batch {
   /** Those that are new, oldest first. */
@@ -140,7 +141,7 @@ export class Poller {
 
   async #getUpdates(timeout: number, stopped: AbortSignal): Promise<Batch> {
     const offset = this.#offset === undefined ? {} : { offset: this.#offset };
-    const wanted = { ...offset, timeout, limit: A_BATCH, allowed_updates: WANTED_UPDATES };
+    const wanted = { ...offset, timeout, limit: BATCH_SIZE, allowed_updates: WANTED_UPDATES };
     const updates = await this.#options.client.call((api, signal) => api.getUpdates(wanted, signal), {
       timeoutMs: timeout * 1000 + SLACK_MS,
       stopped,
@@ -148,7 +149,7 @@ export class Poller {
     const fresh = new Map(updates.map((update) => [update.update_id, update]));
     for (const update_id of this.#passed) fresh.delete(update_id);
     const inOrder = [...fresh.values()].toSorted((one, other) => one.update_id - other.update_id);
-    return { updates: inOrder, isAll: updates.length < A_BATCH };
+    return { updates: inOrder, isAll: updates.length < BATCH_SIZE };
   }
 
   async #catchUp(updates: readonly Update[], { backlog, bot, isAll }: CatchingUp): Promise<void> {
@@ -182,6 +183,8 @@ export class Poller {
       this.#failing = { update_id, tries };
       if (tries < MOST_TRIES) throw error;
       this.#options.log(`Message ${update_id} failed and is skipped: ${(error as Error).message}`);
+      if (incoming.kind === "written" && this.#options.allowed.has(incoming.user))
+        showPlain(this.#options.client, incoming, FAILED);
     }
   }
 

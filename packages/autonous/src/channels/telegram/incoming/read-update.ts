@@ -8,13 +8,13 @@ import type { SentFile } from "./media.ts";
 import type { TelegramQuotation } from "./quotations.ts";
 import { isPassedOn, quotationsOf } from "./quotations.ts";
 
-/** What somebody wrote, with only what is needed of it: it may be kept for a while. */
+/** A message of a person, with only what is needed of it: it may be kept for a while. */
 export interface Written extends Address {
   readonly kind: "written";
   readonly update_id: number;
   readonly message_id: number;
   readonly isPrivate: boolean;
-  /** In a group, and nothing says that it is for the bot: part of an album whose other parts may. */
+  /** In a group, and nothing says that it is for the bot: it counts only as a part of an album or text that is. */
   readonly isUnaddressed?: true;
   readonly user: number;
   /** The name that they gave themselves: data. Redacted. */
@@ -34,11 +34,19 @@ export interface Written extends Address {
   readonly album?: string;
   /** Of a long text, its length as it was sent: the app may have split what was pasted. */
   readonly long?: number;
+  /** It has the bot's name and nothing else. */
+  readonly isNameOnly?: true;
   /** What else was in it, which is not read: "sticker", "poll" … */
   readonly unread?: string;
 }
 
-/** A button that somebody pressed. */
+interface ButtonMessage extends Address {
+  readonly message_id: number;
+  /** It stands in a group that has become a supergroup since: it cannot be changed, nor replied to. */
+  readonly isLeft?: boolean;
+}
+
+/** The press of a button. */
 export interface Pressed {
   readonly kind: "pressed";
   readonly update_id: number;
@@ -46,7 +54,7 @@ export interface Pressed {
   readonly user: number;
   readonly data: string;
   /** The message that carries the button. Undefined where Telegram does not say. */
-  readonly on?: Address & { readonly message_id: number };
+  readonly on?: ButtonMessage;
 }
 
 export type Incoming = Written | Pressed;
@@ -91,13 +99,14 @@ function readMessage(update_id: number, message: Message, { bot, groups, redact 
   const addressing = readAddressing(message, { bot, groups, isCommand });
   if (addressing === undefined) return undefined;
   const { isAddressed } = addressing;
-  if (!isAddressed && message.media_group_id === undefined) return undefined;
+  if (!isAddressed && message.media_group_id === undefined && message.text === undefined) return undefined;
   const text = isOthers ? "" : clean(addressing.text);
   const cleaned = (quoted: string): string => redact(clean(quoted));
   const quotations = quotationsOf(message, cleaned);
   const files = filesOf(message, cleaned);
   const length = isOthers ? 0 : (message.text?.length ?? 0);
-  if (text === "" && files.length === 0 && unread === undefined && !isOthers) return undefined;
+  const isNameOnly = text === "" && !isOthers && clean(message.text ?? "") !== "";
+  if (text === "" && files.length === 0 && unread === undefined && !isOthers && !isNameOnly) return undefined;
   if (isOthers && files.length === 0 && unread === undefined && quotations.length === 0) return undefined;
   return {
     kind: "written",
@@ -115,6 +124,7 @@ function readMessage(update_id: number, message: Message, { bot, groups, redact 
     ...(files.length === 0 ? {} : { files }),
     ...(message.media_group_id === undefined ? {} : { album: message.media_group_id }),
     ...(length < LONG_TEXT ? {} : { long: length }),
+    ...(isNameOnly ? { isNameOnly } : {}),
     ...(unread === undefined ? {} : { unread }),
   };
 }

@@ -39,13 +39,14 @@ export async function takeIncoming(incoming: Incoming, parts: TakeParts): Promis
   if (allowed.has(incoming.user) && (await gather.join(incoming, external_id))) return;
   if (incoming.isUnaddressed === true) return;
   if (!allowed.has(incoming.user)) return await parts.strangers.meet(incoming);
-  // A member becomes an owner by a code; and one that let somebody in may be delivered again after a crash.
+  // A code makes a member an owner. A code that was used may be delivered again after a crash.
   if (await parts.strangers.redeem(incoming)) return;
   await tellUndelivered(incoming, parts);
   const { unread, text } = incoming;
   const words = wordsOf(incoming);
   if (unread !== undefined && incoming.isPrivate)
     showPlain(parts.client, incoming, unreadWords(unread, words !== undefined));
+  if (words === undefined && incoming.isNameOnly === true) showPlain(parts.client, incoming, NAME_ONLY);
   if (words === undefined) return;
   if (text !== "" && ((await parts.answer(incoming)) || (await runCommand(incoming, parts)))) {
     const [file] = incoming.files ?? [];
@@ -55,6 +56,8 @@ export async function takeIncoming(incoming: Incoming, parts: TakeParts): Promis
   await gather.put(incoming, words, external_id);
   parts.onQueued(incoming);
 }
+
+const NAME_ONLY = "Write what you want in the same message as the name, or as a reply to this message.";
 
 function withoutTask(kind: string): string {
   return `The ${kind} was not taken: there is no task that it could come with. Send it again with what you want.`;

@@ -89,7 +89,7 @@ function isSame(text: string, href: string): boolean {
 }
 
 function isWeb(href: string): boolean {
-  // Of these Telegram takes one as it is; blanks and hidden characters would be an address that nobody can check.
+  // Telegram accepts such an address. One with blanks or hidden characters cannot be checked by the reader.
   if (!/^https?:\/\/[^\s/?#@\\]+(?:[/?#]\S*)?$/i.test(href) || makeVisibleLines(href) !== href) return false;
   return URL.canParse(href);
 }

@@ -1,6 +1,6 @@
 import { makeVisibleLines } from "@autonous/runtime";
 import type { Token, Tokens } from "marked";
-import { readMarkdown } from "../../markdown-tokens.ts";
+import { readMarkdown } from "../../words/markdown-tokens.ts";
 import { inlineRich } from "./rich-inline.ts";
 import { tableRich } from "./rich-table.ts";
 import { indentLines, joinRich, markAll, plainText, tidyRich } from "./rich-text.ts";

@@ -1,6 +1,6 @@
 import { makeVisibleLines } from "@autonous/runtime";
 import type { Tokens } from "marked";
-import { widthOf } from "../../terminal/width.ts";
+import { widthOf } from "../../words/width.ts";
 import { inlineRich } from "./rich-inline.ts";
 import { joinRich, markAll, plainText } from "./rich-text.ts";
 import type { RichText } from "./rich-text.ts";

@@ -18,7 +18,7 @@ import { MOST_ENTITIES, splitText } from "./split-text.ts";
 
 const CAPTION_LIMIT = 1024;
 
-/** An answer that nobody would scroll through. */
+/** An answer that is too long for messages. */
 export async function sendAsFile(sending: Sending, text: string): Promise<Receipt> {
   const { to, parts } = sending;
   const bytes = Buffer.from(text.toWellFormed());
@@ -36,7 +36,7 @@ export async function sendAsFile(sending: Sending, text: string): Promise<Receip
 /** What Telegram takes of a bot. */
 const MOST_BYTES = 50_000_000;
 const MOST_PHOTO_BYTES = 10_000_000;
-/** So often a file may take too long before what follows it in the chat gets its turn. */
+/** Attempts at a file that takes too long. Then a line says so, and what follows it in the chat is sent. */
 const MOST_LATE = 3;
 
 type FileSending = Sending<Extract<Outgoing, { kind: "file" }>>;

@@ -173,7 +173,7 @@ for (const { title, content, as } of PHOTOS) {
   });
 }
 
-test("a file that takes too long again and again is told of instead, and what follows it goes out", async () => {
+test("a line stands for a file that takes too long again and again, and what follows it goes out", async () => {
   const place = await known();
   const { telegram, store, state_dir } = place;
   const client = clientOf(place);

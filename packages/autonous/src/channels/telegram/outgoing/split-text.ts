@@ -12,7 +12,7 @@ const LEAST_FULL = 0.4;
 const LEAST_FORMATTED = 0.25;
 
 /**
- * A text as messages. Cut between paragraphs, else lines, sentences, words; a block of code stays whole where it fits
+ * A text as messages. Cut between paragraphs, else lines, sentences, words; a block of code stays in one piece where it fits
  * into one message, and goes on as a block in the next where it does not, as all formatting does. Nothing but blanks is
  * lost at a cut. The entities have to be in order, outer ones first.
  */
@@ -87,7 +87,7 @@ function lastBorder(
   return undefined;
 }
 
-/** Where there is no border at all. Half a character would be none. */
+/** Where nothing else separates the text. A surrogate pair is not halved. */
 function hardCut(plain: string, start: number, end: number): number {
   const isInsidePair = /[\ud800-\udbff]/.test(plain.charAt(end - 1));
   return isInsidePair && end - 1 > start ? end - 1 : end;

@@ -2,6 +2,7 @@ import type { Store } from "../../../store/store.ts";
 import { laneOf, personOf } from "../address.ts";
 import type { Address } from "../address.ts";
 import type { TelegramClient } from "../api/client.ts";
+import { TakenUpdates } from "../talk/taken-updates.ts";
 import { showPlain } from "./show.ts";
 
 interface Parts {
@@ -9,9 +10,10 @@ interface Parts {
   readonly client: TelegramClient;
 }
 
-/** The chat could not be written to: whoever writes there next is told what they did not get. */
+/** Answers to this chat were not delivered. The next person who writes there is told. */
 const KEY = "telegram:undelivered:";
 const NOT_TOLD = "not told";
+const RESENT = "telegram:resent";
 
 export async function noteUndelivered(store: Store, lane: string): Promise<void> {
   await store.kv.set(`${KEY}${lane}`, NOT_TOLD);
@@ -33,11 +35,21 @@ export async function tellUndelivered(to: Address & { readonly text: string }, p
   await store.kv.set(`${KEY}${lane}`, "");
 }
 
-/** Puts what was given up in this chat back into its outbox. Gives what to say. */
-export async function resendUndelivered(to: Address & { readonly user: number }, { store }: Parts): Promise<string> {
+interface Resending extends Address {
+  readonly user: number;
+  readonly update_id: number;
+}
+
+/**
+ * Puts what was given up in this chat back into its outbox. Gives what to say: the same where the command is delivered
+ * again after a crash.
+ */
+export async function resendUndelivered(to: Resending, { store }: Parts): Promise<string> {
   const lane = laneOf(to);
+  const taken = new TakenUpdates(store, RESENT);
   const given = await store.outbox.givenUp({ channel: "telegram", chat: lane });
-  const count = await countAnswers(store, lane);
+  const count = Number((await taken.find(to.update_id)) ?? (await countAnswers(store, lane)));
+  if (count > 0) await taken.keep(to.update_id, String(count));
   for (const task_id of new Set(given.map((each) => each.task_id)))
     await store.tasks.resend(task_id, personOf(to.user));
   await store.kv.set(`${KEY}${lane}`, "");

@@ -1,6 +1,6 @@
 import { makeVisible } from "@autonous/runtime";
 import type { Store, Task } from "../../../store/store.ts";
-import type { TaskState } from "../../../store/task-states.ts";
+import type { TaskState } from "../../../store/queue/task-states.ts";
 import { laneOf } from "../address.ts";
 import type { Written } from "../incoming/read-update.ts";
 import { TakenUpdates } from "./taken-updates.ts";
@@ -51,7 +51,7 @@ export async function chosenTask(
   return task;
 }
 
-/** By its whole id, or by the end of it as `/tasks` shows it. */
+/** By its full id, or by the end of it as `/tasks` shows it. */
 async function namedTask(name: string, lane: string, store: Store): Promise<Task | undefined> {
   const whole = (await store.tasks.get(name))?.task;
   if (whole !== undefined) return whole.lane === lane ? whole : undefined;

@@ -1,4 +1,6 @@
+import { ToolError } from "@autonous/runtime";
 import { expect, test } from "vitest";
+import { makeRequest } from "../../../../../../test/support/approval-request.ts";
 import { scratchPlace } from "../../../../../../test/support/telegram-channel.ts";
 import type { Place } from "../../../../../../test/support/telegram-channel.ts";
 
@@ -46,13 +48,73 @@ test("/status and /tasks show what is running and queued, of this chat only", as
   expect(await say(place, "/tasks")).toMatch(new RegExp(`^\\w{6} · queued · second\n${id} · running · first$`));
 });
 
+test("/tasks has the words of whoever gave a task; without any, what was passed on or sent", async () => {
+  const place = await scratchPlace();
+  await place.open();
+  const { telegram } = place;
+  const said = telegram.say({ user: 7, text: "/write x" });
+  telegram.say({
+    text: "explain",
+    beside: { reply_to_message: { from: { id: 7, first_name: "Eve" }, text: "a reply" } },
+  });
+  telegram.forward({ message_id: said.message_id, chat: 7, to: 42, user: 42 });
+  telegram.send({ kind: "document", content: Buffer.from("a,b"), file_name: "report.csv" });
+  telegram.send({ kind: "document", content: Buffer.from("a,b"), file_name: "b.csv", caption: "what is it?" });
+  await place.until(async () => (await place.tasks()).length === 4);
+  const lines = (await say(place, "/tasks")).split("\n").map((line) => line.split(" · ")[2]);
+  expect(lines).toEqual(["what is it?", "files", 'Forwarded from "Person 7" (user 7): /write x', "explain"]);
+});
+
+test("/status names who has to answer a question, and says why a task that failed is not running", async () => {
+  const place = await scratchPlace();
+  await place.open({ allowed_users: [42, 8] });
+  const { telegram, store } = place;
+  const inGroup = async (user: number, text: string): Promise<string> => {
+    const before = telegram.answers(-5).length;
+    telegram.say({ user, chat: -5, text });
+    return (await telegram.until(() => telegram.answers(-5)[before], text)).text;
+  };
+  telegram.say({ user: { id: 8, first_name: "Bob" }, chat: -5, text: "@fake_bot clean up" });
+  const lease = await place.claim();
+  const { task_id, run_id, lane, user } = lease.task;
+  await store.approvals.open(makeRequest({ now: Date.now(), task_id, run_id, chat: lane, user }));
+  await store.inbox.finish(lease, { outcome: "parked" });
+  await telegram.until(() => telegram.answers(-5).length === 1, "the question");
+  expect(await inGroup(42, "/status")).toMatch(
+    /^\w{6} · waiting for an answer · clean up\nElapsed: \d+ s\nBob has to answer the question above\.$/,
+  );
+  expect(await inGroup(42, "/tasks")).toMatch(/^\w{6} · waiting for an answer · clean up$/);
+  expect(await inGroup(8, "/status")).toMatch(
+    /^\w{6} · waiting for your answer · clean up\nElapsed: \d+ s\nAnswer the question above to continue\.$/,
+  );
+
+  telegram.say({ text: "in private" });
+  const failing = await place.claim();
+  await store.inbox.finish(failing, { outcome: "retry", error: "no model", retry_at: Date.now() + 90_000 });
+  expect(await say(place, "/status")).toMatch(
+    /^No task is running\.\nNext: \w{6} · queued · in private\nIt failed and is retried in 1 min \d+ s: no model\nQueued: 1$/,
+  );
+});
+
+test("in a group /help says what is read there", async () => {
+  for (const groups of ["addressed", "all"] as const) {
+    const place = await scratchPlace();
+    await place.open({ groups });
+    place.telegram.say({ chat: -5, text: "/help" });
+    const { text } = await place.telegram.until(() => place.telegram.answers(-5)[0], "help");
+    expect(text.includes("mention the bot or reply to it")).toBe(groups === "addressed");
+    expect(text.includes("Any other text is a task")).toBe(groups === "all");
+    expect(await say(place, "/help")).toContain("Any other text is a task for the agent.");
+  }
+});
+
 test("/stop and /cancel stop the running task, then the next; by its name any of this chat", async () => {
   const place = await withTasks("first", "second", "third");
   await place.claim();
-  expect(await say(place, "/stop")).toMatch(/^Stopping: \w{6} · running · first$/);
+  expect(await say(place, "/stop")).toMatch(/^Stopping: \w{6} · first$/);
   const [, second, third] = await place.tasks();
-  expect(await say(place, `/cancel ${third?.task_id.slice(-6)}`)).toMatch(/^Stopped: \w{6} · cancelled · third/);
-  expect(await say(place, `/cancel ${second?.task_id}`)).toMatch(/^Stopped: \w{6} · cancelled · second/);
+  expect(await say(place, `/cancel ${third?.task_id.slice(-6)}`)).toMatch(/^Stopped: \w{6} · third/);
+  expect(await say(place, `/cancel ${second?.task_id}`)).toMatch(/^Stopped: \w{6} · second/);
   expect((await place.store.tasks.get(second?.task_id ?? ""))?.task.cancel_by).toBe("telegram:42");
 });
 
@@ -68,7 +130,7 @@ test("a task of another chat cannot be stopped from here", async () => {
 test("/retry puts the last task that was stopped back, and says why another cannot be", async () => {
   const place = await withTasks("first");
   await say(place, "/cancel");
-  expect(await say(place, "/retry")).toMatch(/^Retrying: \w{6} · queued · first$/);
+  expect(await say(place, "/retry")).toMatch(/^Retrying: \w{6} · first$/);
   const [task] = await place.tasks();
   expect(await say(place, `/retry ${task?.task_id}`)).toMatch(
     /^Not possible, it is not over: .*: \w{6} · queued · first$/,
@@ -88,6 +150,7 @@ test("commands that come again after a crash do not reach the tasks behind", asy
     onTask: () => undefined,
     listTools: () => Promise.resolve([]),
     isDirect: false,
+    groups: "addressed" as const,
     previewUndo: () => Promise.resolve(undefined),
     activityIn: () => undefined,
   };
@@ -108,10 +171,12 @@ test("commands that come again after a crash do not reach the tasks behind", asy
 
 test("without a model /help lists the calls that can be typed", async () => {
   const place = await scratchPlace();
-  await place.open({ isDirect: true });
-  expect(await say(place, "/help")).toMatch(
-    /No model is configured: each message is one tool call[^]*\n\/ls: Lists a folder\.$/,
-  );
+  const listTools = (): Promise<readonly string[]> => Promise.resolve(["undo: Undoes.", "ls: Lists a folder."]);
+  await place.open({ isDirect: true, listTools });
+  const help = await say(place, "/help");
+  expect(help).toMatch(/No model is configured: each message is one tool call[^]*\n\/ls: Lists a folder\.$/);
+  expect(help.match(/^\/undo: /gm)).toHaveLength(1); // the channel's own, which is what /undo reaches
+  expect(help).not.toContain("Write what you want done");
 });
 
 test("after /new the next task knows nothing of what was said before, and what is queued already still does", async () => {
@@ -148,4 +213,31 @@ test("a /new that comes again after a crash does not cut off what was said since
   await store.history.startFresh(start);
   const { task_id } = await store.inbox.ingest({ source: "telegram", lane, text: "two" });
   expect((await store.history.before(task_id, 40)).map(({ text }) => text)).toEqual(["one", "answer"]);
+});
+
+// oxfmt-ignore
+const UNREADABLE = [
+  { title: "was pruned",      error: new ToolError("NotFound", "It is no longer kept", { pruned_at: "2026" }), says: /^Nothing to undo: no recent task changed files\.$/ },
+  { title: "cannot be read",  error: new ToolError("IOError", "Cannot read a.txt"),                           says: /^Cannot undo task \w{6}: Cannot read a\.txt$/ },
+] as const;
+
+for (const { title, error, says } of UNREADABLE) {
+  test(`/undo answers where what the last task changed ${title}`, async () => {
+    const place = await scratchPlace();
+    await place.open({ readChanges: (work) => work(() => Promise.reject(error)) });
+    place.telegram.say({ text: "do it" });
+    await place.answer("done");
+    await place.telegram.until(() => place.telegram.answers().length === 1, "the answer");
+    expect(await say(place, "/undo")).toMatch(says);
+  });
+}
+
+test("a message that fails by an internal error is skipped; its sender is told, and the next one is taken", async () => {
+  const place = await scratchPlace();
+  await place.open({ listTools: () => Promise.reject(new Error("a bug")) });
+  expect(await say(place, "/tools")).toBe(
+    "This message was skipped because of an internal error. The log of the service says which.",
+  );
+  expect(place.lines.some((line) => /^Message \d+ failed and is skipped: a bug$/.test(line))).toBe(true);
+  expect(await say(place, "/status")).toBe("No task is running or queued.");
 });

@@ -1,13 +1,16 @@
-import type { Store, TaskAnswer } from "../../../store/store.ts";
-import type { TaskState } from "../../../store/task-states.ts";
+import type { Store, Task, TaskAnswer } from "../../../store/store.ts";
+import type { TaskState } from "../../../store/queue/task-states.ts";
 import type { AllowedUsers } from "../access/allowed-users.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { laneOf, personOf } from "../address.ts";
+import type { GroupMode } from "../incoming/addressing.ts";
 import type { Written } from "../incoming/read-update.ts";
+import { originOf } from "../origin.ts";
 import { resendUndelivered } from "../outgoing/undelivered.ts";
 import { showPlain } from "../outgoing/show.ts";
 import { chosenTask, MOST_COUNTED, noSuchTask, queuedIn, runningIn } from "./chosen-task.ts";
-import { elapsedText, taskLine } from "./task-line.ts";
+import { oneLine } from "./short-text.ts";
+import { briefText, elapsedText, shortId, taskLine, taskTitle } from "./task-line.ts";
 
 export interface CommandParts {
   readonly store: Store;
@@ -18,6 +21,8 @@ export interface CommandParts {
   readonly onTask: () => void;
   /** The tools that are offered here, a line each. */
   readonly listTools: () => Promise<readonly string[]>;
+  /** What is read of groups. */
+  readonly groups: GroupMode;
   /** Nobody answers but the tools: each message is a call. */
   readonly isDirect: boolean;
   /** Shows what undoing a task would change; gives the answer where there is nothing to confirm. */
@@ -88,9 +93,11 @@ async function status({ written, parts }: Given): Promise<string> {
   if (current === undefined && waiting.length === 0) return NOTHING;
   const count = waiting.length === MOST_COUNTED ? `${MOST_COUNTED} or more` : String(waiting.length);
   const lines = [
-    current === undefined ? "No task is running." : taskLine(current),
+    ...(current === undefined
+      ? ["No task is running.", ...nextLines(waiting.at(-1), clock())]
+      : [taskLine(current, written.user)]),
     ...(typeof current?.started_at !== "number" ? [] : [`Elapsed: ${elapsedText(clock() - current.started_at)}`]),
-    ...(current?.state === "waiting_approval" ? ["Answer the question above to continue."] : []),
+    ...(current?.state === "waiting_approval" ? [whoHasToAnswer(current, written)] : []),
     ...(current === undefined || current.cancel_by === null ? [] : ["It is being stopped."]),
     ...(current === undefined ? [] : [activityIn(lane) ?? []].flat()),
     ...(waiting.length === 0 ? [] : [`Queued: ${count}`]),
@@ -98,11 +105,24 @@ async function status({ written, parts }: Given): Promise<string> {
   return lines.join("\n");
 }
 
+/** The task that begins next, and why it has not yet. */
+function nextLines(task: Task | undefined, now: number): readonly string[] {
+  if (task === undefined) return [];
+  const next = `Next: ${taskLine(task)}`;
+  if (task.error === null || task.run_at <= now) return [next];
+  return [next, `It failed and is retried in ${elapsedText(task.run_at - now)}: ${briefText(task.error)}`];
+}
+
+function whoHasToAnswer(task: Task, { user }: Written): string {
+  if (task.user === String(user)) return "Answer the question above to continue.";
+  return `${oneLine(originOf(task)?.name ?? "") || "Another person"} has to answer the question above.`;
+}
+
 async function tasks({ written, parts }: Given): Promise<string> {
   const page = await parts.store.tasks.list({ lane: laneOf(written), limit: MOST_LISTED });
   if (page.tasks.length === 0) return "No tasks in this chat yet.";
   const more = page.next === null ? [] : ["… and older tasks"];
-  return [...page.tasks.map(taskLine), ...more].join("\n");
+  return [...page.tasks.map((task) => taskLine(task, written.user)), ...more].join("\n");
 }
 
 async function cancel({ written, rest, parts }: Given): Promise<string> {
@@ -141,7 +161,8 @@ function outcome(
   if (answer === undefined) return "The task no longer exists.";
   if (answer.outcome === "refused") return `Not possible, ${answer.why}: ${taskLine(answer.task)}`;
   onTask();
-  return `${words[answer.outcome]}: ${taskLine(answer.task)}`;
+  const { task_id, text } = answer.task; // without its state, which is about to change
+  return `${words[answer.outcome]}: ${shortId(task_id)} · ${taskTitle(text)}`;
 }
 
 async function startFresh({ written, parts }: Given): Promise<string> {
@@ -161,16 +182,26 @@ async function tools({ parts }: Given): Promise<string> {
 const DIRECT =
   "No model is configured: each message is one tool call, such as /ls src or /read notes.txt. You can type:";
 
-async function help({ parts }: Given): Promise<string> {
+async function help({ written, parts }: Given): Promise<string> {
   const lines = MENU.map(({ command, description }) => `/${command}: ${description}`);
-  const calls = (await parts.listTools()).map((line) => `/${line}`);
-  const intro =
-    "Write what you want done. Tasks of a chat run one at a time, in order. Reply to a question to deny with a reason.";
+  const mustName = !written.isPrivate && parts.groups === "addressed";
+  const intro = [
+    ...(mustName ? ["In this group, mention the bot or reply to it: other messages are not read."] : []),
+    ...(parts.isDirect ? [] : ["Write what you want done."]),
+    "Tasks of a chat run one at a time, in order. Reply to a question to deny with a reason.",
+  ].join(" ");
+  const other = mustName ? "Any other text for the bot is a task." : "Any other text is a task for the agent.";
   return [
     intro,
     "",
     ...lines,
     "",
-    ...(parts.isDirect ? [DIRECT, ...calls] : ["Any other text is a task for the agent. /tools lists its tools."]),
+    ...(parts.isDirect ? [DIRECT, ...(await typedCalls(parts))] : [`${other} /tools lists its tools.`]),
   ].join("\n");
+}
+
+/** Without the tools whose names are commands of the channel. */
+async function typedCalls({ listTools }: CommandParts): Promise<readonly string[]> {
+  const lines = await listTools();
+  return lines.filter((line) => !isCommand(line.split(":")[0] ?? "")).map((line) => `/${line}`);
 }

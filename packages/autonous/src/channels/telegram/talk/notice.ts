@@ -3,7 +3,7 @@ import { addressIn } from "../address.ts";
 import type { Address } from "../address.ts";
 import { sendPart } from "../outgoing/show.ts";
 
-/** One short line that calls nobody: it is on no record, and no phone rings for it. */
+/** A short silent line that is not recorded. */
 export function tellQuietly(client: TelegramClient, address: Address, text: string): void {
   const to = addressIn(address);
   client.say(to.chat, "A notice", (api, signal) =>

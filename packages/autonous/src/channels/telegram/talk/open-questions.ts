@@ -1,8 +1,8 @@
-import { isObject, parseKept } from "../../../store/kept-json.ts";
+import { isObject, parseKept } from "../../../store/sqlite/kept-json.ts";
 import type { Store } from "../../../store/store.ts";
 import type { Address } from "../address.ts";
 
-/** A message with buttons whose request may still be open. */
+/** A message with buttons whose request may still be open. `chat` is the number that its chat had when it was sent. */
 export interface OpenQuestion extends Address {
   readonly approval_id: string;
   readonly message_id: number;

@@ -2,6 +2,7 @@ import type { AllowedUsers } from "../access/allowed-users.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { TelegramFailure } from "../api/failure.ts";
 import type { Pressed } from "../incoming/read-update.ts";
+import { cut } from "./short-text.ts";
 
 /** What the person who pressed a button is shown. */
 export interface Told {
@@ -24,7 +25,7 @@ export async function tellPressed(
   { text, isAlert }: Told,
   { client, allowed }: PressParts,
 ): Promise<void> {
-  const told = { text: text.slice(0, TELLING_LIMIT), show_alert: isAlert };
+  const told = { text: cut(text, TELLING_LIMIT), show_alert: isAlert };
   const work: Parameters<TelegramClient["call"]>[0] = (api, signal) => api.answerCallbackQuery(query_id, told, signal);
   try {
     await client.call(work);

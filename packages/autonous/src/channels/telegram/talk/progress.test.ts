@@ -6,7 +6,7 @@ import { ADA, scratchPlace } from "../../../../../../test/support/telegram-chann
 import type { Place } from "../../../../../../test/support/telegram-channel.ts";
 import type { Lease } from "../../../store/store.ts";
 import { TelegramClient } from "../api/client.ts";
-import { activityOf } from "../../call-words.ts";
+import { activityOf } from "../../words/call-words.ts";
 import { Progress } from "./progress.ts";
 import { RateLimit } from "../api/rate-limit.ts";
 

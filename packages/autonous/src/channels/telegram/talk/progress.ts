@@ -1,11 +1,11 @@
 import { makeVisible } from "@autonous/runtime";
 import type { EventType, RuntimeEvent } from "@autonous/runtime";
-import { isObject, parseKept } from "../../../store/kept-json.ts";
+import { isObject, parseKept } from "../../../store/sqlite/kept-json.ts";
 import type { Store } from "../../../store/store.ts";
-import { switchWords } from "../../../store/switch-words.ts";
-import type { OutputLine } from "../../../store/outgoing.ts";
-import { activityOf } from "../../call-words.ts";
-import { farText } from "../../terminal/event-words.ts";
+import { switchWords } from "../../../store/record/switch-words.ts";
+import type { OutputLine } from "../../../store/record/outgoing.ts";
+import { activityOf } from "../../words/call-words.ts";
+import { farText } from "../../words/event-words.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { addressOf, inTopic } from "../address.ts";
 import type { Address } from "../address.ts";
@@ -45,13 +45,15 @@ interface Shown {
   callSince: number;
   /** How far the call says it is, or the last line that it printed. */
   far: string;
-  message_id?: number;
+  message?: Sent;
   text: string;
   nextAt: number;
   typingAt: number;
 }
 
-interface Left {
+/** A message that says how far a task is. */
+interface Sent {
+  /** The number that the chat had then. */
   readonly chat: number;
   readonly message_id: number;
 }
@@ -103,8 +105,8 @@ const ENDS: ReadonlySet<EventType> = new Set([
 export class Progress {
   readonly #options: Required<ProgressOptions>;
   readonly #shown = new Map<string, Shown>();
-  /** Messages that nobody needs any more, until Telegram has removed them. */
-  #leaving: readonly Left[] = [];
+  /** Messages of tasks that have ended, until Telegram has removed them. */
+  #leaving: readonly Sent[] = [];
   /** The lanes of tasks; null for tasks of other channels. */
   readonly #lanes = new Map<string, string | null>();
 
@@ -154,7 +156,7 @@ export class Progress {
       await this.#type(shown, now);
       if (now < shown.nextAt || now < shown.since + this.#options.firstMs) continue;
       const text = textOf(shown, now);
-      if (text === shown.text) continue;
+      if (text === shown.text || !this.#options.client.rate.isTurn(shown.to.chat)) continue;
       shown.nextAt = now + everyMsAt(now - shown.since);
       await this.#write(shown, text);
     }
@@ -166,7 +168,7 @@ export class Progress {
     const call = { call: "", call_id: undefined, callSince: 0, far: "" };
     const fresh = { fallback: "", ...call, text: "", nextAt: 0, typingAt: 0 };
     const shown = { to, task_id, since: this.#options.clock(), ...fresh };
-    this.#shown.set(lane, known?.message_id === undefined ? shown : { ...shown, message_id: known.message_id });
+    this.#shown.set(lane, known?.message === undefined ? shown : { ...shown, message: known.message });
     return this.#shown.get(lane) ?? shown;
   }
 
@@ -174,17 +176,18 @@ export class Progress {
     const shown = this.#shown.get(lane);
     if (shown?.task_id !== task_id) return;
     this.#shown.delete(lane);
-    if (shown.message_id === undefined) return;
-    this.#leaving = [...this.#leaving, { chat: shown.to.chat, message_id: shown.message_id }];
+    if (shown.message === undefined) return;
+    this.#leaving = [...this.#leaving, shown.message];
     await this.#removeLeaving();
   }
 
   async #write(shown: Shown, text: string): Promise<void> {
     const { client } = this.#options;
-    const { message_id, to } = shown;
+    const { message, to } = shown;
     const { chat } = to;
-    if (message_id !== undefined) {
-      // Deleted by somebody, or the same text: harmless, and the next change comes by itself.
+    if (message !== undefined && !this.#isLeft(message)) {
+      const { message_id } = message;
+      // Deleted by a person, or the same text: harmless, and the next change follows.
       const isTaken = await client.trySend(chat, (api, signal) =>
         api.editMessageText(chat, message_id, text, {}, signal),
       );
@@ -194,14 +197,14 @@ export class Progress {
     const options = { disable_notification: true, ...inTopic(to) };
     const sent = await client.trySend(chat, (api, signal) => api.sendMessage(chat, text, options, signal));
     if (sent === undefined) return;
-    shown.message_id = sent.message_id;
+    shown.message = { chat: client.numberOf(chat), message_id: sent.message_id };
     shown.text = text;
     await this.#keep();
   }
 
   /** Until there is a message that tells more. */
   async #type(shown: Shown, now: number): Promise<void> {
-    if (shown.message_id !== undefined || now < shown.typingAt) return;
+    if (shown.message !== undefined || now < shown.typingAt) return;
     shown.typingAt = now + TYPING_MS;
     const { to } = shown;
     await this.#options.client.attempt(to.chat, (api, signal) =>
@@ -211,13 +214,13 @@ export class Progress {
 
   /** What Telegram does not do now, because it is asked to wait or is away, is done later: also after a restart. */
   async #removeLeaving(): Promise<void> {
-    const removed = new Set<Left>();
+    const removed = new Set<Sent>();
     for (const each of this.#leaving) {
       const { chat, message_id } = each;
-      // One that was deleted by somebody, or is too old to be, is as good as removed.
-      const isOver = await this.#options.client.attempt(chat, (api, signal) =>
-        api.deleteMessage(chat, message_id, signal),
-      );
+      // One that a person deleted, or that is too old to be deleted, counts as removed.
+      const isOver =
+        this.#isLeft(each) ||
+        (await this.#options.client.attempt(chat, (api, signal) => api.deleteMessage(chat, message_id, signal)));
       if (isOver) removed.add(each);
     }
     if (removed.size === 0) return;
@@ -226,12 +229,15 @@ export class Progress {
   }
 
   async #keep(): Promise<void> {
-    const standing = [...this.#shown.values()].flatMap(({ to: { chat }, message_id }) =>
-      message_id === undefined ? [] : [{ chat, message_id }],
-    );
+    const standing = [...this.#shown.values()].flatMap(({ message }) => (message === undefined ? [] : [message]));
     const byChat = Map.groupBy([...this.#leaving, ...standing], ({ chat }) => chat);
     const kept = [...byChat].map(([chat, left]) => [chat, left.map(({ message_id }) => message_id)]);
     await this.#options.store.kv.set(KEPT, JSON.stringify(Object.fromEntries(kept)));
+  }
+
+  /** In a group that got another number since, where nothing can be changed. */
+  #isLeft({ chat }: Sent): boolean {
+    return this.#options.client.numberOf(chat) !== chat;
   }
 
   async #laneOf(task_id: string): Promise<string | null> {

@@ -18,7 +18,7 @@ interface ButtonOffer {
 }
 
 /**
- * The offers with buttons, narrowest first. Words that are redacted, or longer than anybody reads, do not say how far a
+ * The offers with buttons, narrowest first. Words that are redacted, or too long to be read, do not say how far a
  * wider yes goes: such an offer has no button. The narrowest is exactly the call that is shown, and always has one.
  */
 export function buttonOffers({ offers }: ApprovalRequest): readonly ButtonOffer[] {

@@ -1,8 +1,8 @@
 import { makeVisible, showPlainlyLines, visibleJson } from "@autonous/runtime";
 import type { Approval, ApprovalAnswer, ApprovalRequest, ApprovalState } from "@autonous/runtime";
 import type { MessageEntity } from "grammy/types";
-import { wantedOf } from "../../call-words.ts";
-import { isObject } from "../../../store/kept-json.ts";
+import { wantedOf } from "../../words/call-words.ts";
+import { isObject } from "../../../store/sqlite/kept-json.ts";
 import { requestLines, riskOf, timeLeft } from "../../terminal/request-lines.ts";
 import { buttonOffers } from "./question-buttons.ts";
 import { cut, oneLine } from "./short-text.ts";

@@ -2,13 +2,13 @@ import { randomBytes } from "node:crypto";
 import type { Approval, ApprovalRequest } from "@autonous/runtime";
 import { InputFile } from "grammy";
 import type { Store, Task } from "../../../store/store.ts";
-import { checkOffer } from "../../check-offer.ts";
+import { checkOffer } from "../../words/check-offer.ts";
 import type { AllowedUsers } from "../access/allowed-users.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { fileMs } from "../api/client.ts";
 import { TelegramFailure } from "../api/failure.ts";
 import type { FailureKind } from "../api/failure.ts";
-import { inTopic, keyOf, laneOf, personOf } from "../address.ts";
+import { addressOf, inTopic, keyOf, personOf } from "../address.ts";
 import type { Address } from "../address.ts";
 import { originOf } from "../origin.ts";
 import type { Pressed, Written } from "../incoming/read-update.ts";
@@ -34,8 +34,8 @@ export interface QuestionParts {
   readonly onAnswer: () => void;
 }
 
-/** What an answer takes of a reason is one more: the sign that there was more has to fit. */
-const MOST_REASON = 1999;
+/** As many characters as an answer may have (`protocol/approval.ts`). */
+const MOST_REASON = 2000;
 const NOT_YOURS = "Only the person who gave the task can answer";
 
 /** Requests for approval as messages with buttons: asked, answered, and changed to what became of them. */
@@ -54,7 +54,7 @@ export class Questions {
     this.#open = new OpenQuestions(parts.store);
   }
 
-  /** Gives the receipt by which a button is known. Undefined where nobody has to be asked any more. */
+  /** Gives the receipt by which a button is known. Undefined where the request is no longer open. */
   async ask(approval_id: string, to: Address): Promise<string | undefined> {
     if (this.#asked.has(approval_id)) return await this.#record(approval_id);
     const { store, client, clock } = this.#parts;
@@ -77,7 +77,7 @@ export class Questions {
         signal,
       ),
     );
-    const question = { approval_id, ...to, message_id };
+    const question = { approval_id, ...to, chat: client.numberOf(to.chat), message_id };
     this.#asked.set(approval_id, { question, receipt: receiptFor(message_id, nonce) });
     return await this.#record(approval_id);
   }
@@ -86,7 +86,9 @@ export class Questions {
   async #record(approval_id: string): Promise<string | undefined> {
     const asked = this.#asked.get(approval_id);
     if (asked === undefined) return undefined;
-    const others = (await this.#open.list()).filter((each) => !isSame(each, asked.question));
+    const isOver = (each: OpenQuestion): boolean =>
+      isSame(each, asked.question) || (each.approval_id === approval_id && this.#isLeft(each));
+    const others = (await this.#open.list()).filter((each) => !isOver(each));
     await this.#open.keep([...others, asked.question]);
     this.#asked.delete(approval_id);
     return asked.receipt;
@@ -94,7 +96,7 @@ export class Questions {
 
   /**
    * A reply to an open question, or to the prompt for a reason, is the reason for a no, whatever it looks like. False
-   * where it is neither, or somebody was faster: then it is a message like any other.
+   * where it is neither, or the request was answered before: then it is a message like any other.
    */
   async reply(written: Written): Promise<boolean> {
     const { store, onTask, onAnswer } = this.#parts;
@@ -129,7 +131,8 @@ export class Questions {
   async #questionOf(written: Written): Promise<string | undefined> {
     const { chat, reply_to, text } = written;
     if (reply_to === undefined || text === "") return undefined;
-    const question = (await this.#open.list()).find((each) => each.chat === chat && each.message_id === reply_to);
+    const number = this.#parts.client.numberOf(chat);
+    const question = (await this.#open.list()).find((each) => each.chat === number && each.message_id === reply_to);
     return question?.approval_id ?? (await this.#reasons.find(written));
   }
 
@@ -142,7 +145,7 @@ export class Questions {
     return task_id === null ? undefined : (await this.#parts.store.tasks.get(task_id))?.task;
   }
 
-  /** Somebody pressed a button. Whoever it was is told what came of it. */
+  /** Takes the press of a button, and tells the person what came of it. */
   async press(pressed: Pressed): Promise<void> {
     await tellPressed(pressed, await this.#answer(pressed), this.#parts);
     this.#parts.onAnswer();
@@ -153,14 +156,23 @@ export class Questions {
     const settled = new Set<OpenQuestion>();
     for (const question of await this.#open.list()) {
       const approval = await this.#parts.store.approvals.get(question.approval_id);
-      if (approval?.state === "pending") continue;
-      const failure = approval === undefined ? undefined : await this.#change(question, approval);
-      if (failure === "unreachable") break; // the others would wait in vain, too
+      const isLeft = this.#isLeft(question);
+      if (approval?.state === "pending") {
+        if (isLeft) await this.#parts.store.outbox.askAgain(question.approval_id);
+        continue;
+      }
+      const failure = approval === undefined || isLeft ? undefined : await this.#change(question, approval);
+      if (failure === "unreachable") break; // the others would only run into their timeouts
       // One that was deleted, or says so already, is as good as changed.
       if (failure !== "busy") settled.add(question);
     }
     if (settled.size > 0) await this.#open.keep((await this.#open.list()).filter((each) => !settled.has(each)));
     await this.#reasons.settle(async (id) => (await this.#parts.store.approvals.get(id))?.state === "pending");
+  }
+
+  /** In a group that has become a supergroup: nobody can press it there, and its number means another message now. */
+  #isLeft({ chat }: OpenQuestion): boolean {
+    return this.#parts.client.numberOf(chat) !== chat;
   }
 
   async #answer(pressed: Pressed): Promise<Told> {
@@ -204,7 +216,7 @@ export class Questions {
     return outcomeOf(approval, (by) => (by === giver ? (name ?? by) : by)) ?? "";
   }
 
-  /** A button counts in the chat and on the message that asked, for whoever's task it is, and for what was shown there. */
+  /** A button counts in the chat and on the message that asked, for the person who gave the task, and for what was shown there. */
   async #findWrong(
     { on, user }: Pressed,
     button: PressedButton,
@@ -213,7 +225,9 @@ export class Questions {
     const { store } = this.#parts;
     const asked = await store.outbox.receiptOf(button.approval_id);
     if (asked === undefined) return "The question is not on record yet: press again in a moment";
-    if (on === undefined || asked.chat !== laneOf(on)) return "This button counts only in the chat that was asked";
+    // In a topic that was closed meanwhile it is asked in the group: the message is the one that was sent all the same.
+    if (on === undefined || addressOf(asked.chat)?.chat !== on.chat)
+      return "This button counts only in the chat that was asked";
     if (asked.receipt !== receiptFor(on.message_id, button.nonce))
       return "This button is out of date: use the newest message that asks for this";
     if (!isBoundTo(button, request)) return "This button belongs to another request";
@@ -238,14 +252,16 @@ export class Questions {
   async #sendWholeOnce({ approval_id }: ApprovalRequest, whole: string, to: Address): Promise<void> {
     const { client, store } = this.#parts;
     const key = keyOf("whole", to);
-    if ((this.#whole.get(key) ?? (await store.kv.get(key))) === approval_id) return;
+    const isMoved = client.numberOf(to.chat) !== to.chat;
+    const sent = isMoved ? `${approval_id} ${client.numberOf(to.chat)}` : approval_id;
+    if ((this.#whole.get(key) ?? (await store.kv.get(key))) === sent) return;
     const bytes = Buffer.from(whole);
     const file = new InputFile(bytes, `${approval_id}.txt`);
     const options = { caption: "The full text of the question below", ...inTopic(to) };
     const timeoutMs = fileMs(bytes.length);
     await client.send(to.chat, (api, signal) => api.sendDocument(to.chat, file, options, signal), timeoutMs);
-    this.#whole.set(key, approval_id);
-    await store.kv.set(key, approval_id);
+    this.#whole.set(key, sent);
+    await store.kv.set(key, sent);
   }
 }
 

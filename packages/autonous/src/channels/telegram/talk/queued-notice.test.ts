@@ -9,25 +9,27 @@ import { QueuedNotice } from "./queued-notice.ts";
 interface Watched {
   readonly place: Place;
   readonly notice: QueuedNotice;
+  readonly rate: RateLimit;
   readonly put: (text: string) => Promise<void>;
   readonly pass: (ms: number) => Promise<void>;
   readonly shown: () => readonly string[];
 }
 
 /** Messages of Ada's, and what is said of them by a clock of ours. */
-async function watch(): Promise<Watched> {
+async function watch(chatMs = 0): Promise<Watched> {
   const place = await scratchPlace();
   const { store, telegram } = place;
   telegram.say({ text: "hello" }); // who has never written cannot be written to
   let now = 1_000_000;
   const clock = (): number => now;
-  const rate = new RateLimit({ clock, chatMs: 0, groupMs: 0, anyMs: 0 });
+  const rate = new RateLimit({ clock, chatMs, groupMs: 0, anyMs: 0 });
   const about = { token: telegram.token, api_root: telegram.url, log: () => undefined };
   const client = new TelegramClient({ ...about, clock, rate });
   const notice = new QueuedNotice({ store, client, clock });
   return {
     place,
     notice,
+    rate,
     async put(text) {
       await store.inbox.ingest({ source: "telegram", lane: `telegram:${ADA}`, text, user: "42" });
       notice.note({ chat: ADA });
@@ -63,6 +65,19 @@ test("messages behind a running task are acknowledged in one silent message, whi
   await pass(4000);
   expect(shown()).toEqual([]);
   expect(await store.kv.get("telegram:queued")).toBe("{}");
+});
+
+test("where another message has just taken the turn of the chat, the notice follows as soon as it may", async () => {
+  const { place, put, pass, shown, rate } = await watch(1000);
+  await put("one");
+  await place.claim();
+  await put("two");
+  await pass(1400);
+  expect(rate.tryTake(ADA)).toBe(true); // how far the task is, say
+  await pass(200);
+  expect(shown()).toEqual([]);
+  await pass(800);
+  expect(shown()).toEqual(["Queued (1): starts when the running task ends."]);
 });
 
 test("a message that is taken at once is not acknowledged", async () => {

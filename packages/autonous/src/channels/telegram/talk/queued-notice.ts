@@ -1,4 +1,4 @@
-import { isObject, parseKept } from "../../../store/kept-json.ts";
+import { isObject, parseKept } from "../../../store/sqlite/kept-json.ts";
 import type { Store } from "../../../store/store.ts";
 import type { TelegramClient } from "../api/client.ts";
 import { addressOf, inTopic, laneOf } from "../address.ts";
@@ -22,6 +22,8 @@ const KEPT = "telegram:queued";
 
 interface Notice {
   message_id?: number;
+  /** The number of the chat when it was sent. */
+  chat?: number;
   text: string;
   nextAt: number;
 }
@@ -42,7 +44,10 @@ export class QueuedNotice {
   async open(): Promise<void> {
     // If damaged, the message stays: it only says that something waited.
     const kept = parseKept((await this.#options.store.kv.get(KEPT)) ?? "{}", areMessages) ?? {};
-    for (const [lane, message_id] of Object.entries(kept)) this.#notices.set(lane, { message_id, text: "", nextAt: 0 });
+    for (const [lane, message] of Object.entries(kept)) {
+      const [message_id = 0, chat = addressOf(lane)?.chat ?? 0] = [message].flat(); // an older version kept no chats
+      this.#notices.set(lane, { message_id, chat, text: "", nextAt: 0 });
+    }
   }
 
   /** A message became a task. */
@@ -61,6 +66,7 @@ export class QueuedNotice {
       const text = to === undefined ? "" : await this.#textFor(lane);
       if (to === undefined || (text === "" && (await this.#remove(to, notice)))) this.#notices.delete(lane);
       if (to === undefined || text === undefined || text === "" || text === notice.text) continue;
+      if (!this.#options.client.rate.isTurn(to.chat)) continue; // another message was just sent: at the next look
       notice.nextAt = now + this.#options.everyMs;
       await this.#write(to, notice, text);
     }
@@ -82,6 +88,7 @@ export class QueuedNotice {
   async #write(to: Address, notice: Notice, text: string): Promise<void> {
     const { client } = this.#options;
     const { chat } = to;
+    if (notice.chat !== client.numberOf(chat)) delete notice.message_id;
     const { message_id } = notice;
     if (message_id !== undefined) {
       const isTaken = await client.trySend(chat, (api, signal) =>
@@ -94,15 +101,18 @@ export class QueuedNotice {
     const sent = await client.trySend(chat, (api, signal) => api.sendMessage(chat, text, options, signal));
     if (sent === undefined) return;
     notice.message_id = sent.message_id;
+    notice.chat = client.numberOf(chat);
     notice.text = text;
     await this.#keep();
   }
 
   /** False where it may help to try again. */
   async #remove({ chat }: Address, notice: Notice): Promise<boolean> {
+    const { client } = this.#options;
     const { message_id } = notice;
     if (message_id === undefined) return true;
-    if (!(await this.#options.client.attempt(chat, (api, signal) => api.deleteMessage(chat, message_id, signal))))
+    const isLeft = notice.chat !== client.numberOf(chat);
+    if (!isLeft && !(await client.attempt(chat, (api, signal) => api.deleteMessage(chat, message_id, signal))))
       return false;
     delete notice.message_id;
     await this.#keep();
@@ -110,13 +120,13 @@ export class QueuedNotice {
   }
 
   async #keep(): Promise<void> {
-    const standing = [...this.#notices].flatMap(([lane, { message_id }]) =>
-      message_id === undefined ? [] : [[lane, message_id] as const],
+    const standing = [...this.#notices].flatMap(([lane, { message_id, chat }]) =>
+      message_id === undefined ? [] : [[lane, [message_id, chat]] as const],
     );
     await this.#options.store.kv.set(KEPT, JSON.stringify(Object.fromEntries(standing)));
   }
 }
 
-function areMessages(value: unknown): value is Readonly<Record<string, number>> {
-  return isObject(value) && Object.values(value).every(Number.isSafeInteger);
+function areMessages(value: unknown): value is Readonly<Record<string, number | readonly number[]>> {
+  return isObject(value) && Object.values(value).flat().every(Number.isSafeInteger);
 }

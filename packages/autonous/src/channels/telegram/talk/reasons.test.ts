@@ -40,6 +40,7 @@ const REASONS = [
   { title: "what looks like a command",       text: "/cancel",                    reason: "/cancel" },
   { title: "what looks like a call",          text: "/write {\"path\":\"a.txt\"}",  reason: "/write {\"path\":\"a.txt\"}" },
   { title: "what holds a secret",             text: `no: ${SECRET}`,              reason: expect.not.stringContaining(SECRET) as string },
+  { title: "as much as an answer takes",       text: "y".repeat(2000),                reason: "y".repeat(2000) },
   { title: "as much as a message takes",      text: "why ".repeat(1000).trim(),   reason: `${"why ".repeat(1000).slice(0, 1999)}…` },
 ] as const;
 
@@ -136,7 +137,7 @@ test("a reply to a question that was answered is a task with the question as a q
   expect(await answerOf(place, request)).toMatchObject({ answer: "grant" });
 });
 
-test("nobody but the person who gave the task denies by a reply, and their words are no task", async () => {
+test("only the person who gave the task denies by a reply; words of others are not a task", async () => {
   const place = await scratchPlace();
   await place.open({ allowed_users: [ADA, BOB] });
   const { telegram } = place;
@@ -172,6 +173,11 @@ test("a reason that comes again after a crash is neither taken twice nor a task;
   expect(await new Questions(parts).reply({ ...written, update_id: 10 })).toBe(false);
   await new Reasons(parts).take({ ...written, update_id: 11 }, "another request");
   expect(await new Questions(parts).reply(written)).toBe(true); // all of the last batch comes again
+  // A reason in another chat does not make a task of the rest of this one.
+  const long = { ...written, update_id: 12, long: 4096 };
+  await new Reasons(parts).take(long, request.approval_id);
+  await new Reasons(parts).take({ ...long, update_id: 13, chat: -5 }, "another request");
+  expect(await new Reasons(parts).continues({ ...about, update_id: 14, text: "the rest" })).toBe(true);
   await client.close(1000);
 });
 
@@ -185,4 +191,61 @@ test("a prompt that was sent but not recorded before a crash is answered all the
   await place.open();
   place.telegram.say({ text: "not today", reply_to: 1 });
   await place.until(async () => (await answerOf(place, request))?.reason === "not today");
+});
+
+function prompts({ telegram }: Place): readonly { readonly message_id: number }[] {
+  return telegram.answers().filter(({ text }) => text.startsWith("What is the reason?"));
+}
+
+test("a button that is pressed twice leaves one prompt, and the reply to it is the reason", async () => {
+  const place = await scratchPlace();
+  await place.open();
+  const { telegram } = place;
+  const { request, message_id } = await ask(place);
+  for (let i = 0; i < 2; i++) {
+    const query = telegram.press({ message_id, button: "Deny with a reason…" });
+    await telegram.until(() => query.answer, "the answer");
+  }
+  await telegram.until(() => telegram.calls.some(({ method }) => method === "deleteMessage"), "the removal");
+  const [prompt, ...others] = await telegram.until(() => prompts(place).length === 1 && prompts(place), "one prompt");
+  expect(others).toEqual([]);
+  telegram.say({ text: "too risky", reply_to: prompt?.message_id ?? 0 });
+  await place.until(async () => (await answerOf(place, request))?.reason === "too risky");
+  expect(await place.tasks()).toHaveLength(1);
+});
+
+test("a prompt that is sent after the question was answered is removed", async () => {
+  const place = await scratchPlace();
+  await place.open();
+  const { telegram, store } = place;
+  const { request, message_id } = await ask(place);
+  telegram.fault({ kind: "slow", method: "sendMessage", text: "What is the reason?", ms: 500 });
+  telegram.press({ message_id, button: "Deny with a reason…" });
+  await place.until(async () => (await store.kv.get("telegram:reasons"))?.includes(request.approval_id));
+  telegram.press({ message_id, button: "Allow once" });
+  await place.until(async () => (await store.kv.get("telegram:reasons")) === "[]");
+  expect(prompts(place)).toEqual([]);
+  const isRemoved = ({ method, status }: (typeof telegram.calls)[number]): boolean =>
+    method === "deleteMessage" && status === 200;
+  await telegram.until(() => telegram.calls.some(isRemoved), "the removal");
+  expect(prompts(place)).toEqual([]);
+});
+
+test("a prompt that may have been sent takes replies of its own topic only, and a recorded one comes first", async () => {
+  const place = await scratchPlace();
+  const { store, telegram } = place;
+  const client = new TelegramClient({ token: telegram.token, api_root: telegram.url, log: () => undefined });
+  const [one, two] = [
+    { chat: -5, thread: 1, approval_id: "one", user: ADA, message_id: null },
+    { chat: -5, thread: 2, approval_id: "two", user: ADA, message_id: 8 },
+  ];
+  await store.kv.set("telegram:reasons", JSON.stringify([one, two]));
+  const reasons = new Reasons({ store, client });
+  const about = { kind: "written", update_id: 1, message_id: 9, isPrivate: false, user: ADA, sent_at: 0 } as const;
+  const find = (thread: number, reply_to: number) => reasons.find({ ...about, chat: -5, thread, reply_to, text: "no" });
+  expect(await find(1, 7)).toBe("one");
+  expect(await find(2, 8)).toBe("two");
+  expect(await find(1, 8)).toBe("two");
+  expect(await find(2, 7)).toBeUndefined();
+  await client.close(0);
 });

@@ -1,14 +1,14 @@
-import { isObject, parseKept } from "../../../store/kept-json.ts";
+import { isObject, parseKept } from "../../../store/sqlite/kept-json.ts";
 import type { Store } from "../../../store/store.ts";
 import type { TelegramClient } from "../api/client.ts";
-import { addressIn, laneOf } from "../address.ts";
+import { addressIn, keyOf } from "../address.ts";
 import type { Address } from "../address.ts";
 import { isOwnCommand, PART_MS } from "../incoming/gather.ts";
 import type { Written } from "../incoming/read-update.ts";
 import { sendPart } from "../outgoing/show.ts";
 import { TakenUpdates } from "./taken-updates.ts";
 
-/** A person who pressed "Deny with a reason…" and has not written it yet. */
+/** A person who pressed "Deny with a reason…" and has not written it yet. `chat` is the number that the chat had then. */
 interface Awaited extends Address {
   readonly approval_id: string;
   readonly user: number;
@@ -16,10 +16,9 @@ interface Awaited extends Address {
   readonly message_id: number | null;
 }
 
-/** The reason that was taken last: more of it may follow. */
+/** The reason that was taken last in a chat or topic: more of it may follow. */
 interface Taken {
   readonly approval_id: string;
-  readonly lane: string;
   readonly user: number;
   /** Of the last part. */
   readonly sent_at: number;
@@ -42,7 +41,7 @@ interface Asking extends Address {
 
 const KEPT = "telegram:reasons";
 const TAKEN = "telegram:reason-taken";
-const LAST = "telegram:reason-last";
+const LAST = "reason-last";
 /** More people than answer at a time. */
 const MOST_AWAITED = 100;
 const PROMPT = "What is the reason? Reply to this message: the agent gets your words, and the call is denied.";
@@ -62,11 +61,15 @@ export class Reasons {
   async ask({ approval_id, user, reply_to, ...address }: Asking): Promise<void> {
     const { client } = this.#parts;
     const to = addressIn(address);
-    const awaited: Awaited = { ...to, approval_id, user, message_id: null };
-    const others = (await this.#awaited()).filter((each) => each.approval_id !== approval_id);
+    const chat = client.numberOf(to.chat);
+    const known = await this.#awaited();
+    // Pressed again, the first prompt counts until the second one is there.
+    const before = known.find((each) => each.approval_id === approval_id && each.chat === chat);
+    const awaited: Awaited = { ...to, chat, approval_id, user, message_id: before?.message_id ?? null };
+    const others = known.filter((each) => each.approval_id !== approval_id);
     await this.#keep([...others, awaited].slice(-MOST_AWAITED));
     client.say(to.chat, "The question for a reason", async (api, signal) => {
-      const { message_id } = await sendPart(
+      const sent = await sendPart(
         api,
         {
           to,
@@ -76,15 +79,20 @@ export class Reasons {
         },
         signal,
       );
-      await this.#sent(awaited, message_id);
+      await this.#sent(awaited, sent.message_id);
     });
   }
 
-  /** The request whose prompt this replies to. */
-  async find({ chat, user, reply_to = 0 }: Written): Promise<string | undefined> {
-    const found = (await this.#awaited()).find(
-      (each) => each.chat === chat && (each.message_id === null ? each.user === user : each.message_id === reply_to),
-    );
+  /**
+   * The request whose prompt this replies to. Where a prompt may have been sent without being recorded, every reply of
+   * the person in its chat or topic counts.
+   */
+  async find({ chat, thread, user, reply_to = 0 }: Written): Promise<string | undefined> {
+    const number = this.#parts.client.numberOf(chat);
+    const here = (await this.#awaited()).filter((each) => each.chat === number);
+    const found =
+      here.find((each) => each.message_id === reply_to) ??
+      here.find((each) => each.message_id === null && each.user === user && each.thread === thread);
     return found?.approval_id;
   }
 
@@ -98,7 +106,7 @@ export class Reasons {
 
   async take({ update_id, user, sent_at, long, reply_to, ...address }: Written, approval_id: string): Promise<void> {
     await this.#taken.keep(update_id, approval_id);
-    await this.#keepLast({ approval_id, lane: laneOf(address), user, sent_at, long, reply_to });
+    await this.#keepLast(address, { approval_id, user, sent_at, long, reply_to });
   }
 
   /**
@@ -106,20 +114,20 @@ export class Reasons {
    * a reason, so nothing of it is lost to the agent; it may not become a task.
    */
   async continues(written: Written): Promise<boolean> {
-    const text = await this.#parts.store.kv.get(LAST);
+    const text = await this.#parts.store.kv.get(keyOf(LAST, written));
     const last = text === undefined ? undefined : parseKept(text, isTaken);
-    if (last?.long === undefined || last.lane !== laneOf(written) || last.user !== written.user) return false;
+    if (last?.long === undefined || last.user !== written.user) return false;
     const { update_id, sent_at, long, reply_to, files, unread } = written;
     if (unread !== undefined || files?.some(({ from }) => from === undefined) === true) return false;
     if (reply_to !== undefined && reply_to !== last.reply_to) return false; // some apps make a reply of each part
     if (Math.abs(sent_at - last.sent_at) > PART_MS || isOwnCommand(written.text)) return false;
     await this.#taken.keep(update_id, last.approval_id);
-    await this.#keepLast({ ...last, sent_at, long });
+    await this.#keepLast(written, { ...last, sent_at, long });
     return true;
   }
 
-  async #keepLast(last: Taken): Promise<void> {
-    await this.#parts.store.kv.set(LAST, JSON.stringify(last));
+  async #keepLast(to: Address, last: Taken): Promise<void> {
+    await this.#parts.store.kv.set(keyOf(LAST, to), JSON.stringify(last));
   }
 
   /** Removes the prompts of requests that are no longer open. */
@@ -127,9 +135,11 @@ export class Reasons {
     const { client } = this.#parts;
     const over = new Set<string>();
     for (const { approval_id, chat, message_id } of await this.#awaited()) {
-      if (await isOpen(approval_id)) continue;
-      // A prompt that was deleted by somebody, or is too old to be, is as good as removed.
+      const isLeft = client.numberOf(chat) !== chat; // a group that got another number
+      if (!isLeft && (await isOpen(approval_id))) continue;
+      // A prompt that a person deleted, or that is too old to be deleted, counts as removed.
       const isGone =
+        isLeft ||
         message_id === null ||
         (await client.attempt(chat, (api, signal) => api.deleteMessage(chat, message_id, signal)));
       if (isGone) over.add(approval_id);
@@ -137,14 +147,15 @@ export class Reasons {
     if (over.size > 0) await this.#keep((await this.#awaited()).filter((each) => !over.has(each.approval_id)));
   }
 
-  async #sent({ approval_id, chat, thread }: Awaited, message_id: number): Promise<void> {
-    const lane = laneOf({ chat, ...(thread === undefined ? {} : { thread }) });
-    const awaited = await this.#awaited();
-    await this.#keep(
-      awaited.map((each) =>
-        each.approval_id === approval_id && laneOf(each) === lane ? { ...each, message_id } : each,
-      ),
-    );
+  /** One prompt stays: an earlier one is removed, and this one where the request was answered meanwhile. */
+  async #sent({ approval_id, chat }: Awaited, message_id: number): Promise<void> {
+    const sent = { chat: this.#parts.client.numberOf(chat), message_id };
+    const known = await this.#awaited();
+    const before = known.find((each) => each.approval_id === approval_id);
+    if (before !== undefined) await this.#keep(known.map((each) => (each === before ? { ...each, ...sent } : each)));
+    const surplus = before === undefined ? message_id : before.message_id;
+    if (surplus !== null && (before === undefined || before.chat === sent.chat))
+      await this.#parts.client.attempt(sent.chat, (api, signal) => api.deleteMessage(sent.chat, surplus, signal));
   }
 
   async #awaited(): Promise<readonly Awaited[]> {

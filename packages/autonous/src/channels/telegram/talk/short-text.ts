@@ -5,7 +5,7 @@ export function oneLine(text: string): string {
   return makeVisible(text.replaceAll(/\s+/g, " ").trim());
 }
 
-/** At most this long, and a sign that there was more. */
+/** At most this long, with a sign that there was more. */
 export function cut(text: string, length: number): string {
-  return (text.length <= length ? text : `${text.slice(0, length)}…`).toWellFormed();
+  return (text.length <= length ? text : `${text.slice(0, length - 1)}…`).toWellFormed();
 }

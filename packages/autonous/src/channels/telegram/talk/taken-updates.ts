@@ -1,4 +1,4 @@
-import { parseKept } from "../../../store/kept-json.ts";
+import { parseKept } from "../../../store/sqlite/kept-json.ts";
 import type { Store } from "../../../store/store.ts";
 
 /** More than Telegram delivers again after a kill: a batch of 100, or the largest backlog. */

@@ -1,6 +1,7 @@
 import type { Task } from "../../../store/store.ts";
-import { isOver } from "../../../store/task-states.ts";
-import type { TaskState } from "../../../store/task-states.ts";
+import { isOver } from "../../../store/queue/task-states.ts";
+import type { TaskState } from "../../../store/queue/task-states.ts";
+import { wordsForPeople } from "../incoming/task-text.ts";
 import { cut, oneLine } from "./short-text.ts";
 
 const TEXT_LENGTH = 60;
@@ -14,17 +15,24 @@ const WORDS: Readonly<Partial<Record<TaskState, string>>> = {
   waiting_approval: "waiting for your answer", dead_letter: "failed, no more retries",
 };
 
-/** A task on one line: id, state, text, and why it failed. */
-export function taskLine({ task_id, state, text, error }: Task): string {
+/** A task on one line: id, state, text, and why it failed. Only the person who gave it can answer what it asks. */
+export function taskLine({ task_id, state, text, error, user }: Task, reader?: number): string {
   const why = isOver(state) && error !== null ? ` (${briefText(error)})` : "";
-  return `${shortId(task_id)} · ${WORDS[state] ?? state} · ${briefText(text)}${why}`;
+  const isOthers = state === "waiting_approval" && reader !== undefined && user !== String(reader);
+  const word = isOthers ? "waiting for an answer" : (WORDS[state] ?? state);
+  return `${shortId(task_id)} · ${word} · ${taskTitle(text)}${why}`;
 }
 
 export function shortId(task_id: string): string {
   return task_id.slice(-SHORT_ID);
 }
 
-/** The beginning of a task's text or error, enough to recognise it. */
+/** The beginning of a task, enough to recognise it. */
+export function taskTitle(text: string): string {
+  return briefText(wordsForPeople(text));
+}
+
+/** The beginning of a text. */
 export function briefText(text: string): string {
   return cut(oneLine(text), TEXT_LENGTH);
 }

@@ -3,9 +3,9 @@ import { makeVisible, showPlainlyLines, ToolError } from "@autonous/runtime";
 import type { FileDiff, Runtime } from "@autonous/runtime";
 import type { MessageEntity } from "grammy/types";
 import { digestOfUndo } from "../../../queue/undo-task.ts";
-import { isObject, parseKept } from "../../../store/kept-json.ts";
+import { isObject, parseKept } from "../../../store/sqlite/kept-json.ts";
 import type { Store, Task } from "../../../store/store.ts";
-import { isOver } from "../../../store/task-states.ts";
+import { isOver } from "../../../store/queue/task-states.ts";
 import { addressIn, laneOf } from "../address.ts";
 import type { AllowedUsers } from "../access/allowed-users.ts";
 import type { TelegramClient } from "../api/client.ts";
@@ -15,7 +15,7 @@ import { sendPart } from "../outgoing/show.ts";
 import { chosenTask, noSuchTask } from "./chosen-task.ts";
 import { tellPressed } from "./press.ts";
 import type { Told } from "./press.ts";
-import { briefText, countOf, shortId, taskLine } from "./task-line.ts";
+import { taskTitle, countOf, shortId, taskLine } from "./task-line.ts";
 
 export interface UndoParts {
   readonly store: Store;
@@ -34,7 +34,6 @@ interface Preview {
   readonly task_id: string;
   readonly run_id: string;
   readonly digest: string;
-  readonly update_id: number;
 }
 
 const KEPT = "telegram:undos";
@@ -88,17 +87,17 @@ export class Undos {
     const { tasks } = await this.#parts.store.tasks.list({ lane, limit: MOST_SEARCHED });
     for (const task of tasks) {
       if (task.undoes !== null || task.started_at === null) continue;
-      if ((await changes({ run_id: task.run_id })).length > 0) return task;
+      if (await mayHaveChanged(task, changes)) return task;
     }
     return undefined;
   }
 
   async #ask(written: Written, task: Task, planned: readonly FileDiff[]): Promise<void> {
-    const { update_id, user } = written;
+    const { user } = written;
     const { task_id, run_id } = task;
     const digest = digestOfUndo(run_id, planned);
     const nonce = randomBytes(6).toString("base64url");
-    const preview: Preview = { nonce, lane: laneOf(written), user, task_id, run_id, digest, update_id };
+    const preview: Preview = { nonce, lane: laneOf(written), user, task_id, run_id, digest };
     await this.#keep([...(await this.#previews()), preview].slice(-MOST_KEPT));
     const to = addressIn(written);
     const part = previewText(task, planned);
@@ -121,18 +120,18 @@ export class Undos {
     if (preview.user !== user) return no("Only the person who sent /undo can confirm it");
     if (!preview.digest.startsWith(digest)) return no("This button is out of date: send /undo again");
     const { run_id, task_id, lane } = preview;
+    const { chat, message_id, isLeft = false } = on;
     const { duplicate } = await store.inbox.ingest({
       source: "telegram",
       external_id: `undo:${preview.nonce}`,
       lane,
       text: `Undo the file changes of task ${shortId(task_id)}.`,
       user: String(user),
-      origin: writeOrigin({ message_id: on.message_id }),
+      ...(isLeft ? {} : { origin: writeOrigin({ message_id }) }),
       undoes: { run_id, digest: preview.digest },
     });
     onTask();
-    const { chat, message_id } = on;
-    await client.attempt(chat, (api, signal) => api.editMessageReplyMarkup(chat, message_id, {}, signal));
+    if (!isLeft) await client.attempt(chat, (api, signal) => api.editMessageReplyMarkup(chat, message_id, {}, signal));
     return duplicate ? no("Already confirmed") : { text: "Undoing", isAlert: false };
   }
 
@@ -146,8 +145,18 @@ export class Undos {
   }
 }
 
+/** False for a run whose record was pruned. True where the change cannot be read: the preview then says why. */
+async function mayHaveChanged({ run_id }: Task, changes: Runtime["changes"]): Promise<boolean> {
+  try {
+    return (await changes({ run_id })).length > 0;
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error;
+    return error.code !== "NotFound";
+  }
+}
+
 function previewText(task: Task, planned: readonly FileDiff[]): { text: string; entities: MessageEntity[] } {
-  const head = `Undo task ${shortId(task.task_id)} (${briefText(task.text)})? This would change ${countOf(planned.length, "file")}:`;
+  const head = `Undo task ${shortId(task.task_id)} (${taskTitle(task.text)})? This would change ${countOf(planned.length, "file")}:`;
   const names = planned.slice(0, MOST_NAMED).map(({ path }) => `- ${makeVisible(path)}`);
   const more = planned.length > MOST_NAMED ? [`… and ${planned.length - MOST_NAMED} more`] : [];
   const top = [head, ...names, ...more].join("\n").slice(0, 1200).toWellFormed();

@@ -1,0 +1,272 @@
+import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import {
+  createRuntime,
+  findOldState,
+  hasState,
+  findProgram,
+  headsFolder,
+  inspectSandbox,
+  migrationText,
+  orphanedStates,
+  PROGRAMS,
+  readNotes,
+  splitRootsOf,
+} from "@autonous/runtime";
+import type { ProgramName, SandboxReport } from "@autonous/runtime";
+import { unknownVariables } from "../../config/load.ts";
+import type { ConfigurationFile } from "../../config/load.ts";
+import { measureRequest } from "../../agent/window/request.ts";
+import { inspectStore } from "../../store/inspect-store.ts";
+import type { StoreReport } from "../../store/inspect-store.ts";
+import { databaseFile } from "../../store/open-store.ts";
+import { providerOf } from "../session/asking.ts";
+import { checkLimits } from "./check-limits.ts";
+import { checkModel } from "./check-model.ts";
+import { checkModules } from "./check-modules.ts";
+import { checkNotes } from "../output/notes-notice.ts";
+import { plainOptions } from "../session/open-runtime.ts";
+import type { Workplace } from "../session/open-runtime.ts";
+import { readProject } from "../session/project-text.ts";
+
+export interface CheckResult {
+  readonly check: string;
+  readonly outcome: "ok" | "warning" | "failed";
+  readonly message: string;
+  /** Of the sandbox: each way out that was tried. */
+  readonly attempts?: SandboxReport["attempts"];
+}
+
+export interface CheckOptions {
+  /** However long it takes. */
+  readonly thorough?: boolean;
+}
+
+export type Check = (place: Workplace, options: CheckOptions) => Promise<CheckResult> | CheckResult;
+
+/** What each part says of itself, in the order that a start needs them. */
+const CHECKS: readonly Check[] = [
+  checkNode,
+  checkConfiguration,
+  checkRootsAndState,
+  checkHeads,
+  checkSpace,
+  checkLimits,
+  checkTelegram,
+  checkModules,
+];
+
+/** Those that open the state folder: left out where it is not to be believed. */
+const STATE_CHECKS: readonly Check[] = [checkStore, checkModel, checkNotesHere, checkFirstRequest, checkSandbox];
+
+/** Every one of them, side by side: none depends on another, and all that is wrong is told at once. */
+export async function checkAll(place: Workplace, options: CheckOptions = {}): Promise<readonly CheckResult[]> {
+  const programs = (Object.keys(PROGRAMS) as ProgramName[]).map(
+    (name): Check =>
+      (at) =>
+        checkProgram(name, at),
+  );
+  const inState = place.state_problem === undefined ? STATE_CHECKS : [];
+  return await Promise.all([...CHECKS, ...programs, ...inState].map(async (check) => await check(place, options)));
+}
+
+/** Whether commands can be kept in, by trying to get out. */
+async function checkSandbox({ roots, cwd, state_dir, configuration }: Workplace): Promise<CheckResult> {
+  const { sandbox } = configuration.settings;
+  if (sandbox === "off") return { check: "sandbox", outcome: "warning", message: "off: every command is asked for" };
+  try {
+    const { level, problem, attempts } = await inspectSandbox({ roots, cwd, state_dir, sandbox });
+    if (level === "none") {
+      const effect = sandbox === "required" ? "no command runs" : "every command is asked for";
+      return {
+        check: "sandbox",
+        outcome: sandbox === "required" ? "failed" : "warning",
+        message: `none: ${problem ?? "there is none"}; ${effect}`,
+      };
+    }
+    const out = attempts.filter(({ outcome }) => outcome === "escaped");
+    const tried = attempts.filter(({ outcome }) => outcome !== "not_tried").length;
+    const message =
+      out.length === 0
+        ? `${level}: ${tried} ways out tried, all blocked`
+        : `${level}: ${out.map(({ attempt }) => attempt).join(", ")} got out`;
+    return { check: "sandbox", outcome: out.length === 0 ? "ok" : "failed", message, attempts };
+  } catch (error) {
+    return { check: "sandbox", outcome: "failed", message: (error as Error).message };
+  }
+}
+
+async function checkProgram(name: ProgramName, { roots }: Workplace): Promise<CheckResult> {
+  const { use, install, needed } = PROGRAMS[name];
+  const path = await findProgram(name, { roots });
+  if (path !== undefined) return { check: name, outcome: "ok", message: `${path}, for ${use}` };
+  const message = `not found; for ${use}: ${install}`;
+  return { check: name, outcome: needed ? "failed" : "warning", message };
+}
+
+/** The release since which the embedded store is no experiment any more. */
+const OLDEST_NODE = [24, 15] as const;
+
+function checkNode(): CheckResult {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const [wantedMajor, wantedMinor] = OLDEST_NODE;
+  const fits = major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
+  const message = fits
+    ? `Node.js ${process.versions.node}`
+    : `Node.js ${process.versions.node} is too old: ${OLDEST_NODE.join(".")} or newer is needed`;
+  return { check: "node", outcome: fits ? "ok" : "failed", message };
+}
+
+function checkConfiguration({ configuration: { files, refused } }: Workplace): CheckResult {
+  const unknown = unknownVariables(process.env);
+  const read = files.map((file) => `${file.path} ${howRead(file)}`);
+  const left = refused.map(({ what, where, why }) => `not in force: ${what} (${where}): ${why}`);
+  const hint = refused.some(({ until_trusted }) => until_trusted) ? ["autonous policy trust shows and trusts it"] : [];
+  return {
+    check: "configuration",
+    outcome: unknown.length === 0 && refused.length === 0 ? "ok" : "warning",
+    message: [...read, ...left, ...hint, ...unknown].join("; "),
+  };
+}
+
+function howRead({ owner, trusted, read }: ConfigurationFile): string {
+  if (owner === "user") return read === undefined ? "is not there, which is fine" : "is read";
+  if (read === undefined) return "is not read";
+  return trusted ? "is read and trusted" : "is read and not trusted: it can only narrow";
+}
+
+function checkRootsAndState({ roots, opened, state_dir, state_problem, state_is_named }: Workplace): CheckResult {
+  if (state_problem !== undefined) return { check: "workspace", outcome: "failed", message: state_problem };
+  try {
+    accessSync(nearestExisting(state_dir), constants.R_OK | constants.W_OK);
+  } catch (error) {
+    return {
+      check: "workspace",
+      outcome: "failed",
+      message: `the state folder "${state_dir}" cannot be written (${(error as NodeJS.ErrnoException).code}); set AUTONOUS_STATE_DIR to one that can`,
+    };
+  }
+  const { open, own } = splitRootsOf(state_dir, roots);
+  const more = state_is_named === true ? [] : [...oldState(opened), ...movedState(state_dir)];
+  return {
+    check: "workspace",
+    outcome: more.length === 0 ? "ok" : "warning",
+    message: [`roots ${open.join(", ")}`, stateText(state_dir, own), ...more].join("; "),
+  };
+}
+
+function stateText(state_dir: string, own: readonly string[]): string {
+  return `state in ${state_dir}${own.length === 0 ? "" : ", which is named as a root and stays closed to every tool"}`;
+}
+
+/** Of an earlier version, in the workspace. */
+function oldState(roots: readonly string[]): readonly string[] {
+  const found = findOldState({ workspace: process.cwd(), roots });
+  if (found === undefined) return [];
+  return [
+    found.left === undefined ? `the next command moves the state in "${found.from}" there` : migrationText(found),
+  ];
+}
+
+/** A workspace that was moved or renamed has another state folder. */
+function movedState(state_dir: string): readonly string[] {
+  if (hasState(state_dir)) return [];
+  const orphans = orphanedStates();
+  if (orphans.length === 0) return [];
+  return [
+    `nothing is recorded here yet. If this workspace was moved, its state may be in ${orphans.join(", ")}, whose workspace is gone: autonous state adopt <that folder>`,
+  ];
+}
+
+function checkHeads(): CheckResult {
+  const folder = headsFolder();
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    accessSync(folder, constants.W_OK);
+    return { check: "heads", outcome: "ok", message: `the ends of all chains are kept in ${folder}` };
+  } catch (error) {
+    return {
+      check: "heads",
+      outcome: "failed",
+      message: `"${folder}" cannot be written (${(error as NodeJS.ErrnoException).code}); set XDG_STATE_HOME to a folder that can`,
+    };
+  }
+}
+
+const LITTLE_SPACE_BYTES = 100 * 1024 * 1024;
+
+function checkSpace({ state_dir }: Workplace): CheckResult {
+  const { bavail, bsize } = statfsSync(nearestExisting(state_dir));
+  const free = bavail * bsize;
+  const message = `${Math.floor(free / 1024 / 1024)} MiB free for the record`;
+  return { check: "space", outcome: free < LITTLE_SPACE_BYTES ? "warning" : "ok", message };
+}
+
+function nearestExisting(path: string): string {
+  return statSync(path, { throwIfNoEntry: false }) === undefined ? nearestExisting(dirname(path)) : path;
+}
+
+/** Looks at the service's store where there is one; makes none. */
+async function checkStore({ state_dir }: Workplace, { thorough = false }: CheckOptions): Promise<CheckResult> {
+  const file = databaseFile(state_dir);
+  if (!existsSync(file)) return { check: "store", outcome: "ok", message: "no store yet; serve makes it" };
+  try {
+    return { check: "store", outcome: "ok", message: `${file}, ${inWords(await inspectStore(file, { thorough }))}` };
+  } catch (error) {
+    return { check: "store", outcome: "failed", message: (error as Error).message };
+  }
+}
+
+function inWords({ bytes, pending, keepsCopy, looked }: StoreReport): string {
+  return [
+    `${Math.ceil(bytes / 1024 / 1024)} MiB`,
+    looked ? "whole" : "too large to be looked through at a start (serve --check does)",
+    ...(pending.length === 0 ? [] : [`migration ${pending.join(", ")} is taken when it is opened`]),
+    ...(keepsCopy ? ["which keeps a copy of it beside it, since older versions cannot use it then"] : []),
+  ].join(", ");
+}
+
+async function checkTelegram({ configuration, state_dir, state_problem }: Workplace): Promise<CheckResult> {
+  const { telegram_token: token, telegram_api_root: api_root, telegram_allowed_users = [] } = configuration.settings;
+  const check = "telegram";
+  if (token === undefined) return { check, outcome: "ok", message: "off: AUTONOUS_TELEGRAM_TOKEN is not set" };
+  const telegram = await import("../../channels/telegram/check.ts");
+  const file = databaseFile(state_dir);
+  const store = state_problem === undefined && existsSync(file) ? { file } : {};
+  return {
+    check,
+    ...(await telegram.checkTelegram({ token, api_root, allowed_users: telegram_allowed_users, ...store })),
+  };
+}
+
+function checkNotesHere({ roots, cwd, state_dir, configuration }: Workplace): CheckResult {
+  try {
+    return checkNotes(readNotes({ roots, cwd, state_dir, settings: configuration.policy }));
+  } catch (error) {
+    return { check: "notes", outcome: "warning", message: `cannot be read: ${(error as Error).message}` };
+  }
+}
+
+/** What every request begins with, and so what every turn costs at least. */
+async function checkFirstRequest(place: Workplace): Promise<CheckResult> {
+  const check = "first request";
+  try {
+    const provider = await providerOf(place.configuration);
+    if (provider.wants_all_tools === true) return { check, outcome: "ok", message: "none: no model is asked" };
+    const runtime = await createRuntime({ ...plainOptions(place), looking: true });
+    try {
+      const measured = measureRequest({ provider, runtime, project: await readProject(place) });
+      const { bytes, tokens, tools, deferred } = measured;
+      const more = deferred > 0 ? `, ${deferred} more by tool_search` : "";
+      return {
+        check,
+        outcome: "ok",
+        message: `about ${tokens} tokens (${bytes} bytes) before the task: ${tools} tools${more}`,
+      };
+    } finally {
+      await runtime.close();
+    }
+  } catch (error) {
+    return { check, outcome: "warning", message: `cannot be measured: ${(error as Error).message}` };
+  }
+}

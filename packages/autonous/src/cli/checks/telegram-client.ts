@@ -1,0 +1,26 @@
+import { TelegramClient } from "../../channels/telegram/api/client.ts";
+import { askForBot } from "../../channels/telegram/channel.ts";
+import type { Settings } from "../../config/settings.ts";
+
+type Given = Pick<Settings, "telegram_token" | "telegram_api_root">;
+
+/** Asks Telegram something, apart from the service. */
+export async function withClient<T>(
+  { telegram_token: token = "", telegram_api_root: api_root }: Given,
+  work: (client: TelegramClient) => Promise<T>,
+): Promise<T> {
+  const client = new TelegramClient({ token, api_root, log: () => undefined });
+  try {
+    return await work(client);
+  } finally {
+    await client.close(0);
+  }
+}
+
+/** Undefined where Telegram cannot be asked now. Throws `BadToken`. */
+export async function findBotName(settings: Given): Promise<string | undefined> {
+  return await withClient(settings, async (client) => {
+    const asked = await askForBot(client);
+    return "bot" in asked ? asked.bot.username : undefined;
+  });
+}

@@ -1,0 +1,42 @@
+import type { ProjectContext } from "../../agent/instructions.ts";
+import type { AgentOptions } from "../../agent/run.ts";
+import type { Configuration } from "../../config/load.ts";
+import { settingsForModel } from "../../config/model-table.ts";
+import { createProvider } from "../../model/choose.ts";
+import { findByModel } from "../../model/vendors/model-settings.ts";
+import type { ModelSettings } from "../../model/vendors/model-settings.ts";
+import { billedTokens, costOf } from "../../model/prices/prices.ts";
+import type { ModelProvider } from "../../model/provider.ts";
+import type { Workplace } from "./open-runtime.ts";
+import { readProject } from "./project-text.ts";
+
+type Asking = Pick<AgentOptions, "billedTokens" | "costOf" | "project">;
+
+/** The provider of a model, or of a list of them, each asked as the configuration says for it. */
+export async function providerOf(
+  configuration: Configuration,
+  model: string = configuration.settings.model,
+): Promise<ModelProvider> {
+  return await createProvider(model, process.env, (name) => settingsOf(configuration, name));
+}
+
+/** How one model is asked. */
+export function settingsOf(configuration: Configuration, model: string): ModelSettings {
+  return settingsForModel(configuration, findByModel(configuration.models, model) ?? {}, process.env);
+}
+
+/** How a model is asked at a workplace: what it costs, what the workspace says about itself. */
+export async function readAsking(
+  place: Workplace,
+  skill?: string,
+  onRead?: (project: ProjectContext) => void,
+): Promise<Asking> {
+  const { prices } = place.configuration;
+  const project = await readProject(place);
+  onRead?.(project);
+  return {
+    costOf: (usage, model) => costOf(model, usage, prices),
+    billedTokens: (usage, model) => billedTokens(model, usage, prices),
+    project: { ...project, ...(skill === undefined ? {} : { skill }) },
+  };
+}

@@ -1,0 +1,94 @@
+import { EMPTY_TAIL } from "@autonous/runtime";
+import type { Database, Queries } from "../sqlite/database.ts";
+import { SERVICE_CHAIN } from "../record/service-chain.ts";
+import type { ForgottenRun, OldRun, Upkeep } from "../store.ts";
+
+/** Over, and nobody waits for anything of it: no reply that is to be sent, no question that is open. */
+const IS_IDLE = `finished_at is not null and forgotten_at is null
+  and not exists (select 1 from outbox where outbox.task_id = inbox.task_id and sent_at is null and gave_up_at is null)
+  and not exists (select 1 from approvals where approvals.run_id = inbox.run_id and state in ('pending', 'granted'))`;
+const OLD = `select run_id, task_id, finished_at from inbox where ${IS_IDLE} and finished_at < ?
+  order by finished_at limit ? offset ?`;
+const KNOWN = `select 1 from inbox where run_id = ?1 union all select 1 from (${SERVICE_CHAIN}) where run_id = ?1`;
+const MARK = `update inbox set forgotten_at = ? where run_id = ? and ${IS_IDLE}`;
+const REMEMBER = `insert into forgotten_runs (run_id, task_id, events, first_ts, last_ts, last_hash, forgotten_at)
+  select inbox.run_id, inbox.task_id, coalesce(last.seq, 0), first.ts, last.ts, coalesce(last.hash, '${EMPTY_TAIL.hash}'),
+    inbox.forgotten_at from inbox
+  left join events as first on first.run_id = inbox.run_id and first.seq = 1
+  left join events as last on last.run_id = inbox.run_id
+    and last.seq = (select max(seq) from events where events.run_id = inbox.run_id)
+  where inbox.run_id = ?`;
+
+const COLUMNS = "run_id, task_id, events, first_ts, last_ts, last_hash, forgotten_at, removed_at";
+const BY_RUN = `select ${COLUMNS} from forgotten_runs where run_id = ?`;
+const BY_TASK = `select ${COLUMNS} from forgotten_runs where run_id = (select run_id from inbox where task_id = ?)`;
+const UNFINISHED = `select ${COLUMNS} from forgotten_runs where removed_at is null order by forgotten_at limit ?`;
+const PAGE = `select ${COLUMNS} from forgotten_runs where run_id > ? order by run_id limit ?`;
+
+/** How many rows go in one transaction: some milliseconds, so that nobody who writes has to wait for long. */
+const ROWS = 500;
+/** From the end: what is left is the beginning of the chain, which a file that follows it can have in full. */
+const LAST_EVENTS = `delete from events where run_id = ?1
+  and seq > (select max(seq) from events where run_id = ?1) - ${ROWS}`;
+const SOME_CALLS = `delete from tool_calls where rowid in (select rowid from tool_calls where run_id = ? limit ${ROWS})`;
+const THE_REST = [
+  "delete from task_audit where task_id = (select task_id from inbox where run_id = ?)",
+  "delete from history where task_id = (select task_id from inbox where run_id = ?)",
+  "delete from outbox where task_id = (select task_id from inbox where run_id = ?)",
+  "delete from approvals where run_id = ?",
+  // What was granted to a session is in force beyond the run in which that was said.
+  "delete from grants where run_id = ? and (scope = 'run' or revoked_at is not null)",
+  "delete from quota_use where per = 'run' and holder = ?",
+  // Nothing is left that a dead letter could be judged by.
+  `update inbox set text = '', origin = null, files = null, error = null, state = case state when 'dead_letter' then 'failed' else state end
+    where run_id = ? and forgotten_at is not null`,
+];
+const REMOVED = "update forgotten_runs set removed_at = ? where run_id = ? and removed_at is null";
+
+export function createUpkeep(database: Database, clock: () => number): Upkeep {
+  return {
+    oldRuns: ({ before, limit, offset = 0 }) =>
+      database.read("look for old runs", (queries) => queries.all<OldRun>(OLD, [before, limit, offset])),
+    knows: (run_id) =>
+      database.read(`look for run "${run_id}"`, async (queries) => (await queries.one(KNOWN, [run_id])) !== undefined),
+    markForgotten: (run_id) =>
+      database.transaction(`forget run "${run_id}"`, async (queries) => {
+        if ((await queries.run(MARK, [clock(), run_id])) === 0) return undefined;
+        await queries.run(REMEMBER, [run_id]);
+        return await queries.one<ForgottenRun>(BY_RUN, [run_id]);
+      }),
+    unfinished: (limit) =>
+      database.read("look for runs that are to be removed", (queries) =>
+        queries.all<ForgottenRun>(UNFINISHED, [limit]),
+      ),
+    forgetRun: (run_id) => forgetRun(database, run_id),
+    markRemoved: (run_id) =>
+      database.transaction(
+        `forget run "${run_id}"`,
+        async (queries) => void (await queries.run(REMOVED, [clock(), run_id])),
+      ),
+    forgotten: (id) =>
+      database.read(
+        `look for what is left of "${id}"`,
+        async (queries) =>
+          (await queries.one<ForgottenRun>(BY_RUN, [id])) ?? (await queries.one<ForgottenRun>(BY_TASK, [id])),
+      ),
+    allForgotten: ({ after = "", limit }) =>
+      database.read("list what is left of runs", (queries) => queries.all<ForgottenRun>(PAGE, [after, limit])),
+    usedBytes: () => database.usedBytes(),
+    backup: (file) => database.copyTo(file),
+    shrink: () => database.shrink(),
+  };
+}
+
+async function forgetRun(database: Database, run_id: string): Promise<void> {
+  const inTransaction = <T>(work: (queries: Queries) => Promise<T>): Promise<T> =>
+    database.transaction(`forget run "${run_id}"`, work);
+  const isMarked = await inTransaction((queries) => queries.one<ForgottenRun>(BY_RUN, [run_id]));
+  if (isMarked === undefined) throw new Error(`Cannot forget run "${run_id}": that was not put on record before`);
+  for (const sql of [SOME_CALLS, LAST_EVENTS])
+    for (;;) if ((await inTransaction((queries) => queries.run(sql, [run_id]))) === 0) break;
+  await inTransaction(async (queries) => {
+    for (const sql of THE_REST) await queries.run(sql, [run_id]);
+  });
+}

@@ -1,0 +1,42 @@
+import type { Database, Queries } from "../sqlite/database.ts";
+import type { History, HistoryRow, Task } from "../store.ts";
+
+const INSERT = "insert into history (lane, task_id, role, text, created_at) values (?, ?, ?, ?, ?)";
+/** Every task that is over has said something, unless it is forgotten, and then so are those before it. */
+const BEFORE = `with recursive earlier (task_id, position, previous, first, count) as (
+  select task_id, position, previous, coalesce((select max(conversations.position) from conversations
+    where conversations.lane = inbox.lane and conversations.position < inbox.position), 0), 0
+  from inbox where task_id = ?1
+  union all
+  select inbox.task_id, inbox.position, inbox.previous, first, count + 1 from earlier cross join inbox
+  where inbox.position = earlier.previous and inbox.position > first and inbox.forgotten_at is null and count < ?2)
+  select history.task_id, role, text, created_at from earlier cross join history
+  where history.task_id = earlier.task_id and earlier.count > 0
+  order by earlier.count, history.id desc limit ?2`;
+
+const START = `insert into conversations (lane, external_id, position, started_by, created_at)
+  values (?1, ?2, coalesce((select newest from lanes where lane = ?1), 0), ?3, ?4) on conflict do nothing`;
+
+/** What was said in a task that is over: question and answer together, so that they stand side by side. */
+export async function rememberExchange(
+  queries: Queries,
+  { lane, task_id, text, created_at }: Task,
+  answer: { readonly reply: string | undefined; readonly now: number },
+): Promise<void> {
+  await queries.run(INSERT, [lane, task_id, "user", text, created_at]);
+  if (answer.reply !== undefined) await queries.run(INSERT, [lane, task_id, "assistant", answer.reply, answer.now]);
+}
+
+export function createHistory(database: Database, clock: () => number): History {
+  return {
+    before: (task_id, limit) =>
+      database.read(`read what was said before task "${task_id}"`, async (queries) => {
+        const rows = await queries.all<HistoryRow>(BEFORE, [task_id, limit]);
+        return [...rows].reverse();
+      }),
+    startFresh: ({ lane, external_id, by }) =>
+      database.transaction(`start a new conversation in "${lane}"`, async (queries) => {
+        await queries.run(START, [lane, external_id, by, clock()]);
+      }),
+  };
+}

@@ -1,0 +1,97 @@
+import { hash } from "node:crypto";
+import type { Database, Queries } from "../sqlite/database.ts";
+import { dueAt, findTask, headOf, TASK_COLUMNS } from "./find-task.ts";
+import { isHeld, requireLease, restLane } from "./lanes.ts";
+import { putRow } from "../record/put-outgoing.ts";
+import type { Lease, Task } from "../store.ts";
+
+/** What a message that came later, or a download that has ended, makes of a task. What is left out stays as it is. */
+interface Revision {
+  readonly text?: string;
+  readonly files?: string;
+  readonly origin?: string;
+  /** Not before this time; `now`: at once. */
+  readonly run_at?: number | "now";
+  /** The id of the message that becomes a part of the task. It is taken once, however often it is delivered. */
+  readonly part?: string;
+  /** Sent to whoever gave the task, in the same commit. */
+  readonly notice?: string;
+}
+
+/** `known`: that message was taken before. `begun`: a worker has it, or it is over; nothing was changed. */
+type Revised = "revised" | "known" | "begun";
+
+/** Changes to tasks that have not begun, and the one that a worker makes when it begins. */
+export interface Revisions {
+  revise(task_id: string, revision: Revision): Promise<Revised>;
+  /** What became of the files of a task that a worker has: its text names them from now on. */
+  receive(lease: Lease, received: Required<Pick<Revision, "text" | "files">> & Pick<Revision, "notice">): Promise<void>;
+  /** Tasks of a channel that have not begun and have files, oldest first. */
+  withFiles(source: string): Promise<readonly Task[]>;
+}
+
+const REVISE = `update inbox set text = ?, files = ?, origin = ?, run_at = ? where task_id = ?`;
+const RECEIVE = "update inbox set text = ?, files = ? where task_id = ?";
+const ADD_PART = "insert into inbox_parts (source, external_id, task_id) values (?, ?, ?)";
+const WITH_FILES = `select ${TASK_COLUMNS} from inbox
+  where state = 'queued' and source = ? and files is not null order by position`;
+/** Whether a message was taken, as a task or as a part of one. */
+export const KNOWN = `select task_id, run_id from inbox where source = ?1 and external_id = ?2
+  union all select inbox.task_id, inbox.run_id from inbox_parts join inbox on inbox.task_id = inbox_parts.task_id
+  where inbox_parts.source = ?1 and inbox_parts.external_id = ?2`;
+
+export function createRevisions(database: Database, clock: () => number): Revisions {
+  return {
+    revise: (task_id, revision) =>
+      database.transaction(`add to task "${task_id}"`, (queries) =>
+        revise(queries, task_id, { revision, now: clock() }),
+      ),
+    receive: (lease, received) => {
+      const doing = `record the files of task "${lease.task.task_id}"`;
+      return database.transaction(doing, async (queries) => {
+        await requireLease(queries, lease, doing);
+        const { task } = lease;
+        await queries.run(RECEIVE, [received.text, received.files, task.task_id]);
+        await putNotice(queries, task, { notice: received.notice, now: clock() });
+      });
+    },
+    withFiles: (source) =>
+      database.read("look for tasks with files", (queries) => queries.all<Task>(WITH_FILES, [source])),
+  };
+}
+
+interface Revising {
+  readonly revision: Revision;
+  readonly now: number;
+}
+
+async function revise(queries: Queries, task_id: string, { revision, now }: Revising): Promise<Revised> {
+  const task = await findTask(queries, task_id);
+  if (task === undefined) return "begun";
+  const { part } = revision;
+  if (part !== undefined && (await queries.one(KNOWN, [task.source, part])) !== undefined) return "known";
+  if (task.state !== "queued" || task.attempts > 0 || task.cancel_by !== null) return "begun";
+  const { text, files, origin, run_at } = { ...task, ...revision };
+  // What has no time of its own may begin at once, whatever the clock says.
+  const from = run_at === "now" ? task.created_at : run_at;
+  await queries.run(REVISE, [text, files, origin, from, task_id]);
+  if (part !== undefined) await queries.run(ADD_PART, [task.source, part, task_id]);
+  await putNotice(queries, task, { notice: revision.notice, now });
+  const head = await headOf(queries, task.lane);
+  if (head?.task_id === task_id && !(await isHeld(queries, task.lane)))
+    await restLane(queries, task.lane, dueAt(head, now));
+  return "revised";
+}
+
+interface Noticing {
+  readonly notice: string | undefined;
+  readonly now: number;
+}
+
+/** Each is sent once, also where a worker was lost after it had recorded it. */
+async function putNotice(queries: Queries, task: Task, { notice, now }: Noticing): Promise<void> {
+  if (notice === undefined) return;
+  const content = { kind: "display", level: "warning", content: notice } as const;
+  const dedupe = `files:${task.run_id}:${hash("sha256", notice, "hex")}`;
+  await putRow(queries, task, { content, dedupe, now });
+}

@@ -1,0 +1,114 @@
+import { appendTaskEvent } from "../record/append-events.ts";
+import { withdrawAll } from "./approvals.ts";
+import type { Queries } from "../sqlite/database.ts";
+import { endTask, requireMove } from "./end-task.ts";
+import type { Ending } from "./end-task.ts";
+import { dueAt, findTask, headOf } from "./find-task.ts";
+import { moveToEnd } from "./lane-chain.ts";
+import { isHeld, markReady, restLane } from "./lanes.ts";
+import type { Finish, Task, TaskAnswer } from "../store.ts";
+import { canMove, isOver } from "./task-states.ts";
+
+/** What people do to a task: stop it, put it back, drop it. Who did is in the record. */
+export interface Asked {
+  readonly task_id: string;
+  readonly by: string;
+  readonly now: number;
+}
+
+const ASK_TO_STOP = "update inbox set cancel_by = ?, cancel_at = ? where task_id = ? and cancel_by is null";
+
+export async function cancelTask(queries: Queries, { task_id, by, now }: Asked): Promise<TaskAnswer | undefined> {
+  const task = await findTask(queries, task_id);
+  if (task === undefined) return undefined;
+  if (isOver(task.state)) return refused(task, `it is over already: ${named(task)}`);
+  await queries.run(ASK_TO_STOP, [by, now, task_id]); // whoever asked first is who stopped it
+  const isWaiting = task.state === "queued" || task.state === "waiting_approval";
+  if (!isWaiting && (await isHeld(queries, task.lane)))
+    return { outcome: "stopping", task: await again(queries, task) };
+  const first = await headOf(queries, task.lane);
+  const who = task.cancel_by ?? by;
+  const reply = isGiver(task, who) ? undefined : `Stopped by ${who}.`; // the giver sees the answer to the command
+  await endStopped(queries, task, { by: who, reply, now });
+  if (first?.task_id === task_id && !(await isHeld(queries, task.lane))) {
+    const head = await headOf(queries, task.lane);
+    await restLane(queries, task.lane, head === undefined ? null : dueAt(head, now));
+  }
+  return { outcome: "done", task: await again(queries, task) };
+}
+
+function isGiver({ source, user }: Task, by: string): boolean {
+  return user !== null && by === `${source}:${user}`;
+}
+
+/** The reply where no worker could list the changed files. */
+export const STOPPED = "Stopped. Files may have changed.";
+
+/** The reply to a task whose end and whose stop crossed: an answer or an error that is there is not lost. */
+export function stoppedReply(end: Finish): string {
+  if (end.outcome === "done") return `The task finished before it could be stopped. Its answer:\n\n${end.reply}`;
+  if (end.outcome === "cancelled") return end.reply ?? STOPPED;
+  if (end.outcome === "failed" || end.outcome === "dead") return `${STOPPED} The task had failed: ${end.error}`;
+  return STOPPED;
+}
+
+/** Ends a task that was to be stopped and that no worker resumes. Its open approval requests are withdrawn. */
+export async function endStopped(
+  queries: Queries,
+  task: Task,
+  { by, now, ...said }: { readonly by: string; readonly now: number } & Pick<Ending, "reply" | "token">,
+): Promise<void> {
+  await withdrawAll(queries, task.run_id, now);
+  await endTask(queries, task, { outcome: "cancelled", error: `stopped by ${by}`, details: { by }, now, ...said });
+}
+
+const FORGOTTEN = "select forgotten_at from inbox where task_id = ?";
+const REQUEUE = `update inbox set state = 'queued', attempts = 0, crashes = 0, retries = retries + 1, error = null, cancel_by = null, cancel_at = null, run_at = ?, started_at = null, finished_at = null
+  where task_id = ?`;
+
+export async function retryTask(queries: Queries, { task_id, by, now }: Asked): Promise<TaskAnswer | undefined> {
+  const task = await findTask(queries, task_id);
+  if (task === undefined) return undefined;
+  if (task.state === "done") return refused(task, "it was done");
+  if (!isOver(task.state)) return refused(task, `it is not over: ${named(task)}`);
+  const kept = await queries.one<{ readonly forgotten_at: number | null }>(FORGOTTEN, [task_id]);
+  if (kept?.forgotten_at !== null) return refused(task, "the record of what it did is no longer kept; send it anew");
+  requireMove(task, "queued");
+  await markReady(queries, task.lane, now);
+  await moveToEnd(queries, task);
+  await queries.run(REQUEUE, [now, task_id]);
+  const { source, lane, external_id, user } = task;
+  const payload = { source, lane, external_id, user, by };
+  await appendTaskEvent(queries, task, { type: "task.queued", payload, now });
+  return { outcome: "done", task: await again(queries, task) };
+}
+
+const DROP = "update inbox set state = 'cancelled', cancel_by = ?, cancel_at = ? where task_id = ?";
+
+export async function dropTask(queries: Queries, { task_id, by, now }: Asked): Promise<TaskAnswer | undefined> {
+  const task = await findTask(queries, task_id);
+  if (task === undefined) return undefined;
+  if (!isOver(task.state)) return refused(task, `it is not over: ${named(task)}; cancel it instead`);
+  if (!canMove(task.state, "cancelled"))
+    return refused(task, `only what failed or was given up is dropped: ${named(task)}`);
+  await queries.run(DROP, [by, now, task_id]);
+  const kept = await queries.one<{ readonly forgotten_at: number | null }>(FORGOTTEN, [task_id]);
+  if (kept?.forgotten_at !== null) return { outcome: "done", task: await again(queries, task) }; // its chain is closed
+  const payload = { attempts: task.attempts, crashes: task.crashes, error: `dropped by ${by}`, by, dropped: true };
+  await appendTaskEvent(queries, task, { type: "task.cancelled", payload, now });
+  return { outcome: "done", task: await again(queries, task) };
+}
+
+function refused(task: Task, why: string): TaskAnswer {
+  return { outcome: "refused", task, why };
+}
+
+function named({ state }: Task): string {
+  return `its state is "${state}"`;
+}
+
+async function again(queries: Queries, { task_id }: Task): Promise<Task> {
+  const task = await findTask(queries, task_id);
+  if (task === undefined) throw new Error(`Task "${task_id}" is gone within one transaction`);
+  return task;
+}

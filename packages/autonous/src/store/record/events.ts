@@ -1,0 +1,123 @@
+import type { RuntimeEvent, UnreadableEvent } from "@autonous/runtime";
+import { findAudits } from "./audits.ts";
+import type { Database, SqlValue } from "../sqlite/database.ts";
+import { StoreError } from "../store-error.ts";
+import type { EventFilter, Events, RecordedEvent } from "../store.ts";
+
+const COLUMNS =
+  "position, event_id, seq, ts, type, trace_id, task_id, run_id, parent_id, payload, mac, prev_hash, hash";
+const OF_RUN_AFTER_SEQ = `select ${COLUMNS} from events where run_id = ? and seq > ? order by seq limit ?`;
+
+// oxfmt-ignore
+const AFTER = {
+  all:  `select ${COLUMNS} from events where position > ? order by position limit ?`,
+  run:  `select ${COLUMNS} from events where run_id = ? and position > ? order by seq limit ?`,
+  task: `select ${COLUMNS} from events where task_id = ? and position > ? order by position limit ?`,
+};
+
+// oxfmt-ignore
+const NEWEST = {
+  all:  `select ${COLUMNS} from events order by position desc limit ?`,
+  run:  `select ${COLUMNS} from events where run_id = ? order by seq desc limit ?`,
+  task: `select ${COLUMNS} from events where task_id = ? order by position desc limit ?`,
+};
+
+/** Rows at a time when a whole run is read. */
+const PAGE = 500;
+
+type EventRow = Omit<RuntimeEvent, "payload" | "mac"> & {
+  readonly position: number;
+  readonly payload: string;
+  readonly mac: string | null;
+};
+
+export interface RecordedRow {
+  readonly position: number;
+  readonly run_id: string;
+  readonly seq: number;
+  readonly event: RuntimeEvent | UnreadableEvent;
+}
+
+function recordedRow(row: EventRow): RecordedRow {
+  const { position, run_id, seq } = row;
+  return { position, run_id, seq, event: readRow(row) };
+}
+
+/** For readers that need every event: throws where one is damaged. */
+export function requireEvent({ run_id, event }: RecordedRow): RuntimeEvent {
+  if (!("unreadable" in event)) return event;
+  throw new StoreError("DamagedRow", { doing: `read the record of run "${run_id}"`, why: event.unreadable });
+}
+
+function recordedEvent(row: RecordedRow): RecordedEvent {
+  return { position: row.position, event: requireEvent(row) };
+}
+
+function readRow({ position, payload, mac, ...rest }: EventRow): RuntimeEvent | UnreadableEvent {
+  const value = parsePayload(payload);
+  if (value === undefined) return { unreadable: `row ${position} of the table "events" is not valid JSON` };
+  return { ...rest, ...(mac === null ? {} : { mac }), payload: value };
+}
+
+function parsePayload(text: string): RuntimeEvent["payload"] | undefined {
+  try {
+    const value = JSON.parse(text) as unknown;
+    return typeof value === "object" && value !== null ? (value as RuntimeEvent["payload"]) : undefined;
+  } catch {
+    return undefined; // reported by the caller
+  }
+}
+
+async function* rowsOf(database: Database, run_id: string, after: number): AsyncIterable<EventRow> {
+  let last = after;
+  for (;;) {
+    const page = await database.read(`read the events of run "${run_id}"`, (queries) =>
+      queries.all<EventRow>(OF_RUN_AFTER_SEQ, [run_id, last, PAGE]),
+    );
+    yield* page;
+    last = page.at(-1)?.seq ?? last;
+    if (page.length < PAGE) return;
+  }
+}
+
+/** The events of a run from a number on. Throws where one is damaged. */
+export async function* readEvents(database: Database, run_id: string, after: number): AsyncIterable<RuntimeEvent> {
+  for await (const row of rowsOf(database, run_id, after)) yield requireEvent(recordedRow(row));
+}
+
+/** The events of a run as far as they can be read, for one who checks them. */
+export async function* readableEvents(
+  database: Database,
+  run_id: string,
+): AsyncIterable<RuntimeEvent | UnreadableEvent> {
+  for await (const row of rowsOf(database, run_id, 0)) yield readRow(row);
+}
+
+export function createEvents(database: Database): Events {
+  const rows: Events["rows"] = ({ after = 0, limit, ...filter }) => {
+    const [kind, of] = chosen(filter);
+    return database.read("read events", async (queries) =>
+      (await queries.all<EventRow>(AFTER[kind], [...of, after, limit])).map(recordedRow),
+    );
+  };
+  const lastRows: Events["lastRows"] = ({ limit, ...filter }) => {
+    const [kind, of] = chosen(filter);
+    return database.read("read the last events", async (queries) =>
+      (await queries.all<EventRow>(NEWEST[kind], [...of, limit])).map(recordedRow).reverse(),
+    );
+  };
+  return {
+    rows,
+    read: async (filter) => (await rows(filter)).map(recordedEvent),
+    lastRows,
+    last: async (filter) => (await lastRows(filter)).map(recordedEvent),
+    audits: (filter) => database.read("search the audit records", (queries) => findAudits(queries, filter)),
+  };
+}
+
+/** A task has one run of its own, and others when it is tried as part of something larger: the run is the narrower one. */
+function chosen({ run_id, task_id }: Omit<EventFilter, "limit">): readonly [keyof typeof AFTER, readonly SqlValue[]] {
+  if (run_id !== undefined) return ["run", [run_id]];
+  if (task_id !== undefined) return ["task", [task_id]];
+  return ["all", []];
+}

@@ -1,0 +1,31 @@
+import { makeId, makeTraceId } from "@autonous/runtime";
+import { appendEvents } from "./append-events.ts";
+import type { Queries } from "../sqlite/database.ts";
+import type { ServiceEvent } from "../store.ts";
+
+/** The key of the chain's id. Its events are those of no task: who may use the service. */
+const KEY = "service:chain";
+/** Gives the id of the chain as `run_id`; for other statements too. */
+export const SERVICE_CHAIN = `select value as run_id from kv where key = '${KEY}'`;
+const KEEP = "insert into kv (key, value, updated_at) values (?, ?, ?)";
+
+/** Records what concerns the service and no task. The chain is made with the first event. */
+export async function appendServiceEvents(
+  queries: Queries,
+  events: readonly ServiceEvent[],
+  now: number,
+): Promise<void> {
+  if (events.length === 0) return;
+  const known = await queries.one<{ readonly run_id: string }>(SERVICE_CHAIN);
+  const run_id = known?.run_id ?? makeId("access", now);
+  if (known === undefined) await queries.run(KEEP, [KEY, run_id, now]);
+  const about = { ts: new Date(now).toISOString(), task_id: null, run_id, parent_id: null };
+  const drafts = events.map(({ type, payload }) => ({
+    event_id: makeId("evt", now),
+    type,
+    trace_id: makeTraceId(),
+    ...about,
+    payload,
+  }));
+  await appendEvents(queries, { run_id, drafts });
+}

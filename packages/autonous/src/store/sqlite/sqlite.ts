@@ -1,0 +1,107 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Database } from "./database.ts";
+import { asStoreError, whileBusy } from "./sqlite-errors.ts";
+import { createFile } from "./sqlite-file.ts";
+import { CHECKPOINT, copyDatabase, GIVE_BACK, MAX_LOG_BYTES, USED } from "./sqlite-space.ts";
+import { StoreError } from "../store-error.ts";
+import { Readers, Writers } from "./turns.ts";
+import type { Work } from "./turns.ts";
+
+export interface SqliteOptions {
+  readonly file: string;
+  /** How long to wait for another process that is writing. */
+  readonly busyMs?: number;
+}
+
+const DEFAULT_BUSY_MS = 5000;
+/**
+ * 16 MiB: so much is written before the log is taken into the file. A page that many commits changed is written there
+ * once, and the file is synced a quarter as often as by default; a start after a crash reads that much in no time.
+ */
+const LOG_PAGES = 4096;
+/** The ends of the indexes of a thousand chats fit into it. With SQLite's own 2 MiB a large file costs a third more a task. */
+const CACHE_KIB = 16_384;
+
+/** Opens the file, and makes it when it is not there: for this user only, since it holds what people wrote. */
+export async function openSqlite({ file, busyMs = DEFAULT_BUSY_MS }: SqliteOptions): Promise<Database> {
+  await using opened = new AsyncDisposableStack(); // closed here should a later part fail
+  const connect = async (): Promise<DatabaseSync> => {
+    const connection = opened.adopt(new DatabaseSync(file, { timeout: 0 }), (each) => each.close());
+    await whileBusy(busyMs, () => setUp(connection, file));
+    return connection;
+  };
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    createFile(file);
+    const writers = new Writers({ connection: await connect(), file, busyMs });
+    const readers = new Readers({ connection: await connect(), file, busyMs });
+    opened.move();
+    return new SqliteDatabase(file, { writers, readers });
+  } catch (error) {
+    throw asStoreError(error, "open the database", file);
+  }
+}
+
+function setUp(connection: DatabaseSync, file: string): void {
+  // One that is there keeps what it has until a vacuum, and is not written to: another program may have it locked.
+  const pages = connection.prepare("pragma page_count").get()?.["page_count"];
+  if (pages === 0) connection.exec("pragma auto_vacuum = incremental");
+  const mode = connection.prepare("pragma journal_mode = wal").get()?.["journal_mode"];
+  if (mode !== "wal") {
+    const why = `the file system of "${file}" does not allow the journal mode "wal" (it stays "${String(mode)}")`;
+    throw new StoreError("Unavailable", { doing: "open the database", why });
+  }
+  // With "wal" alone the last commits may be lost in a power cut.
+  connection.exec(`pragma synchronous = full; pragma foreign_keys = on; pragma journal_size_limit = ${MAX_LOG_BYTES};`);
+  // What a savepoint needs to go back is kept in memory: it is little, and would be written to a file at every commit.
+  connection.exec(
+    `pragma temp_store = memory; pragma wal_autocheckpoint = ${LOG_PAGES}; pragma cache_size = -${CACHE_KIB};`,
+  );
+}
+
+class SqliteDatabase implements Database {
+  readonly name: string;
+  readonly #writers: Writers;
+  readonly #readers: Readers;
+
+  constructor(file: string, { writers, readers }: { readonly writers: Writers; readonly readers: Readers }) {
+    this.name = file;
+    this.#writers = writers;
+    this.#readers = readers;
+  }
+
+  transaction<Result>(doing: string, work: Work<Result>): Promise<Result> {
+    return this.#writers.add(doing, work);
+  }
+
+  read<Result>(doing: string, work: Work<Result>): Promise<Result> {
+    return this.#readers.add(doing, work);
+  }
+
+  async copyTo(file: string): Promise<void> {
+    try {
+      await copyDatabase(this.name, file);
+    } catch (error) {
+      throw asStoreError(error, `copy the database to "${file}"`, this.name);
+    }
+  }
+
+  usedBytes(): Promise<number> {
+    return this.read("see how much the rows take", async (queries) => {
+      const row = await queries.one<{ readonly bytes: number }>(USED);
+      return row?.bytes ?? 0;
+    });
+  }
+
+  async shrink(): Promise<void> {
+    const doing = "give free space back";
+    await this.transaction(doing, async (queries) => void (await queries.all(GIVE_BACK)));
+    await this.#writers.between(doing, (connection) => void connection.prepare(CHECKPOINT).all());
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#readers.close(), this.#writers.close()]);
+  }
+}
