@@ -242,7 +242,7 @@ class Watch implements CommandWatch {
       after,
       leftOut: own.leftOut,
       time: { from: own.turn.from, others: own.turn.others() },
-      touched: (count) => this.#touchedSince(own, request, count),
+      touched: (count) => this.#touchedSince(own, request, { before, count }),
       overlapped: own.overlapped,
     });
     // What was touched since the look is not as it was seen.
@@ -261,10 +261,14 @@ class Watch implements CommandWatch {
   }
 
   /** What other calls did since the command began: of this runtime, and of others that share the state folder. */
-  #touchedSince({ position, turn }: Running, { run_id }: WatchRequest, count: number): Touched {
+  #touchedSince(
+    { position, turn }: Running,
+    { run_id }: WatchRequest,
+    { before, count }: { readonly before: TreeLook; readonly count: number },
+  ): Touched {
     const near = this.#touched.since(position);
     if (count === 0) return near;
-    const far = new Map(changesOfOthers(this.#options.state_dir, { from: turn.from, run_id }));
+    const far = new Map(changesOfOthers(this.#options.state_dir, { from: turn.from, run_id, before }));
     return {
       has: (real) => near.has(real) || far.has(real),
       get: (real) => (near.has(real) ? near.get(real) : far.get(real)),

@@ -24,8 +24,13 @@ const INDEX = join(import.meta.dirname, "../../index.ts");
 /** Made by the command as its last step. */
 const DONE = "done.txt";
 
+interface OtherCall {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
 /** A process of its own that runs commands in the workspace until it is killed. */
-function program(root: string, state_dir: string, commands: readonly string[]): string {
+function program(root: string, state_dir: string, commands: readonly (string | OtherCall)[]): string {
   return `
     import { createRuntime } from ${JSON.stringify(INDEX)};
     const runtime = await createRuntime({
@@ -36,7 +41,8 @@ function program(root: string, state_dir: string, commands: readonly string[]): 
       onApproval: () => ({ answer: "grant" }),
     });
     for (const cmd of ${JSON.stringify(commands)}) {
-      const { error } = await runtime.call({ name: "bash", args: { cmd } });
+      const call = typeof cmd === "string" ? { name: "bash", args: { cmd } } : cmd;
+      const { error } = await runtime.call(call);
       if (error !== null) console.error(error.message);
     }
   `;
@@ -55,9 +61,9 @@ async function scratchRoot() {
   return {
     root,
     state_dir,
-    async kill(...commands: string[]): Promise<void> {
-      const last = `${commands.pop()}; touch ${DONE}; sleep 600`;
-      const args = ["--input-type=module-typescript", "-e", program(root, state_dir, [...commands, last])];
+    async kill(...commands: readonly [...(string | OtherCall)[], string]): Promise<void> {
+      const last = `${commands.at(-1) as string}; touch ${DONE}; sleep 600`;
+      const args = ["--input-type=module-typescript", "-e", program(root, state_dir, [...commands.slice(0, -1), last])];
       const child = spawn(process.execPath, args, {
         stdio: ["ignore", "ignore", "inherit"],
         env: { ...ENVIRONMENT, HOME: process.env["HOME"], XDG_STATE_HOME: process.env["XDG_STATE_HOME"] },
@@ -108,6 +114,26 @@ for (const { title, cmd } of COMMANDS) {
     expect(ok).toBe(true);
     expect(snapshot(root)).toBe(before);
     expect(readdirSync(join(state_dir, "running"))).toEqual([]);
+  });
+}
+
+// oxfmt-ignore
+const JUST_BEFORE = [
+  { title: "an edit",   call: { name: "edit", args: { path: "a.txt", find: "a.txt", replace: "edited" } } },
+  { title: "a write",   call: { name: "write", args: { path: "a.txt", content: "written\n" } } },
+  { title: "a removal", call: { name: "delete_file", args: { path: "a.txt" } } },
+] as const;
+
+for (const { title, call } of JUST_BEFORE) {
+  test(`a killed command that changed again what ${title} changed just before it is undone with it`, async () => {
+    const { root, kill, open } = await scratchRoot();
+    const before = snapshot(root);
+    await kill(call, "echo again > a.txt; rm b.txt");
+
+    const { error } = await (await open()).undo("run_killed");
+
+    expect(error).toBe(null);
+    expect(snapshot(root)).toBe(before);
   });
 }
 

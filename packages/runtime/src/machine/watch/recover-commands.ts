@@ -149,7 +149,7 @@ async function settle({ killed, command, stored, git }: Settling, options: Recov
       opened,
     });
     // Other changes recorded since are not its own, including those of parallel calls of its run.
-    const others = new Map(changesOfOthers(state_dir, { from: killed.from, run_id: "" }));
+    const others = new Map(changesOfOthers(state_dir, { from: killed.from, run_id: "", before }));
     await settleCommand(
       { changer, workspace, cwd, contents, limits: TREE_LIMITS },
       {

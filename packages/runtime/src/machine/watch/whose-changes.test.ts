@@ -253,3 +253,15 @@ sandboxed(
     expect(told).not.toContain("secret-name");
   },
 );
+
+test("a command that at once follows a call of another run on the same files can be undone", async () => {
+  const { root, runtimes } = await chats("a", "b");
+  const { ok } = await (runtimes[0] as Runtime).call({ name: "write", args: { path: "a.txt", content: "one\n" } });
+  expect(ok).toBe(true);
+
+  const { artifacts } = await bash(runtimes[1], "echo two > a.txt");
+  const undone = await undo(runtimes[1], artifacts.undo_id);
+
+  expect(undone.error).toBe(null);
+  expect(readFileSync(join(root, "a.txt"), "utf8")).toBe("one\n");
+});

@@ -1,10 +1,12 @@
 import { statSync } from "node:fs";
 import { parseLines } from "../files/change-log.ts";
+import type { LogLine } from "../files/change-log.ts";
 import { isSystemError } from "../files/system-error.ts";
 import { findLogs, readLog } from "../files/undo-logs.ts";
+import type { UndoRecord } from "../../contract/undo.ts";
 import { isFileVersion } from "../../contract/versions.ts";
 import { isInside } from "../../paths/inside.ts";
-import { decodeKey, folderOf, nameOf } from "../search/keys.ts";
+import { decodeKey, folderOf, keyOf, nameOf } from "../search/keys.ts";
 import type { WatchRequest } from "./command-changes.ts";
 import type { Interval } from "./command-turns.ts";
 import type { Difference } from "./compare-looks.ts";
@@ -76,29 +78,52 @@ function touchedAround(key: string, { folders }: TreeLook): number {
   return Infinity;
 }
 
-interface LogTime {
+type ChangeLine = Extract<LogLine, { readonly change: UndoRecord }>;
+type UndoFile = UndoRecord["files"][number];
+
+interface CommandStart {
   readonly from: number;
+  /** Its own changes are left out; empty where those of parallel calls of the run count too. */
   readonly run_id: string;
+  /** What the command began with. */
+  readonly before: TreeLook;
 }
 
 /** What calls of other runs did to files since, as far as it is on record: of all processes of a state folder. */
-export function changesOfOthers(state_dir: string, time: LogTime): readonly TouchedFile[] {
+export function changesOfOthers(state_dir: string, start: CommandStart): readonly TouchedFile[] {
   try {
-    return readChanges(state_dir, time);
+    return readChanges(state_dir, start);
   } catch (error) {
     if (!isSystemError(error)) throw error;
     return []; // the record cannot be read, so nothing can be put there either, and nothing is undone by it
   }
 }
 
-function readChanges(state_dir: string, { from, run_id }: LogTime): readonly TouchedFile[] {
+function readChanges(state_dir: string, start: CommandStart): readonly TouchedFile[] {
   return findLogs(state_dir).flatMap((log): readonly TouchedFile[] => {
     const changedMs = statSync(log.path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity; // archived meanwhile
-    if (changedMs < from - MARGIN_MS) return [];
+    if (changedMs < start.from - MARGIN_MS) return [];
     return parseLines(readLog(state_dir, log)).flatMap((line): readonly TouchedFile[] => {
-      if (!("change" in line) || line.change.run_id === run_id || Date.parse(line.change.ts) < from - MARGIN_MS)
-        return [];
-      return line.change.files.map(({ real, after }) => [real, isFileVersion(after) ? after.sha256 : null]);
+      if (!("change" in line) || line.change.run_id === start.run_id) return [];
+      return line.change.files
+        .filter((file) => isSince(file, line, start))
+        .map(({ real, after }) => [real, isFileVersion(after) ? after.sha256 : null]);
     });
   });
+}
+
+/**
+ * Whether a change on record may have been made while the command ran. Most are recorded before the first file changes,
+ * so one from just before the command is over only if the command began with what the change left. Without that check a
+ * command that follows a call within the margin could not be undone.
+ */
+function isSince({ real, key, after }: UndoFile, line: ChangeLine, { from, before }: CommandStart): boolean {
+  const recordedMs = Date.parse(line.change.ts);
+  if (recordedMs >= from) return true;
+  if (recordedMs < from - MARGIN_MS || "ended" in line) return false; // the latter were recorded when done
+  const at = key ?? keyOf(real);
+  const folder = before.folders.get(folderOf(at));
+  const entry = folder?.entries.get(nameOf(at));
+  if (after === null) return folder === undefined || entry !== undefined;
+  return !isFileVersion(after) || entry?.sha256 !== after.sha256;
 }
