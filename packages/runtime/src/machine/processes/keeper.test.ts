@@ -1,6 +1,7 @@
 /** Processes that nothing ties to their runtime, and runtimes that are killed. */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -13,7 +14,7 @@ import { findProgram } from "./programs.ts";
 
 const limits = { memory_bytes: 4e9, processes: 256, file_bytes: 1e9, open_files: 1024 };
 const bash = (await findProgram("bash", { roots: [] })) ?? "";
-const SOON = { timeout: 20_000 };
+const SOON = { timeout: 60_000 };
 
 /** Two processes that leave the session of the one that started them. */
 const half = (word: string): string => `setsid sleep ${word} & setsid setsid sleep ${word} & wait`;
@@ -62,12 +63,16 @@ test("a runtime that is killed leaves nothing, also where the kernel ends nothin
 });
 
 test("a program that has nothing more to do ends, and its keeper with it", async () => {
-  const ending = await program(["true"]);
-  const codes = new Promise((resolve) => ending.once("exit", resolve));
+  const { path } = await scratchFolder();
+  const seen = join(path, "seen");
+  const ending = await program([`until [ -e ${seen} ]; do sleep 0.01; done`]);
+  const code = new Promise((resolve) => ending.once("exit", resolve));
   let keepers: number[] = [];
-  await vi.waitFor(() => expect((keepers = keepersOf(ending.pid))).toHaveLength(1), { ...SOON, interval: 1 });
+  await vi.waitFor(() => expect((keepers = keepersOf(ending.pid))).toHaveLength(1), SOON);
 
-  expect(await codes).toBe(0);
+  writeFileSync(seen, "");
+
+  expect(await code).toBe(0);
   await vi.waitFor(() => expect(keepers.filter(isAlive)).toEqual([]), SOON);
 });
 
