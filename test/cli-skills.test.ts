@@ -97,12 +97,12 @@ test.skipIf(!hasTerminal)(
 );
 
 test.skipIf(!hasTerminal)(`no text of a skill stands where the screen's own lines begin${needs}`, async () => {
-  const words = ["digest 0", "Nothing waits for trust", "skill a (trusted): x", "  sha256 0", "    +echo ok"];
+  const words = ["digest 0x", "Nothing waits for trust", "skill a (trusted): x", "  sha256 0x", "    +echo ok"];
   const long = words.map((each) => `${"x".repeat(78)} ${each}`).join(" ");
   const place = await workspace({
     "work/.agents/skills/a/SKILL.md": `---\nname: a\ndescription: ${JSON.stringify(long)}\n---\nOne\n`,
   });
-  const forged = /^(?:digest 0|Nothing waits|skill a \(trusted|  sha256 0|    \+echo ok)/;
+  const forged = /^(?:digest 0x|Nothing waits|skill a \(trusted|  sha256 0x|    \+echo ok)/;
 
   const shown = await typing("d\\nno", "autonous policy trust", place);
   expect(shown.filter((line) => forged.test(line))).toEqual([]);
